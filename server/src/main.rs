@@ -1,0 +1,2 @@
+//! Orion.
+fn main() {}

@@ -1,0 +1,139 @@
+//! The table of all tools.
+
+use crate::spec::{Alias, ToolSpec};
+use crate::tools;
+
+/// Every tool, in the order of the reference.
+pub const CATALOG: &[ToolSpec] = &[
+    ToolSpec::of::<tools::list_directory::ListDirectory>(),
+    ToolSpec::of::<tools::search_files::SearchFiles>(),
+    ToolSpec::of::<tools::read_file::ReadFile>(),
+    ToolSpec::of::<tools::write_file::WriteFile>(),
+    ToolSpec::of::<tools::create_directory::CreateDirectory>(),
+    ToolSpec::of::<tools::delete_directory::DeleteDirectory>(),
+    ToolSpec::of::<tools::open_app::OpenApp>(),
+    ToolSpec::of::<tools::get_device_info::GetDeviceInfo>(),
+    ToolSpec::of::<tools::get_datetime::GetDatetime>(),
+];
+
+/// The tool with this name or alias, and the alias where it was one.
+#[must_use]
+pub fn find(name: &str) -> Option<(&'static ToolSpec, Option<Alias>)> {
+    CATALOG.iter().find_map(|spec| {
+        if spec.name == name {
+            return Some((spec, None));
+        }
+        spec.aliases.iter().find(|alias| alias.name == name).map(|alias| (spec, Some(*alias)))
+    })
+}
+
+/// The names most like this one, best first, at most three.
+#[must_use]
+pub fn nearest(name: &str) -> Vec<String> {
+    // Past this length nothing is near, and the comparison is quadratic.
+    if name.len() > 64 {
+        return Vec::new();
+    }
+    let mut scored: Vec<_> = CATALOG
+        .iter()
+        .map(|spec| (strsim::jaro_winkler(name, spec.name), spec.name))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use orion_domain::{PathStyle, Places};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn places() -> Places {
+        Places {
+            style: PathStyle::Posix,
+            workspace: orion_domain::DevicePath::parse(PathStyle::Posix, "/srv/files").ok(),
+            home: orion_domain::DevicePath::parse(PathStyle::Posix, "/home/ann").ok(),
+        }
+    }
+
+    #[test]
+    fn names_and_aliases_are_unique_and_snake_case() {
+        let mut seen = BTreeSet::new();
+        for spec in CATALOG {
+            for name in std::iter::once(spec.name).chain(spec.aliases.iter().map(|a| a.name)) {
+                assert!(seen.insert(name), "{name} stands twice");
+                assert!(
+                    name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit())
+                );
+                assert_eq!(find(name).unwrap().0.name, spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_schema_is_closed_and_every_argument_is_described() {
+        for spec in CATALOG {
+            let schema = spec.arguments_schema();
+            assert_eq!(schema["additionalProperties"], json!(false), "{}", spec.name);
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(property["description"].is_string(), "{}.{name}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_call_that_fits() {
+        for spec in CATALOG {
+            let mut example: Value = serde_json::from_str(spec.example).unwrap();
+            let object = example.as_object_mut().unwrap();
+            assert_eq!(object.remove("tool"), Some(json!(spec.name)));
+            object.remove("device");
+            spec.parse(object.clone(), &places()).unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+        }
+    }
+
+    #[test]
+    fn dangerous_tools_want_confirm_and_effects_are_declared() {
+        for spec in CATALOG {
+            let takes_confirm = spec.arguments_schema()["properties"]["confirm"].is_object();
+            assert_eq!(takes_confirm, spec.risk.is_dangerous(), "{}", spec.name);
+            if spec.risk.is_dangerous() || !spec.idempotent {
+                assert!(spec.has_effects, "{}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_catalogue_reads_as_reviewed() {
+        let rows: Vec<_> = CATALOG
+            .iter()
+            .map(|spec| {
+                json!({
+                    "name": spec.name,
+                    "aliases": spec.aliases.iter().map(|a| a.name).collect::<Vec<_>>(),
+                    "category": spec.category,
+                    "risk": spec.risk,
+                    "capabilities": spec.capabilities,
+                    "has_effects": spec.has_effects,
+                    "idempotent": spec.idempotent,
+                    "arguments": spec.arguments_schema(),
+                })
+            })
+            .collect();
+        insta::assert_json_snapshot!(rows);
+    }
+
+    #[test]
+    fn a_misspelled_tool_is_close_to_the_right_one() {
+        assert_eq!(
+            nearest("create_directry").first().map(String::as_str),
+            Some("create_directory")
+        );
+        assert_eq!(nearest("zzz"), Vec::<String>::new());
+        assert_eq!(nearest(&"x".repeat(100_000)), Vec::<String>::new());
+    }
+}

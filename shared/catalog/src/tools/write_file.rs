@@ -1,0 +1,70 @@
+//! `write_file`: a whole new content, or more at the end.
+
+use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::path;
+use crate::spec::{Alias, Category, Tool};
+
+/// See the module.
+#[derive(Debug)]
+pub struct WriteFile;
+
+/// What to write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The file. Relative paths start in the workspace.
+    pub path: String,
+    /// The text to write.
+    pub content: String,
+    /// Whether to add to the end instead of replacing everything.
+    #[serde(default)]
+    pub append: bool,
+    /// Whether to make missing folders on the way.
+    #[serde(default = "yes")]
+    pub create_dirs: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// What is there now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Returns {
+    /// The file.
+    pub path: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// `write` or `append`.
+    pub mode: String,
+    /// Whether it was not there before.
+    pub created: bool,
+    /// In a preview: what would change, as a unified diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+impl Tool for WriteFile {
+    type Arguments = Arguments;
+    type Returns = Returns;
+
+    const NAME: &'static str = "write_file";
+    const ALIASES: &'static [Alias] = &[Alias::plain("file_write")];
+    const CATEGORY: Category = Category::File;
+    const DESCRIPTION: &'static str = "Writes text to a file, replacing what was there, or adding to it \
+        with append. Missing folders are made.";
+    const RISK: Risk = Risk::Medium;
+    const CAPABILITIES: &'static [Capability] = &[Capability::FileWrite];
+    const HAS_EFFECTS: bool = true;
+    // Appending twice is not appending once.
+    const IDEMPOTENT: bool = false;
+    const EXAMPLE: &'static str =
+        r#"{"tool":"write_file","device":"laptop-123","path":"notes/today.md","content":"Milk\n"}"#;
+
+    fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
+        Ok(Touches::path(path(places, &arguments.path)?, Access::Write))
+    }
+}

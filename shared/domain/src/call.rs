@@ -1,0 +1,111 @@
+//! A call as it was asked for, and its arguments in the one form that is hashed, stored and sent.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::digest::Digest;
+
+/// The most bytes that one call's arguments may take.
+pub const MAX_ARGUMENT_BYTES: usize = 2 * 1024 * 1024;
+
+/// A call as a model or a person asked for it. Nothing in it has been checked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallRequest {
+    /// The tool's name or alias.
+    pub tool: String,
+    /// A device's name or id; may be left out where there is only one.
+    pub device: Option<String>,
+    /// The tool's arguments.
+    pub arguments: Map<String, Value>,
+    /// Whether only a preview is wanted.
+    pub dry_run: bool,
+    /// How long the call may take from now, in milliseconds; the backend's default when not given.
+    pub timeout_ms: Option<u64>,
+    /// A name of the client's own: the same key by the same user is the same call.
+    pub idempotency_key: Option<String>,
+    /// Whether the text form had to be picked out of prose.
+    pub recovered: bool,
+}
+
+/// Arguments as JSON with sorted keys and no white space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CanonicalArguments {
+    bytes: Vec<u8>,
+    digest: Digest,
+}
+
+impl CanonicalArguments {
+    /// The one form of these arguments.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Self {
+        let mut bytes = Vec::with_capacity(128);
+        write_sorted(value, &mut bytes);
+        let digest = Digest::of(&bytes);
+        Self { bytes, digest }
+    }
+
+    /// The UTF-8 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// SHA-256 of the bytes.
+    #[must_use]
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or("{}")
+    }
+}
+
+fn write_sorted(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| key.as_str());
+            out.push(b'{');
+            for (index, (key, value)) in entries.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(Value::from(key.as_str()).to_string().as_bytes());
+                out.push(b':');
+                write_sorted(value, out);
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_sorted(item, out);
+            }
+            out.push(b']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.extend_from_slice(value.to_string().as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn key_order_does_not_matter_and_values_do() {
+        let one =
+            CanonicalArguments::from_value(&json!({"b": 1, "a": [true, {"d": null, "c": "x"}]}));
+        assert_eq!(one.as_str(), r#"{"a":[true,{"c":"x","d":null}],"b":1}"#);
+        let other = CanonicalArguments::from_value(&json!({"b": 2, "a": []}));
+        assert_ne!(one.digest(), other.digest());
+    }
+}

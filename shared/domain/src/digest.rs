@@ -1,0 +1,115 @@
+//! SHA-256 over fields that cannot run into one another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256 digest, 32 bytes; hex as text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+/// A text that is not 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is 64 hexadecimal digits")]
+pub struct NotADigest;
+
+impl Digest {
+    /// What a chain of digests begins with.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// The digest of one byte string.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of a labelled list of fields. Each field is preceded by its length in bytes
+    /// (8 bytes, big endian), so that no two different lists give the same input.
+    #[must_use]
+    pub fn of_fields(label: &str, fields: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for field in std::iter::once(&label.as_bytes()).chain(fields) {
+            hasher.update((field.len() as u64).to_be_bytes());
+            hasher.update(field);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Takes 32 bytes as a digest; any other length is `None`.
+    #[must_use]
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, NotADigest> {
+        let text = text.as_bytes();
+        if text.len() != 64 {
+            return Err(NotADigest);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| NotADigest)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| NotADigest)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = NotADigest;
+
+    fn try_from(text: String) -> Result<Self, NotADigest> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moving_a_byte_between_fields_changes_the_digest() {
+        let one = Digest::of_fields("x", &[b"ab", b"c"]);
+        let two = Digest::of_fields("x", &[b"a", b"bc"]);
+        assert_ne!(one, two);
+        assert_ne!(one, Digest::of_fields("y", &[b"ab", b"c"]));
+    }
+
+    #[test]
+    fn text_and_back() {
+        let digest = Digest::of(b"orion");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!("zz".parse::<Digest>(), Err(NotADigest));
+    }
+}

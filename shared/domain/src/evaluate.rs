@@ -1,0 +1,283 @@
+//! One question, one answer: may this call run, and what says so?
+//!
+//! Pure and total: [`evaluate`] cannot fail, only deny. Every layer that has something to say adds
+//! a line of evidence; the strictest wins, and nothing matched means deny. The backend and the
+//! device run the same function, the device with the ceiling that only its owner can change.
+
+mod layers;
+mod refusal;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::caller::{Caller, Role};
+use crate::capability::Capability;
+use crate::envelope::ToolError;
+use crate::grants::Scope;
+use crate::id::{ApprovalId, DeviceName};
+use crate::permit::Permit;
+use crate::risk::Risk;
+use crate::rule::Rule;
+use crate::touches::Touches;
+
+/// From free to forbidden; the strictest wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Runs.
+    Allow,
+    /// A preview is shown, and nothing runs until a person says go.
+    DryRunFirst,
+    /// Waits for a person.
+    Ask,
+    /// Does not run.
+    Deny,
+}
+
+impl Decision {
+    /// The word that people and wire use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::DryRunFirst => "dry_run_first",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What policy knows of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolFacts<'a> {
+    /// Its name, never an alias.
+    pub name: &'a str,
+    /// How much harm this call can do.
+    pub risk: Risk,
+    /// What it must be able to do.
+    pub capabilities: &'a [Capability],
+    /// Whether it changes anything.
+    pub has_effects: bool,
+}
+
+/// How strictly a device's grants are held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Grants hold.
+    #[default]
+    Safe,
+    /// The tool list and the capabilities are lifted for a limited time. Paths, roles, approvals
+    /// and the ceiling hold.
+    Dangerous,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// Which tool.
+    pub tool: ToolFacts<'a>,
+    /// What it would touch. `None` while the arguments have not been looked at: then only what
+    /// concerns the tool itself is judged.
+    pub touches: Option<&'a Touches>,
+    /// Who asks.
+    pub caller: &'a Caller,
+    /// Where.
+    pub device: &'a DeviceName,
+    /// Whether only a preview is wanted.
+    pub dry_run: bool,
+    /// Whether the arguments say `confirm: true`.
+    pub confirmed: bool,
+}
+
+/// What holds on one device.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// What the backend lends.
+    pub grants: Scope,
+    /// What the device's owner leaves at most. The backend knows what the device told it; the
+    /// device knows its own file. `None` on the backend means that the device told nothing.
+    pub ceiling: Option<Scope>,
+    /// Rules across devices.
+    pub rules: Vec<Rule>,
+    /// How strictly the grants are held at this moment.
+    pub mode: Mode,
+    /// Which version this is.
+    pub version: String,
+}
+
+impl Policy {
+    /// A policy that denies everything; what stands in where none can be read.
+    #[must_use]
+    pub fn deny_all() -> Self {
+        Self {
+            grants: Scope::nothing(),
+            ceiling: None,
+            rules: Vec::new(),
+            mode: Mode::Safe,
+            version: "none".to_owned(),
+        }
+    }
+}
+
+/// Who speaks, in the order in which they are heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// The role of the person.
+    Caller,
+    /// The backend's grants.
+    Grants,
+    /// The device owner's file.
+    Ceiling,
+    /// A rule.
+    Rule,
+    /// What the risk asks for by default.
+    Risk,
+}
+
+/// Why a layer says what it says. Numbers are positions in the question or in the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing here objects.
+    Fits,
+    /// The role may not make calls of this kind.
+    Role,
+    /// The tool is not listed.
+    ToolNotListed,
+    /// A capability is not held.
+    CapabilityMissing(Capability),
+    /// Everything that changes something is off.
+    ReadOnly,
+    /// No allowed path covers this one.
+    PathOutside {
+        /// Which of the touched paths.
+        touch: usize,
+    },
+    /// A deny entry covers this path.
+    PathDenied {
+        /// Which of the touched paths.
+        touch: usize,
+    },
+    /// The application is not listed.
+    AppNotListed {
+        /// Which of the touched applications.
+        touch: usize,
+    },
+    /// A URL that is not plain http(s).
+    UrlScheme {
+        /// Which of the touched URLs.
+        touch: usize,
+    },
+    /// `confirm: true` is missing.
+    ConfirmMissing,
+    /// A rule matched.
+    Matched {
+        /// Which rule.
+        rule: usize,
+    },
+    /// The risk asks a person.
+    Asks,
+}
+
+/// One line of the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    /// Who says it.
+    pub layer: Layer,
+    /// What.
+    pub decision: Decision,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The answer, with all that led to it.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    decision: Decision,
+    evidence: Vec<Evidence>,
+    deciding: usize,
+}
+
+/// A person's yes, as the pipeline checked it against the exact call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Approved(
+    /// The approval.
+    pub ApprovalId,
+);
+
+impl Evaluation {
+    /// What holds.
+    #[must_use]
+    pub const fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// Everything that was said, in order.
+    #[must_use]
+    pub fn evidence(&self) -> &[Evidence] {
+        &self.evidence
+    }
+
+    /// The line that decided.
+    #[must_use]
+    pub fn deciding(&self) -> Option<&Evidence> {
+        self.evidence.get(self.deciding)
+    }
+
+    /// Who may say yes, where a person is asked: critical calls need an admin.
+    #[must_use]
+    pub const fn approver_role(risk: Risk) -> Role {
+        match risk {
+            Risk::Critical => Role::Admin,
+            Risk::Low | Risk::Medium | Risk::High => Role::Operator,
+        }
+    }
+
+    /// The right to run, where this evaluation gives it: at once, or with a person's yes.
+    ///
+    /// # Errors
+    /// What the caller is told instead.
+    pub fn permit(
+        &self,
+        question: &Question<'_>,
+        policy: &Policy,
+        approved: Option<Approved>,
+    ) -> Result<Permit, Box<ToolError>> {
+        let rule = self.rule_name(question, policy);
+        match (self.decision, approved) {
+            (Decision::Allow, _) => Ok(Permit::mint(rule, approved.map(|yes| yes.0))),
+            (Decision::Ask | Decision::DryRunFirst, Some(yes)) => {
+                Ok(Permit::mint(rule, Some(yes.0)))
+            }
+            (Decision::Ask | Decision::DryRunFirst, None) | (Decision::Deny, _) => {
+                Err(Box::new(self.refusal(question, policy)))
+            }
+        }
+    }
+}
+
+/// Judges one call.
+#[must_use]
+pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
+    let mut evidence = Vec::with_capacity(8);
+    layers::caller(question, &mut evidence);
+    layers::scope(question, &policy.grants, Layer::Grants, policy.mode, &mut evidence);
+    if let Some(ceiling) = &policy.ceiling {
+        layers::scope(question, ceiling, Layer::Ceiling, Mode::Safe, &mut evidence);
+    }
+    let preapproved = layers::rules(question, &policy.rules, &mut evidence);
+    layers::risk(question, preapproved, &mut evidence);
+
+    // The first of the strictest: earlier layers give the reason that is most use to the caller.
+    let mut deciding = 0;
+    let mut decision = None;
+    for (index, line) in evidence.iter().enumerate() {
+        if decision.is_none_or(|strictest| line.decision > strictest) {
+            decision = Some(line.decision);
+            deciding = index;
+        }
+    }
+    Evaluation { decision: decision.unwrap_or(Decision::Deny), evidence, deciding }
+}

@@ -1,0 +1,203 @@
+//! The answer in words: what is refused, by which line, and what is allowed instead.
+
+use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
+use crate::code::ErrorCode;
+use crate::envelope::ToolError;
+use crate::grants::Scope;
+use crate::touches::Access;
+
+impl Layer {
+    /// The word that people and wire use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Caller => "role",
+            Self::Grants => "grants",
+            Self::Ceiling => "ceiling",
+            Self::Rule => "rule",
+            Self::Risk => "risk",
+        }
+    }
+
+    const fn who_may_change(self) -> &'static str {
+        match self {
+            Self::Caller | Self::Grants | Self::Rule | Self::Risk => "an admin of this backend",
+            Self::Ceiling => "only the owner of the device, in agent.toml on the device",
+        }
+    }
+}
+
+impl Evaluation {
+    /// The name of the line that decided: what a permit and the audit carry.
+    #[must_use]
+    pub fn rule_name(&self, question: &Question<'_>, policy: &Policy) -> String {
+        self.deciding()
+            .map_or_else(|| "nothing matched".to_owned(), |line| line.name(question, policy))
+    }
+
+    /// What the caller is told where this is no permit.
+    #[must_use]
+    pub fn refusal(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
+        let Some(line) = self.deciding() else {
+            return ToolError::new(
+                ErrorCode::PermissionDenied,
+                "Nothing allows this call, and what is not allowed is denied.",
+            );
+        };
+        line.error(question, policy)
+            .with("rule", line.name(question, policy))
+            .with("layer", line.layer.as_str())
+            .with("policy_version", policy.version.as_str())
+            .with("changed_by", line.layer.who_may_change())
+    }
+}
+
+impl Evidence {
+    /// The line by name, such as `grants: paths` or `rule prod-restarts`.
+    #[must_use]
+    pub fn name(&self, question: &Question<'_>, policy: &Policy) -> String {
+        let layer = self.layer.as_str();
+        match self.reason {
+            Reason::Fits => format!("{layer}: nothing objects"),
+            Reason::Role => format!("role {}", question.caller.role),
+            Reason::ToolNotListed => format!("{layer}: tools"),
+            Reason::CapabilityMissing(capability) => format!("{layer}: capability {capability}"),
+            Reason::ReadOnly => format!("{layer}: read_only"),
+            Reason::PathOutside { .. } => format!("{layer}: paths"),
+            Reason::PathDenied { touch } => {
+                let entry = question
+                    .touches
+                    .and_then(|touches| touches.paths.get(touch))
+                    .and_then(|path| self.scope(policy)?.denying(&path.path));
+                match entry {
+                    Some(entry) if entry.built_in => {
+                        format!("built-in deny {}", entry.pattern.as_text())
+                    }
+                    Some(entry) => format!("{layer}: deny_paths {}", entry.pattern.as_text()),
+                    None => format!("{layer}: deny_paths with an entry that cannot be read"),
+                }
+            }
+            Reason::AppNotListed { .. } => format!("{layer}: apps"),
+            Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
+            Reason::ConfirmMissing => "risk: confirm".to_owned(),
+            Reason::Matched { rule } => policy
+                .rules
+                .get(rule)
+                .map_or_else(|| "rule".to_owned(), |rule| format!("rule {}", rule.id)),
+            Reason::Asks => format!("risk {}", question.tool.risk),
+        }
+    }
+
+    fn scope<'p>(&self, policy: &'p Policy) -> Option<&'p Scope> {
+        match self.layer {
+            Layer::Grants => Some(&policy.grants),
+            Layer::Ceiling => policy.ceiling.as_ref(),
+            Layer::Caller | Layer::Rule | Layer::Risk => None,
+        }
+    }
+
+    fn error(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
+        let (tool, device) = (question.tool.name, question.device);
+        let whose = match self.layer {
+            Layer::Ceiling => "the ceiling of",
+            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => "the grants of",
+        };
+        match self.reason {
+            Reason::Role => ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!(
+                    "The role {} may not call {tool}; a viewer may only call tools that change nothing.",
+                    question.caller.role
+                ),
+            ),
+            Reason::ToolNotListed => ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!("{tool} is not among the tools in {whose} {device}."),
+            ),
+            Reason::CapabilityMissing(capability) => ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!("{tool} needs {capability}, which {whose} {device} do not hold."),
+            )
+            .with("capability", capability.as_str()),
+            Reason::ReadOnly => ToolError::new(
+                ErrorCode::WriteDisabled,
+                format!("{device} is read-only, and {tool} changes something."),
+            ),
+            Reason::PathOutside { touch } | Reason::PathDenied { touch } => {
+                self.path_error(question, policy, touch)
+            }
+            Reason::AppNotListed { touch } => {
+                let app =
+                    question.touches.and_then(|t| t.apps.get(touch)).cloned().unwrap_or_default();
+                let allowed: Vec<_> = self
+                    .scope(policy)
+                    .map(|scope| scope.apps.iter().cloned().collect())
+                    .unwrap_or_default();
+                ToolError::new(
+                    ErrorCode::AppNotWhitelisted,
+                    format!("{app} is not among the applications in {whose} {device}."),
+                )
+                .with("attempted_app", app)
+                .with("allowed_apps", allowed)
+            }
+            Reason::UrlScheme { .. } => ToolError::new(
+                ErrorCode::UrlForbidden,
+                "Only http and https addresses may be opened.",
+            ),
+            Reason::ConfirmMissing => ToolError::new(
+                ErrorCode::ConfirmationRequired,
+                format!(
+                    "{tool} cannot be taken back lightly: say `confirm: true` if it is meant. A person is asked all the same."
+                ),
+            ),
+            Reason::Matched { rule } => self.rule_error(question, policy, rule),
+            Reason::Asks => ToolError::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "{tool} is of {} risk: a person has to approve this call.",
+                    question.tool.risk
+                ),
+            ),
+            Reason::Fits => ToolError::new(
+                ErrorCode::PermissionDenied,
+                "Nothing allows this call, and what is not allowed is denied.",
+            ),
+        }
+    }
+
+    fn path_error(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> ToolError {
+        let touched = question.touches.and_then(|touches| touches.paths.get(touch));
+        let access = touched.map_or(Access::Read, |path| path.access);
+        let path = touched.map(|path| path.path.to_string()).unwrap_or_default();
+        let allowed =
+            self.scope(policy).map(|scope| scope.allowed_roots(access)).unwrap_or_default();
+        let message = match self.reason {
+            Reason::PathDenied { .. } => format!("{path} is kept out on {}.", question.device),
+            _ if allowed.is_empty() => {
+                format!("{path}: no path may be touched for {access} on {}.", question.device)
+            }
+            _ => format!(
+                "{path} is not inside a path that allows {access} on {}: {}.",
+                question.device,
+                allowed.join(", ")
+            ),
+        };
+        ToolError::new(ErrorCode::PathNotAllowed, message)
+            .with("attempted_path", path)
+            .with("access", access.as_str())
+            .with("allowed_paths", allowed)
+    }
+
+    fn rule_error(&self, question: &Question<'_>, policy: &Policy, rule: usize) -> ToolError {
+        let because = policy.rules.get(rule).map_or("", |rule| rule.because.as_str());
+        let (code, what) = match self.decision {
+            Decision::Ask => (ErrorCode::ApprovalRequired, "wants a person to approve this call"),
+            Decision::DryRunFirst => {
+                (ErrorCode::ApprovalRequired, "wants a person to see a preview first")
+            }
+            Decision::Deny | Decision::Allow => (ErrorCode::PermissionDenied, "refuses this call"),
+        };
+        let name = self.name(question, policy);
+        ToolError::new(code, format!("The {name} {what}. {because}").trim_end().to_owned())
+    }
+}

@@ -1,0 +1,281 @@
+//! What is possible on a device at all: the grants that the backend keeps, and the ceiling that the
+//! device's owner keeps. Both are written alike and compiled alike.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::capability::Capability;
+use crate::path::{DevicePath, PathError, PathPattern, Places, built_in_denies, covers};
+use crate::touches::Access;
+
+/// A first set of capabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Reads files and facts.
+    Reader,
+    /// Reads, writes, deletes, opens and closes applications.
+    Operator,
+    /// An operator who also runs commands and developer tools.
+    Developer,
+    /// An operator who also looks after services.
+    Homelab,
+}
+
+impl Profile {
+    /// What the profile lends.
+    #[must_use]
+    pub const fn capabilities(self) -> &'static [Capability] {
+        use Capability::{
+            AppControl, CommandExecute, DevTools, DeviceInfo, FileDelete, FileRead, FileWrite,
+            HomelabControl, NetworkAccess, ProcessKill, ServiceRead,
+        };
+        match self {
+            Self::Reader => &[FileRead, DeviceInfo, ServiceRead],
+            Self::Operator => {
+                &[FileRead, DeviceInfo, ServiceRead, FileWrite, FileDelete, AppControl, ProcessKill]
+            }
+            Self::Developer => &[
+                FileRead,
+                DeviceInfo,
+                ServiceRead,
+                FileWrite,
+                FileDelete,
+                AppControl,
+                ProcessKill,
+                CommandExecute,
+                DevTools,
+                NetworkAccess,
+            ],
+            Self::Homelab => &[
+                FileRead,
+                DeviceInfo,
+                ServiceRead,
+                FileWrite,
+                FileDelete,
+                AppControl,
+                ProcessKill,
+                HomelabControl,
+            ],
+        }
+    }
+}
+
+/// A path and what may be done beneath it, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "PathGrantForm")]
+pub struct PathGrant {
+    /// As the device writes paths; `~` is the home folder there.
+    pub path: String,
+    /// What may be done.
+    pub access: BTreeSet<Access>,
+}
+
+/// The two ways of writing a path grant: a path alone lends every access, and the tools and risks
+/// decide the rest.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PathGrantForm {
+    Short(String),
+    Long(LongPathGrant),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongPathGrant {
+    path: String,
+    access: BTreeSet<Access>,
+}
+
+impl From<PathGrantForm> for PathGrant {
+    fn from(form: PathGrantForm) -> Self {
+        match form {
+            PathGrantForm::Short(path) => {
+                Self { path, access: [Access::Read, Access::Write, Access::Delete].into() }
+            }
+            PathGrantForm::Long(LongPathGrant { path, access }) => Self { path, access },
+        }
+    }
+}
+
+/// Grants or a ceiling, as they are written and sent. Everything left out is not granted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Grants {
+    /// A first set of capabilities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// The tools. Left out: every tool whose capabilities are held. Set: the whole truth.
+    #[serde(alias = "allowed_tools", skip_serializing_if = "Option::is_none")]
+    pub tools: Option<BTreeSet<String>>,
+    /// The capabilities. Left out: the profile's, or with no profile those of the listed tools.
+    #[serde(alias = "permissions", skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<BTreeSet<Capability>>,
+    /// Where files may be touched. The first is the workspace.
+    #[serde(alias = "allowed_paths", skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathGrant>,
+    /// Paths and patterns that are refused even beneath an allowed path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny_paths: Vec<String>,
+    /// Applications by name.
+    #[serde(alias = "allowed_apps", skip_serializing_if = "BTreeSet::is_empty")]
+    pub apps: BTreeSet<String>,
+    /// Whether every write and delete is refused.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+}
+
+/// An allowed path, ready to compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedPath {
+    /// The root.
+    pub root: DevicePath,
+    /// What may be done beneath it.
+    pub access: BTreeSet<Access>,
+}
+
+/// A refused pattern, ready to compare.
+#[derive(Debug, Clone)]
+pub struct DeniedPath {
+    /// What is refused.
+    pub pattern: PathPattern,
+    /// Whether it is refused from the start, on every device.
+    pub built_in: bool,
+}
+
+/// An entry that could not be understood. It grants nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{entry}`: {error}")]
+pub struct BadEntry {
+    /// As it was written.
+    pub entry: String,
+    /// Why it says nothing.
+    pub error: PathError,
+}
+
+/// Grants or a ceiling for one device, compiled against that device's places.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// The tools that are listed; `None` means that capabilities alone decide.
+    pub tools: Option<BTreeSet<String>>,
+    /// The capabilities that are held; `None` means those of the listed tools.
+    pub capabilities: Option<BTreeSet<Capability>>,
+    /// Where files may be touched.
+    pub allowed: Vec<AllowedPath>,
+    /// What is refused all the same.
+    pub denied: Vec<DeniedPath>,
+    /// Applications.
+    pub apps: BTreeSet<String>,
+    /// Whether every write and delete is refused.
+    pub read_only: bool,
+    /// Deny entries could not be understood: then every path is refused.
+    pub deny_all_paths: bool,
+}
+
+impl Grants {
+    /// Compiles for a device. A bad allow entry grants nothing; a bad deny entry refuses every
+    /// path, for nobody can know what it was meant to keep out.
+    #[must_use]
+    pub fn compile(&self, places: &Places) -> (Scope, Vec<BadEntry>) {
+        let mut bad = Vec::new();
+        let mut scope = Scope {
+            tools: self.tools.clone(),
+            capabilities: self.effective_capabilities(),
+            apps: self.apps.clone(),
+            read_only: self.read_only,
+            deny_all_paths: false,
+            ..Scope::nothing()
+        };
+        for grant in &self.paths {
+            match DevicePath::resolve(places, &grant.path) {
+                Ok(root) => scope.allowed.push(AllowedPath { root, access: grant.access.clone() }),
+                Err(error) => bad.push(BadEntry { entry: grant.path.clone(), error }),
+            }
+        }
+        for entry in &self.deny_paths {
+            match PathPattern::parse(places, entry) {
+                Ok(pattern) => scope.denied.push(DeniedPath { pattern, built_in: false }),
+                Err(error) => {
+                    scope.deny_all_paths = true;
+                    bad.push(BadEntry { entry: entry.clone(), error });
+                }
+            }
+        }
+        for entry in built_in_denies(places.style) {
+            // An entry with `~` says nothing on a device without a home folder.
+            if let Ok(pattern) = PathPattern::parse(places, entry) {
+                scope.denied.push(DeniedPath { pattern, built_in: true });
+            }
+        }
+        (scope, bad)
+    }
+
+    fn effective_capabilities(&self) -> Option<BTreeSet<Capability>> {
+        match (&self.capabilities, self.profile, &self.tools) {
+            (Some(listed), _, _) => Some(listed.clone()),
+            (None, Some(profile), _) => Some(profile.capabilities().iter().copied().collect()),
+            (None, None, Some(_)) => None,
+            (None, None, None) => Some(BTreeSet::new()),
+        }
+    }
+
+    /// The first allowed path as it is written: where relative paths start.
+    #[must_use]
+    pub fn workspace(&self) -> Option<&str> {
+        self.paths.first().map(|grant| grant.path.as_str())
+    }
+}
+
+impl Scope {
+    /// A scope in which nothing is possible.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self {
+            tools: Some(BTreeSet::new()),
+            capabilities: Some(BTreeSet::new()),
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            apps: BTreeSet::new(),
+            read_only: true,
+            deny_all_paths: true,
+        }
+    }
+
+    /// Whether the tool itself is possible here.
+    #[must_use]
+    pub fn lists_tool(&self, tool: &str) -> bool {
+        self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
+    }
+
+    /// The first capability that is wanted and not held.
+    #[must_use]
+    pub fn missing_capability(&self, wanted: &[Capability]) -> Option<Capability> {
+        let held = self.capabilities.as_ref()?;
+        wanted.iter().copied().find(|capability| !held.contains(capability))
+    }
+
+    /// The deny entry that refuses this path, if any.
+    #[must_use]
+    pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
+        self.denied.iter().find(|entry| entry.pattern.matches(path))
+    }
+
+    /// The position of the allowed path that covers this one for this access.
+    #[must_use]
+    pub fn covering(&self, path: &DevicePath, access: Access) -> Option<usize> {
+        self.allowed
+            .iter()
+            .position(|entry| entry.access.contains(&access) && covers(&entry.root, path))
+    }
+
+    /// The allowed roots for an access, as people read them.
+    #[must_use]
+    pub fn allowed_roots(&self, access: Access) -> Vec<String> {
+        self.allowed
+            .iter()
+            .filter(|entry| entry.access.contains(&access))
+            .map(|entry| entry.root.to_string())
+            .collect()
+    }
+}

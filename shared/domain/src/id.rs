@@ -1,0 +1,186 @@
+//! Identifiers as types of their own, so that one cannot be passed for another.
+//!
+//! Identifiers that Orion makes are UUIDv7 (RFC 9562), drawn by the caller; names are chosen by
+//! people and checked here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// A text that is not an identifier of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Not a UUID.
+    #[error("`{text}` is not a {kind} id; ids look like 0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e")]
+    NotUuid {
+        /// What was expected.
+        kind: &'static str,
+        /// What was given, shortened.
+        text: String,
+    },
+    /// A name with characters or a length that names may not have.
+    #[error(
+        "`{text}` is not a {kind} name: use 1 to 63 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit"
+    )]
+    BadName {
+        /// What was expected.
+        kind: &'static str,
+        /// What was given, shortened.
+        text: String,
+    },
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps a UUID that the caller drew.
+            #[must_use]
+            pub const fn new(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The UUID itself.
+            #[must_use]
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Uuid::try_parse(text)
+                    .map(Self)
+                    .map_err(|_| IdError::NotUuid { kind: $kind, text: shortened(text) })
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// One tool call.
+    CallId, "call"
+);
+uuid_id!(
+    /// One device, for as long as its identity lives.
+    DeviceId, "device"
+);
+uuid_id!(
+    /// One question to a person.
+    ApprovalId, "approval"
+);
+uuid_id!(
+    /// One chat.
+    ConversationId, "conversation"
+);
+uuid_id!(
+    /// One enrolment token; its secret is elsewhere.
+    InviteId, "invite"
+);
+
+fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let first = bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    first
+        && text.len() <= 63
+        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b))
+}
+
+macro_rules! name_id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                if is_name(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(IdError::BadName { kind: $kind, text: shortened(text) })
+                }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+    };
+}
+
+name_id!(
+    /// What people call a device; unique in a backend.
+    DeviceName, "device"
+);
+name_id!(
+    /// A person's account name.
+    UserName, "user"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hold_only_what_is_safe_to_print_and_type() {
+        for good in ["a", "laptop-123", "web_1.lab", "9"] {
+            assert_eq!(good.parse::<DeviceName>().unwrap().as_str(), good);
+        }
+        let long = "a".repeat(64);
+        for bad in ["", "-a", "A", "a b", "a/b", "a\0", "é", long.as_str()] {
+            assert!(bad.parse::<DeviceName>().is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn an_id_survives_text() {
+        let id = CallId::new(Uuid::from_u128(7));
+        assert_eq!(id.to_string().parse::<CallId>(), Ok(id));
+        assert!("laptop".parse::<CallId>().is_err());
+    }
+}

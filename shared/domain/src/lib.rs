@@ -1,0 +1,44 @@
+//! The rules of Orion as values: who may do what, where, and how a call lives and ends.
+//!
+//! Nothing in this crate does I/O, reads a clock or draws randomness. The backend and the device
+//! run the same [`evaluate()`] over the same types, so they can be held to the same answers.
+//!
+//! Read [`evaluate`](mod@evaluate) first: everything else is what it takes or what it gives.
+
+pub mod approval;
+pub mod audit;
+pub mod call;
+pub mod caller;
+pub mod capability;
+pub mod code;
+pub mod digest;
+pub mod envelope;
+pub mod evaluate;
+pub mod extract;
+pub mod grants;
+pub mod id;
+pub mod path;
+pub mod permit;
+pub mod risk;
+pub mod rule;
+pub mod secret;
+pub mod state;
+pub mod touches;
+
+pub use approval::CallBinding;
+pub use call::{CallRequest, CanonicalArguments};
+pub use caller::{Caller, Role};
+pub use capability::Capability;
+pub use code::ErrorCode;
+pub use digest::Digest;
+pub use envelope::{Envelope, Meta, ToolError};
+pub use evaluate::{Decision, Evaluation, Policy, Question, ToolFacts, evaluate};
+pub use grants::{Grants, Profile};
+pub use id::{ApprovalId, CallId, ConversationId, DeviceId, DeviceName, UserName};
+pub use path::{DevicePath, PathStyle, Places};
+pub use permit::Permit;
+pub use risk::Risk;
+pub use rule::Rule;
+pub use secret::Secret;
+pub use state::CallState;
+pub use touches::{Access, Touches};

@@ -1,0 +1,114 @@
+//! One component, as written and as it is compared.
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::PathStyle;
+
+/// A component with the two keys it is compared by, made once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Name {
+    written: Box<str>,
+    exact: Box<str>,
+    loose: Box<str>,
+}
+
+impl Name {
+    pub(super) fn new(style: PathStyle, written: &str) -> Self {
+        Self {
+            written: written.into(),
+            exact: exact(style, written).into(),
+            loose: loose(written).into(),
+        }
+    }
+
+    pub(super) fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// What an allow compares: never wider than the style's own file systems.
+    pub(super) fn exact(&self) -> &str {
+        &self.exact
+    }
+
+    /// What a deny compares: at least as wide as any file system.
+    pub(super) fn loose(&self) -> &str {
+        &self.loose
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.exact == other.exact
+    }
+}
+
+/// NFC, and on Windows each character in lower case where that is one character, as its file systems fold one to one.
+fn exact(style: PathStyle, text: &str) -> String {
+    let normal = nfc(text);
+    match style {
+        PathStyle::Posix => normal,
+        PathStyle::Windows => normal.chars().map(lower).collect(),
+    }
+}
+
+/// The exact key of Windows in full case folding, without the invisible characters that some file systems (HFS+) ignore.
+///
+/// A deny is compared so on POSIX too: on macOS `~/.SSH` opens `~/.ssh`. Made from the exact key, so that names which are
+/// alike for an allow are always alike for a deny.
+pub(super) fn loose(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let visible: String = exact(PathStyle::Windows, text)
+        .chars()
+        .filter(|character| !is_ignorable(*character))
+        .collect();
+    nfc(&nfc(&visible).to_uppercase().to_lowercase()).replace('ς', "σ")
+}
+
+fn nfc(text: &str) -> String {
+    if is_nfc(text) {
+        text.to_owned()
+    } else {
+        text.nfc().collect()
+    }
+}
+
+fn lower(character: char) -> char {
+    let mut folded = character.to_lowercase();
+    match (folded.next(), folded.next()) {
+        (Some(one), None) => one,
+        _ => character,
+    }
+}
+
+fn is_ignorable(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allows_fold_only_on_windows_and_one_to_one() {
+        let key = |text| {
+            (
+                exact(PathStyle::Posix, text),
+                exact(PathStyle::Windows, text),
+            )
+        };
+        assert_eq!(key("ÀB"), ("ÀB".into(), "àb".into()));
+        assert_eq!(key("A\u{300}"), ("À".into(), "à".into()));
+        assert_eq!(key("İ"), ("İ".into(), "İ".into()));
+        assert_eq!(key("straße"), ("straße".into(), "straße".into()));
+    }
+
+    #[test]
+    fn denies_fold_case_and_drop_the_invisible() {
+        assert_eq!(loose(".S\u{200c}SH"), ".ssh");
+        assert_eq!(loose("STRASSE"), loose("straße"));
+        assert_eq!(loose("ΟΔΟΣ"), loose("οδος"));
+        assert_eq!(loose("E\u{301}TE\u{301}"), "été");
+    }
+}

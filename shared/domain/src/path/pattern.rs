@@ -1,0 +1,231 @@
+//! The entries of allow and deny lists: a folder with all beneath it, or a pattern with wildcards.
+
+use std::fmt;
+
+use super::name::Name;
+use super::system::shielded;
+use super::{DevicePath, PathError, PathStyle, Places, windows};
+
+/// An entry of an allow or deny list. It covers what it matches and everything beneath that.
+///
+/// `~/Projects`, `C:/Users/ann` and `D:/` are folders. In `**/.env`, `~/*/notes` and `**/*.kdbx`, `*` and `?` stand for
+/// any and one character within a component, and `**` for any number of components. A pattern that begins with `**`
+/// holds on every drive and share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathPattern {
+    text: String,
+    style: PathStyle,
+    root: Option<DevicePath>,
+    tail: Vec<Token>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// `**`
+    AnyDepth,
+    /// A component, which may hold `*` and `?`.
+    One(Name),
+}
+
+#[derive(Clone, Copy)]
+enum Comparison {
+    Exact,
+    Loose,
+}
+
+impl Comparison {
+    fn key(self, name: &Name) -> &str {
+        match self {
+            Self::Exact => name.exact(),
+            Self::Loose => name.loose(),
+        }
+    }
+}
+
+impl PathPattern {
+    /// Reads an entry as a policy writes it.
+    ///
+    /// # Errors
+    /// As [`DevicePath::resolve`], and [`PathError::ParentInPattern`] for `..` behind a wildcard.
+    pub fn parse(places: &Places, text: &str) -> Result<Self, PathError> {
+        let style = places.style;
+        style.check_text(text)?;
+        let (head, tail) = split_at_wildcard(style, text);
+        let floats = tail.split(|character| style.separates(character)).next() == Some("**")
+            && head.is_empty();
+        let root = match head {
+            _ if floats => None,
+            "" => Some(DevicePath::resolve(places, ".")?),
+            head => Some(DevicePath::resolve(places, head)?),
+        };
+        let mut tokens = Vec::new();
+        for component in tail.split(|character| style.separates(character)) {
+            match component {
+                "" | "." => {}
+                ".." => return Err(PathError::ParentInPattern),
+                "**" => tokens.push(Token::AnyDepth),
+                component => tokens.push(Token::One(pattern_component(style, component)?)),
+            }
+        }
+        tokens.push(Token::AnyDepth);
+        Ok(Self {
+            text: text.to_owned(),
+            style,
+            root,
+            tail: tokens,
+        })
+    }
+
+    /// Whether the path is matched, or lies beneath what is matched, as the style's file systems compare names.
+    pub fn matches(&self, path: &DevicePath) -> bool {
+        self.matches_by(Comparison::Exact, path)
+    }
+
+    /// Whether this entry of an allow list gives the path: it matches, and a system folder that holds the path is named by the entry itself.
+    pub fn allows(&self, path: &DevicePath) -> bool {
+        self.matches(path) && !shielded(self.root.as_ref(), path)
+    }
+
+    /// Whether this entry of a deny list takes the path away.
+    ///
+    /// Wider than [`PathPattern::matches`], because a deny must hold on file systems that fold case (macOS) or ignore
+    /// invisible characters, and for a drive that is reached through its own administrative share (`//host/C$`).
+    pub fn denies(&self, path: &DevicePath) -> bool {
+        self.matches(path) || self.matches_by(Comparison::Loose, path)
+    }
+
+    /// The folder at which the entry begins, up to the first wildcard; `None` when it holds anywhere.
+    ///
+    /// An entry touches something beneath a folder only if that folder contains this one, or this one that folder.
+    pub fn root(&self) -> Option<&DevicePath> {
+        self.root.as_ref()
+    }
+
+    /// Whether the entry is one folder with all beneath it, without wildcards.
+    pub fn is_folder(&self) -> bool {
+        self.root.is_some() && self.tail == [Token::AnyDepth]
+    }
+
+    /// The entry as it was written.
+    pub fn as_text(&self) -> &str {
+        &self.text
+    }
+
+    fn matches_by(&self, comparison: Comparison, path: &DevicePath) -> bool {
+        if self.style != path.style {
+            return false;
+        }
+        let Some(root) = &self.root else {
+            return self.tail_matches(comparison, &path.names);
+        };
+        let same_prefix = match comparison {
+            Comparison::Exact => root.prefix.is(&path.prefix),
+            Comparison::Loose => drive_behind(&root.prefix) == drive_behind(&path.prefix),
+        };
+        let Some((head, rest)) = path.names.split_at_checked(root.names.len()) else {
+            return false;
+        };
+        let same = |(mine, its): (&Name, &Name)| comparison.key(mine) == comparison.key(its);
+        same_prefix && root.names.iter().zip(head).all(same) && self.tail_matches(comparison, rest)
+    }
+
+    fn tail_matches(&self, comparison: Comparison, names: &[Name]) -> bool {
+        wildcard_match(
+            &self.tail,
+            names,
+            |token| *token == Token::AnyDepth,
+            |token, name| match token {
+                Token::AnyDepth => false,
+                Token::One(pattern) => {
+                    component_matches(comparison.key(pattern), comparison.key(name))
+                }
+            },
+        )
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// Splits before the first component that holds a wildcard; the second part is empty without one.
+fn split_at_wildcard(style: PathStyle, text: &str) -> (&str, &str) {
+    let Some(wildcard) = text.find(['*', '?']) else {
+        return (text, "");
+    };
+    let before = &text[..wildcard];
+    let start = before
+        .rfind(|character| style.separates(character))
+        .map_or(0, |separator| separator + 1);
+    text.split_at(start)
+}
+
+fn pattern_component(style: PathStyle, component: &str) -> Result<Name, PathError> {
+    if !component.contains(['*', '?']) {
+        style.check_component(component)?;
+    } else if style == PathStyle::Windows {
+        windows::check_pattern_component(component)?;
+    }
+    Ok(Name::new(style, component))
+}
+
+/// The letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other prefix as it is.
+fn drive_behind(prefix: &Name) -> &str {
+    let share = prefix
+        .loose()
+        .rsplit_once('/')
+        .map_or("", |(_, share)| share);
+    share
+        .strip_suffix('$')
+        .or_else(|| prefix.loose().strip_suffix(':'))
+        .filter(|letter| letter.len() == 1)
+        .unwrap_or(prefix.loose())
+}
+
+fn component_matches(pattern: &str, name: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return pattern == name;
+    }
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    wildcard_match(
+        &pattern,
+        &name,
+        |character| *character == '*',
+        |expected, found| *expected == '?' || expected == found,
+    )
+}
+
+/// Matches a whole sequence against one with stars. Returning to the last star alone is enough, and bounds the work by the product of both lengths.
+fn wildcard_match<P, T>(
+    pattern: &[P],
+    text: &[T],
+    is_star: impl Fn(&P) -> bool,
+    is_one: impl Fn(&P, &T) -> bool,
+) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(item) = text.get(read) {
+        match pattern.get(at) {
+            Some(wanted) if is_star(wanted) => {
+                at += 1;
+                star = Some((at, read));
+            }
+            Some(wanted) if is_one(wanted, item) => {
+                at += 1;
+                read += 1;
+            }
+            _ => match star {
+                Some((after, taken)) => {
+                    at = after;
+                    read = taken + 1;
+                    star = Some((after, read));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(at).all(is_star)
+}

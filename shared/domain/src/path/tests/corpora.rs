@@ -1,0 +1,119 @@
+//! The attack lists, where they are present.
+//!
+//! They are read from `ORION_CORPORA`, or from `shared/corpora` beside the project; without them these tests say that they skip.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::super::covers;
+use super::*;
+
+/// The lines of one list. A line that isn't UTF-8 can't be the text of a call at all and counts as refused.
+fn lines(name: &str) -> Option<Vec<Option<String>>> {
+    let folder = std::env::var_os("ORION_CORPORA").map_or_else(
+        || {
+            PathBuf::from(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../../shared/corpora"
+            ))
+        },
+        PathBuf::from,
+    );
+    let Ok(bytes) = std::fs::read(folder.join("paths").join(name)) else {
+        say(&format!(
+            "skipped: no attack list paths/{name} in {}",
+            folder.display()
+        ));
+        return None;
+    };
+    let lines = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    Some(
+        lines
+            .map(|line| String::from_utf8(line.to_vec()).ok())
+            .collect(),
+    )
+}
+
+fn say(text: &str) {
+    // Written past the harness's capture, so that a skipped list is seen; nothing is lost if the stream is closed.
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
+/// Every entry leaves its root as it stands, so each is refused or lies where a grant of the root doesn't reach.
+fn none_is_admitted(style: PathStyle, list: &str) {
+    let Some(lines) = lines(list) else { return };
+    let places = places(style);
+    let root = places.workspace.clone().unwrap_or_else(|| unreachable!());
+    let (mut refused, mut outside, mut admitted) = (0, 0, Vec::new());
+    for line in &lines {
+        match line
+            .as_deref()
+            .map(|text| DevicePath::resolve(&places, text))
+        {
+            None | Some(Err(_)) => refused += 1,
+            Some(Ok(path)) if !covers(&root, &path) => outside += 1,
+            Some(Ok(path)) => admitted.push(path),
+        }
+    }
+    say(&format!(
+        "{list}: {} attacks, {refused} refused, {outside} outside the root, {} admitted",
+        lines.len(),
+        admitted.len()
+    ));
+    assert_eq!(admitted, []);
+    assert!(lines.len() > 1000);
+}
+
+#[test]
+fn no_posix_escape_is_admitted() {
+    none_is_admitted(PathStyle::Posix, "escapes-posix.txt");
+}
+
+#[test]
+fn no_windows_escape_is_admitted() {
+    none_is_admitted(PathStyle::Windows, "escapes-windows.txt");
+}
+
+/// What is admitted is made of the payload's own pieces in their order, letter for letter; and nothing leaves the root that
+/// doesn't say `..` or begin at a root in plain sight.
+#[test]
+fn no_payload_is_decoded() {
+    let Some(lines) = lines("payloads.txt") else {
+        return;
+    };
+    for style in [PathStyle::Posix, PathStyle::Windows] {
+        let places = places(style);
+        let root = places.workspace.clone().unwrap_or_else(|| unreachable!());
+        let (mut inside, mut outside, mut refused) = (0, 0, 0);
+        for line in &lines {
+            let Some(text) = line else {
+                refused += 1;
+                continue;
+            };
+            let Ok(path) = DevicePath::resolve(&places, text) else {
+                refused += 1;
+                continue;
+            };
+            let pieces: Vec<&str> = text.split(|character| style.separates(character)).collect();
+            if let Some(literal) = path.relative_to(&root) {
+                inside += 1;
+                let mut pieces = pieces.iter();
+                assert!(
+                    literal.iter().all(|name| pieces.any(|piece| piece == name)),
+                    "{text}"
+                );
+            } else {
+                outside += 1;
+                let rooted =
+                    text.starts_with('/') || text.starts_with('\\') || text.get(1..2) == Some(":");
+                assert!(rooted || pieces.contains(&".."), "{text}");
+            }
+        }
+        say(&format!(
+            "payloads.txt as {style:?}: {} payloads, {refused} refused, {outside} outside the root, {inside} literal names inside it",
+            lines.len()
+        ));
+    }
+}

@@ -1,0 +1,78 @@
+//! What a call would touch. Policy sees only this, never a tool's own arguments.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::DevicePath;
+
+/// What is done with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Content, names or metadata are seen.
+    Read,
+    /// Something is made or changed.
+    Write,
+    /// Something goes away.
+    Delete,
+}
+
+impl Access {
+    /// The word that policy files use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One path and what is done with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PathTouch {
+    /// Absolute, by the device's rules.
+    pub path: DevicePath,
+    /// What is done with it.
+    pub access: Access,
+}
+
+/// Everything that one call would touch. Empty means that it touches nothing but the tool itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Touches {
+    /// Files and folders.
+    pub paths: Vec<PathTouch>,
+    /// Names of applications of the device's list.
+    pub apps: Vec<String>,
+    /// URLs that an application is to open.
+    pub urls: Vec<String>,
+}
+
+impl Touches {
+    /// A call that touches nothing but the tool itself.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// A call that touches one path.
+    #[must_use]
+    pub fn path(path: DevicePath, access: Access) -> Self {
+        Self { paths: vec![PathTouch { path, access }], ..Self::default() }
+    }
+
+    /// The same, and one more access to one more path.
+    #[must_use]
+    pub fn and_path(mut self, path: DevicePath, access: Access) -> Self {
+        self.paths.push(PathTouch { path, access });
+        self
+    }
+}

@@ -1,0 +1,113 @@
+//! What a device asks of the backend's certificate, in the handshake and so before it sends a byte
+//! of its own: that an authority it trusts signed it, for a server, under the fixed name.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+};
+
+use crate::certificate::Facts;
+use crate::fingerprint::{Fingerprint, PinSet};
+use crate::peer::PeerError;
+
+/// How a device knows its authority.
+#[derive(Debug)]
+pub(crate) enum Trust {
+    /// By fingerprint only, from an invitation; the backend shows the certificate itself.
+    Pinned(PinSet),
+    /// By the certificates it was given when it enrolled.
+    Roots(RootCertStore),
+}
+
+/// Verifies a backend's certificate.
+#[derive(Debug)]
+pub(crate) struct BackendVerifier {
+    /// Whose signature counts.
+    pub(crate) trust: Trust,
+    /// The name that the certificate must carry, whatever was dialled.
+    pub(crate) name: ServerName<'static>,
+    /// The signature algorithms of the provider.
+    pub(crate) algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for BackendVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _dialled: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let shown;
+        let roots = match &self.trust {
+            Trust::Roots(roots) => roots,
+            Trust::Pinned(pins) => {
+                shown = pinned_authorities(pins, intermediates)?;
+                &shown
+            }
+        };
+        let parsed = ParsedCertificate::try_from(end_entity)?;
+        // Nothing may stand between the authority and the backend.
+        verify_server_cert_signed_by_trust_anchor(&parsed, roots, &[], now, self.algorithms.all)?;
+        verify_server_name(&parsed, &self.name)?;
+        let facts = Facts::read(end_entity).map_err(refused)?;
+        if facts.is_ca {
+            return Err(refused(PeerError::IsAuthority));
+        }
+        if !facts.for_servers {
+            return Err(refused(PeerError::WrongPurpose));
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// The authorities among `shown` whose fingerprints are pinned. Being shown proves nothing yet:
+/// anyone can show a public certificate; the caller checks that one of them signed the backend's.
+fn pinned_authorities(pins: &PinSet, shown: &[CertificateDer<'_>]) -> Result<RootCertStore, Error> {
+    let mut roots = RootCertStore::empty();
+    let pinned = shown
+        .iter()
+        .filter(|certificate| pins.contains(&Fingerprint::of_certificate(certificate)));
+    for certificate in pinned {
+        if Facts::read(certificate).map_err(refused)?.is_leaf_authority {
+            roots.add(certificate.clone().into_owned())?;
+        }
+    }
+    if roots.is_empty() {
+        return Err(refused(PeerError::NotPinned));
+    }
+    Ok(roots)
+}
+
+fn refused(error: PeerError) -> Error {
+    CertificateError::Other(OtherError(Arc::new(error))).into()
+}

@@ -1,0 +1,50 @@
+//! Who is who between a backend and its devices: a small certificate authority, device and server
+//! identities, and the rustls configurations that check them.
+//!
+//! Reading order: [`authority`] makes certificates, [`identity`] is the device's side of that,
+//! [`server_config`] and [`client_config`] put both ends of a connection together, [`peer`] says
+//! who is on the other end. Nothing here knows about RPCs, storage or policy.
+
+pub mod authority;
+mod backend_verifier;
+mod certificate;
+pub mod client_config;
+pub mod csr;
+mod device_verifier;
+pub mod error;
+pub mod fingerprint;
+pub mod identity;
+pub mod peer;
+mod provider;
+pub mod refusal;
+pub mod secret;
+pub mod secret_file;
+pub mod server_certificate;
+pub mod server_config;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use authority::{CertificateAuthority, IssuedCertificate, IssuedServerCertificate};
+pub use client_config::{mutual, pinned};
+pub use csr::{CsrError, VerifiedCsr};
+pub use error::MtlsError;
+pub use fingerprint::{Fingerprint, FingerprintError, PinSet};
+pub use identity::DeviceKey;
+pub use peer::{DeviceIdentity, PeerError};
+pub use provider::install_crypto_provider;
+pub use refusal::Refusal;
+pub use secret::Secret;
+pub use server_certificate::ServerCertificate;
+pub use server_config::{RevocationCheck, device_listener};
+
+/// The DNS name in every certificate that a backend shows to its devices.
+///
+/// A device dials addresses that change (a laptop's, a container's, a balancer's), so it asks for
+/// this name whatever it dials: what it must know is that its own authority vouches for the
+/// backend, and the address says nothing about that.
+pub const SERVER_NAME: &str = "orion-server";
+
+/// The application protocol that both sides offer: HTTP/2, which gRPC runs on.
+const ALPN_HTTP2: &[u8] = b"h2";

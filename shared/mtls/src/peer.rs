@@ -1,0 +1,128 @@
+//! Who is on the other end: the device named by a certificate that TLS has verified.
+
+use rustls::pki_types::CertificateDer;
+
+use crate::certificate::Facts;
+use crate::fingerprint::Fingerprint;
+
+/// What precedes the device id in the URI of a device certificate.
+pub(crate) const DEVICE_URI_PREFIX: &str = "spiffe://orion/device/";
+
+/// A device as its certificate names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceIdentity {
+    /// The device's UUID, lower case with hyphens.
+    pub device_id: String,
+    /// The certificate's serial number, lower-case hexadecimal: what revocation goes by.
+    pub serial_hex: String,
+    /// The certificate's last moment, Unix milliseconds.
+    pub not_after_ms: i64,
+    /// The fingerprint of the device's public key.
+    pub public_key_fingerprint: Fingerprint,
+}
+
+/// Why a certificate is not one that its bearer may use here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// Not a readable X.509 certificate.
+    #[error("the certificate can't be read; enrol the device again to get a new one")]
+    Unreadable,
+    /// CA:true.
+    #[error("the certificate belongs to an authority, and an authority can't be a party")]
+    IsAuthority,
+    /// Made for the other side of a connection, for something else, or for nothing in particular.
+    #[error("the certificate was not issued for this side of a connection")]
+    WrongPurpose,
+    /// Not exactly one name, or not the name of a device.
+    #[error("the certificate doesn't name exactly one Orion device")]
+    NotADevice,
+    /// The server's chain holds no authority that the invitation names.
+    #[error(
+        "the backend's certificate authority is not the one in the invitation; check the address, and ask for a new invitation if the authority was replaced"
+    )]
+    NotPinned,
+}
+
+impl DeviceIdentity {
+    /// Reads the device from a certificate **that TLS has already verified**; this checks what the
+    /// certificate says, not who signed it.
+    ///
+    /// # Errors
+    /// [`PeerError`] when it isn't a device's certificate.
+    pub fn from_certificate(certificate: &CertificateDer<'_>) -> Result<Self, PeerError> {
+        let facts = Facts::read(certificate)?;
+        if facts.is_ca {
+            return Err(PeerError::IsAuthority);
+        }
+        if !facts.for_clients {
+            return Err(PeerError::WrongPurpose);
+        }
+        let device_id = facts
+            .only_uri
+            .as_deref()
+            .and_then(|uri| uri.strip_prefix(DEVICE_URI_PREFIX))
+            .filter(|id| is_uuid(id))
+            .ok_or(PeerError::NotADevice)?
+            .to_owned();
+        Ok(Self {
+            device_id,
+            serial_hex: facts.serial_hex,
+            not_after_ms: facts.not_after_ms,
+            public_key_fingerprint: facts.public_key,
+        })
+    }
+
+    /// The device behind a connection, from what rustls' `peer_certificates` gives; `None` for a
+    /// connection without a certificate, which may enrol and nothing else.
+    ///
+    /// # Errors
+    /// [`PeerError`] when there is a certificate and it isn't a device's.
+    pub fn from_peer_certificates(
+        certificates: Option<&[CertificateDer<'_>]>,
+    ) -> Result<Option<Self>, PeerError> {
+        certificates
+            .and_then(<[_]>::first)
+            .map(Self::from_certificate)
+            .transpose()
+    }
+}
+
+/// Whether `text` is a UUID in its canonical form: 8-4-4-4-12 lower-case hexadecimal digits.
+pub(crate) fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_canonical_form_is_a_uuid() {
+        assert!(is_uuid("019a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b10"));
+        for text in [
+            "",
+            "019A9C3E-7A10-7CC2-B2D5-6D1F6F3F2B10",
+            "019a9c3e7a107cc2b2d56d1f6f3f2b10",
+            "019a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b1g",
+            "019a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b1/",
+            "019a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b10/",
+            "{19a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b1}",
+        ] {
+            assert!(!is_uuid(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_certificate_is_no_device_and_garbage_is_an_error() {
+        assert_eq!(DeviceIdentity::from_peer_certificates(None), Ok(None));
+        assert_eq!(DeviceIdentity::from_peer_certificates(Some(&[])), Ok(None));
+        assert_eq!(
+            DeviceIdentity::from_peer_certificates(Some(&[CertificateDer::from(vec![0x30, 0])])),
+            Err(PeerError::Unreadable)
+        );
+    }
+}

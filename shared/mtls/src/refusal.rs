@@ -1,0 +1,142 @@
+//! Why a handshake failed, from the device's side, in words that say what to do.
+//!
+//! A failed handshake reaches the application wrapped in the errors of several libraries, the
+//! outermost of which says "transport error". The reason is inside.
+
+use std::error::Error;
+use std::io;
+
+use rustls::{AlertDescription, CertificateError};
+
+use crate::peer::PeerError;
+
+/// How deep errors are unwrapped; real ones nest four or five deep.
+const MAX_DEPTH: usize = 16;
+
+/// A failed handshake whose reason is one of the two certificates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The backend's authority is not the one in the invitation.
+    #[error("{}", PeerError::NotPinned)]
+    BackendNotPinned,
+    /// The backend's certificate is not yet valid or no longer, or this device's clock is wrong.
+    #[error(
+        "the backend's certificate is not valid at this time; check this device's clock, then the backend's certificate"
+    )]
+    BackendNotInDate,
+    /// The backend's certificate is not one that this device's authority vouches for.
+    #[error(
+        "what answered is not this device's backend (its certificate is from another authority or for another purpose); check the address"
+    )]
+    BackendUntrusted,
+    /// The backend says that this device's certificate was revoked.
+    #[error(
+        "the backend has revoked this device's certificate; an admin must let the device enrol again"
+    )]
+    DeviceRevoked,
+    /// The backend says that this device's certificate is not yet valid or no longer (TLS has one
+    /// word for both).
+    #[error(
+        "this device's certificate is not valid at this time; check the clocks of the device and the backend, and enrol the device again if the certificate has expired"
+    )]
+    DeviceNotInDate,
+    /// The backend doesn't accept this device's certificate for another reason.
+    #[error(
+        "the backend doesn't know this device's certificate; enrol the device again with a new invitation"
+    )]
+    DeviceUntrusted,
+}
+
+impl Refusal {
+    /// Finds the reason in an error of any library that carries a rustls error inside; `None` when
+    /// the failure was about something else.
+    pub fn find(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut next = Some(error);
+        for _ in 0..MAX_DEPTH {
+            let error = next?;
+            if let Some(error) = error.downcast_ref::<rustls::Error>() {
+                return Self::from_tls(error);
+            }
+            // An I/O error's source is the source of what it wraps, so that is asked first.
+            next = match error
+                .downcast_ref::<io::Error>()
+                .and_then(io::Error::get_ref)
+            {
+                Some(inner) => Some(inner),
+                None => error.source(),
+            };
+        }
+        None
+    }
+
+    fn from_tls(error: &rustls::Error) -> Option<Self> {
+        if let rustls::Error::AlertReceived(alert) = error {
+            return Self::from_alert(*alert);
+        }
+        let rustls::Error::InvalidCertificate(reason) = error else {
+            return None;
+        };
+        if let CertificateError::Other(other) = reason
+            && other.0.downcast_ref::<PeerError>() == Some(&PeerError::NotPinned)
+        {
+            return Some(Self::BackendNotPinned);
+        }
+        let in_date = !matches!(
+            reason,
+            CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. }
+        );
+        Some(if in_date {
+            Self::BackendUntrusted
+        } else {
+            Self::BackendNotInDate
+        })
+    }
+
+    fn from_alert(alert: AlertDescription) -> Option<Self> {
+        if alert == AlertDescription::CertificateRevoked {
+            Some(Self::DeviceRevoked)
+        } else if alert == AlertDescription::CertificateExpired {
+            Some(Self::DeviceNotInDate)
+        } else if [
+            AlertDescription::BadCertificate,
+            AlertDescription::UnsupportedCertificate,
+            AlertDescription::CertificateUnknown,
+            AlertDescription::UnknownCA,
+            AlertDescription::AccessDenied,
+            AlertDescription::CertificateRequired,
+        ]
+        .contains(&alert)
+        {
+            Some(Self::DeviceUntrusted)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("transport error")]
+    struct Transport(#[source] io::Error);
+
+    #[test]
+    fn the_reason_is_found_inside_other_errors() {
+        let inner = rustls::Error::AlertReceived(AlertDescription::CertificateRevoked);
+        let error = Transport(io::Error::other(Transport(io::Error::other(inner))));
+        assert_eq!(Refusal::find(&error), Some(Refusal::DeviceRevoked));
+    }
+
+    #[test]
+    fn failures_that_are_not_about_certificates_are_left_alone() {
+        let refused = Transport(io::ErrorKind::ConnectionRefused.into());
+        assert_eq!(Refusal::find(&refused), None);
+        let alert = rustls::Error::AlertReceived(AlertDescription::ProtocolVersion);
+        assert_eq!(Refusal::find(&alert), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! A call on its way to a device, and the policy that the device judges it by.
+
+use std::time::Duration;
+
+use orion_domain::evaluate::Mode;
+use orion_domain::{
+    ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Risk, Rule,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::risk_from;
+use crate::error::WireError;
+use crate::v1;
+
+/// The policy for one device as it is sent: what the backend lends, and the rules that hold there.
+/// A ceiling is not in it, and could not be: the device reads its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DevicePolicy {
+    /// What the backend lends.
+    pub grants: Grants,
+    /// Rules across devices.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// How strictly the grants are held.
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+impl DevicePolicy {
+    /// The bytes that are sent and acknowledged by their digest.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Plain structs of strings always serialise; nothing would be a policy that denies all.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The version of these bytes.
+    #[must_use]
+    pub fn version_of(bytes: &[u8]) -> String {
+        Digest::of(bytes).to_string().split_at(16).0.to_owned()
+    }
+}
+
+/// A call as a device receives it, taken into types.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dispatched {
+    /// The call.
+    pub call: CallId,
+    /// The device it is for.
+    pub device: DeviceId,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, as they were validated.
+    pub arguments: CanonicalArguments,
+    /// The same as a value.
+    pub arguments_value: serde_json::Map<String, Value>,
+    /// Whether only a preview is wanted.
+    pub dry_run: bool,
+    /// How long is left.
+    pub time_left: Duration,
+    /// The risk that the backend judged by. The device only ever raises its own.
+    pub risk: Risk,
+    /// The policy that the backend judged by.
+    pub policy_version: String,
+    /// For whom.
+    pub caller: Caller,
+    /// A person's yes, where there was a question.
+    pub approval: Option<Approval>,
+}
+
+/// A person's yes, as a device receives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Which.
+    pub id: ApprovalId,
+    /// The call it is bound to.
+    pub binding: Digest,
+    /// Who said it.
+    pub approved_by: String,
+}
+
+impl TryFrom<v1::Dispatch> for Dispatched {
+    type Error = WireError;
+
+    fn try_from(message: v1::Dispatch) -> Result<Self, WireError> {
+        let v1::Dispatch {
+            call_id,
+            tool,
+            arguments,
+            dry_run,
+            time_left_ms,
+            risk,
+            policy_version,
+            user,
+            role,
+            conversation_id,
+            approval,
+            traceparent: _,
+            device_id,
+        } = message;
+        let field = |field| WireError::Field { field };
+        let Ok(Value::Object(object)) = serde_json::from_slice(&arguments) else {
+            return Err(WireError::NotAnObject { field: "arguments" });
+        };
+        let value = Value::Object(object);
+        let canonical = CanonicalArguments::from_value(&value);
+        // Bytes that are not the canonical ones were not the ones that were validated and hashed.
+        if canonical.as_bytes() != &arguments[..] {
+            return Err(field("arguments"));
+        }
+        let Value::Object(arguments_value) = value else { return Err(field("arguments")) };
+        let conversation = if conversation_id.is_empty() {
+            None
+        } else {
+            Some(conversation_id.parse().map_err(|_| field("conversation_id"))?)
+        };
+        Ok(Self {
+            call: call_id.parse().map_err(|_| field("call_id"))?,
+            device: device_id.parse().map_err(|_| field("device_id"))?,
+            tool,
+            arguments: canonical,
+            arguments_value,
+            dry_run,
+            time_left: Duration::from_millis(time_left_ms),
+            risk: risk_from(risk)?,
+            policy_version,
+            caller: Caller {
+                user: user.parse().map_err(|_| field("user"))?,
+                role: role.parse().map_err(|_| field("role"))?,
+                conversation,
+            },
+            approval: approval.map(Approval::try_from).transpose()?,
+        })
+    }
+}
+
+impl TryFrom<v1::ApprovalProof> for Approval {
+    type Error = WireError;
+
+    fn try_from(proof: v1::ApprovalProof) -> Result<Self, WireError> {
+        let v1::ApprovalProof { approval_id, binding, approved_by } = proof;
+        Ok(Self {
+            id: approval_id
+                .parse()
+                .map_err(|_| WireError::Field { field: "approval.approval_id" })?,
+            binding: Digest::from_slice(&binding)
+                .ok_or(WireError::Field { field: "approval.binding" })?,
+            approved_by,
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! Errors on the wire: what a message can lack, and how a tool error travels in a gRPC status.
+
+use orion_domain::ToolError;
+use orion_domain::code::StatusClass;
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Status};
+
+/// The trailer that carries the whole error as JSON.
+pub const ERROR_METADATA: &str = "orion-error-bin";
+
+/// A message that cannot be taken into the domain.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// A field is missing or has a value that is not known.
+    #[error("the field `{field}` is missing or has a value that this version does not know")]
+    Field {
+        /// Which.
+        field: &'static str,
+    },
+    /// A field is too large.
+    #[error("the field `{field}` is larger than {limit} bytes")]
+    TooLarge {
+        /// Which.
+        field: &'static str,
+        /// The most it may be.
+        limit: usize,
+    },
+    /// Bytes that should be a JSON object.
+    #[error("the field `{field}` must be a JSON object in UTF-8")]
+    NotAnObject {
+        /// Which.
+        field: &'static str,
+    },
+}
+
+const fn code(class: StatusClass) -> Code {
+    match class {
+        StatusClass::Cancelled => Code::Cancelled,
+        StatusClass::Unknown => Code::Unknown,
+        StatusClass::InvalidArgument => Code::InvalidArgument,
+        StatusClass::DeadlineExceeded => Code::DeadlineExceeded,
+        StatusClass::NotFound => Code::NotFound,
+        StatusClass::AlreadyExists => Code::AlreadyExists,
+        StatusClass::PermissionDenied => Code::PermissionDenied,
+        StatusClass::ResourceExhausted => Code::ResourceExhausted,
+        StatusClass::FailedPrecondition => Code::FailedPrecondition,
+        StatusClass::Aborted => Code::Aborted,
+        StatusClass::Unimplemented => Code::Unimplemented,
+        StatusClass::Internal => Code::Internal,
+        StatusClass::Unavailable => Code::Unavailable,
+    }
+}
+
+/// The error as a status, whole in its trailer.
+#[must_use]
+pub fn status_from(error: &ToolError) -> Status {
+    let mut status = Status::new(code(error.code.status()), error.message.clone());
+    if let Ok(json) = serde_json::to_vec(error)
+        && json.len() < 6 * 1024
+    {
+        status.metadata_mut().insert_bin(ERROR_METADATA, MetadataValue::from_bytes(&json));
+    }
+    status
+}
+
+/// The error that a status carries, where it carries one.
+#[must_use]
+pub fn tool_error_from(status: &Status) -> Option<ToolError> {
+    let bytes = status.metadata().get_bin(ERROR_METADATA)?.to_bytes().ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orion_domain::ErrorCode;
+
+    #[test]
+    fn an_error_survives_a_status() {
+        for &code in ErrorCode::ALL {
+            let error = ToolError::new(code, "What happened.").with("attempted_path", "/x");
+            assert_eq!(tool_error_from(&status_from(&error)), Some(error));
+        }
+    }
+}

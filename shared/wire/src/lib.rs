@@ -1,0 +1,28 @@
+//! The wire: generated types of `proto/orion/v1`, and the way from them to the domain and back.
+//!
+//! A message becomes a domain value once, whole, so that a new field breaks the build until
+//! someone decides what it means. Generated types are named here and in the backend's `rpc/`.
+
+mod call;
+mod dispatch;
+mod error;
+mod link;
+
+pub use call::{call_request, call_state, call_state_from, risk, risk_from};
+pub use dispatch::{DevicePolicy, Dispatched};
+pub use error::{ERROR_METADATA, WireError, status_from, tool_error_from};
+pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion};
+
+/// The most bytes that one message may take, both ways.
+pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The generated types.
+#[expect(missing_docs, reason = "the comments in proto/ are the documentation")]
+#[expect(clippy::allow_attributes, reason = "generated code allows lints for itself")]
+#[expect(clippy::allow_attributes_without_reason, reason = "generated code gives no reasons")]
+pub mod v1 {
+    tonic::include_proto!("orion.v1");
+
+    /// The compiled descriptors, for reflection.
+    pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/orion.v1.bin"));
+}
