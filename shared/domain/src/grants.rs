@@ -203,7 +203,6 @@ impl Grants {
             }
         }
         for entry in built_in_denies(places.style) {
-            // An entry with `~` says nothing on a device without a home folder.
             if let Ok(pattern) = PathPattern::parse(places, entry) {
                 scope.denied.push(DeniedPath { pattern, built_in: true });
             }
@@ -258,7 +257,7 @@ impl Scope {
     /// The deny entry that refuses this path, if any.
     #[must_use]
     pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
-        self.denied.iter().find(|entry| entry.pattern.matches(path))
+        self.denied.iter().find(|entry| entry.pattern.denies(path))
     }
 
     /// The position of the allowed path that covers this one for this access.
