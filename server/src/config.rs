@@ -1,0 +1,277 @@
+//! `orion-server.toml`: one section a concern, unknown keys refused with the nearest name, a default
+//! for everything.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::ModelConfig;
+
+/// The whole configuration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where people and programs come in.
+    pub people: People,
+    /// Where devices come in.
+    pub devices: Devices,
+    /// How long and how many.
+    pub calls: Calls,
+    /// Questions to people.
+    pub approvals: Approvals,
+    /// The chat loop.
+    pub chat: Chat,
+    /// Language models, the first being the default. The built-in planner stands in where there is
+    /// none.
+    pub models: Vec<ModelConfig>,
+}
+
+/// `[people]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct People {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// PEM file with the certificate chain; together with `key` turns TLS on.
+    pub certificate: Option<PathBuf>,
+    /// PEM file with the private key.
+    pub key: Option<PathBuf>,
+    /// Whether to listen without TLS on an address that others can reach.
+    pub insecure: bool,
+}
+
+impl Default for People {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7080),
+            certificate: None,
+            key: None,
+            insecure: false,
+        }
+    }
+}
+
+/// `[devices]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Devices {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What enrolment tokens tell devices to dial, `host:port`; the listening address when empty.
+    pub addresses: Vec<String>,
+    /// How long a device's certificate is good, in hours.
+    pub certificate_hours: u32,
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 7443),
+            addresses: Vec::new(),
+            certificate_hours: 24,
+        }
+    }
+}
+
+/// `[calls]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Calls {
+    /// How long a call may take when it does not say, in seconds.
+    pub timeout_seconds: u32,
+    /// How long a call may take at most, in seconds.
+    pub max_timeout_seconds: u32,
+    /// How many calls one device may have under way.
+    pub in_flight_per_device: u32,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self { timeout_seconds: 30, max_timeout_seconds: 600, in_flight_per_device: 64 }
+    }
+}
+
+/// `[approvals]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Approvals {
+    /// How long a question stands, in seconds.
+    pub expire_seconds: u32,
+}
+
+impl Default for Approvals {
+    fn default() -> Self {
+        Self { expire_seconds: 15 * 60 }
+    }
+}
+
+/// `[chat]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Chat {
+    /// How often a model may call tools in one answer.
+    pub max_tool_rounds: u32,
+    /// How many bytes of one result the model is shown.
+    pub result_limit: usize,
+    /// Whether the model is offered tools at all.
+    pub tools_enabled: bool,
+    /// Said to the model before everything else.
+    pub system_prompt: String,
+}
+
+impl Default for Chat {
+    fn default() -> Self {
+        Self {
+            max_tool_rounds: 10,
+            result_limit: 4096,
+            tools_enabled: true,
+            system_prompt: String::new(),
+        }
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{path}: cannot be read: {error}", path = path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The text says something that has no meaning.
+    #[error("{path}: {message}{hint}", path = path.display())]
+    Invalid {
+        /// Which file.
+        path: PathBuf,
+        /// What, with line and column.
+        message: String,
+        /// The nearest key, where one is near.
+        hint: String,
+    },
+    /// Others could listen in.
+    #[error(
+        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS: set `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
+    )]
+    NeedsTls(SocketAddr),
+    /// A certificate without its key, or the other way round.
+    #[error("[people] `certificate` and `key` go together; one of them is missing")]
+    HalfTls,
+    /// A number that makes no sense.
+    #[error("[{section}] {key} must be between {least} and {most}")]
+    OutOfRange {
+        /// Section.
+        section: &'static str,
+        /// Key.
+        key: &'static str,
+        /// Smallest.
+        least: u32,
+        /// Largest.
+        most: u32,
+    },
+}
+
+impl Config {
+    /// Reads a file and checks it.
+    ///
+    /// # Errors
+    /// See [`ConfigError`]; the message names file, line and what to write.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+        let config: Self = toml::from_str(&text).map_err(|error| ConfigError::Invalid {
+            path: path.to_owned(),
+            hint: nearest_key(error.message()),
+            message: error.to_string().trim_end().to_owned(),
+        })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what types alone cannot.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.people.certificate.is_some() != self.people.key.is_some() {
+            return Err(ConfigError::HalfTls);
+        }
+        let listen = self.people.listen;
+        if !listen.ip().is_loopback() && self.people.key.is_none() && !self.people.insecure {
+            return Err(ConfigError::NeedsTls(listen));
+        }
+        let ranges = [
+            ("devices", "certificate_hours", self.devices.certificate_hours, 1, 24 * 365),
+            ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
+            ("calls", "max_timeout_seconds", self.calls.max_timeout_seconds, 1, 86_400),
+            ("calls", "in_flight_per_device", self.calls.in_flight_per_device, 1, 10_000),
+            ("approvals", "expire_seconds", self.approvals.expire_seconds, 1, 7 * 86_400),
+            ("chat", "max_tool_rounds", self.chat.max_tool_rounds, 1, 100),
+        ];
+        for (section, key, value, least, most) in ranges {
+            if !(least..=most).contains(&value) {
+                return Err(ConfigError::OutOfRange { section, key, least, most });
+            }
+        }
+        Ok(())
+    }
+
+    /// How long a call may take that asked for this.
+    #[must_use]
+    pub fn call_timeout(&self, asked_ms: Option<u64>) -> Duration {
+        let most = Duration::from_secs(self.calls.max_timeout_seconds.into());
+        asked_ms
+            .map_or(Duration::from_secs(self.calls.timeout_seconds.into()), Duration::from_millis)
+            .min(most)
+    }
+}
+
+/// The key that was probably meant, from a message that quotes the unknown one and then the known.
+fn nearest_key(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let (Some(unknown), true) = (quoted.next(), message.contains("unknown field")) else {
+        return String::new();
+    };
+    quoted
+        .map(|known| (strsim::jaro_winkler(unknown, known), known))
+        .filter(|(score, _)| *score > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| format!("\nDid you mean `{known}`?"))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Config, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("orion-server.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::load(&path).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_empty_file_is_a_whole_configuration() {
+        assert_eq!(load(""), Ok(Config::default()));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_nearest() {
+        let error = load("[people]\nlisen = \"127.0.0.1:1\"\n").unwrap_err();
+        assert!(error.contains("line 2"), "{error}");
+        assert!(error.ends_with("Did you mean `listen`?"), "{error}");
+    }
+
+    #[test]
+    fn an_open_address_needs_tls_and_numbers_need_sense() {
+        assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\n").unwrap_err().contains("TLS"));
+        assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\ninsecure = true\n").is_ok());
+        assert!(load("[people]\nkey = \"k.pem\"\n").unwrap_err().contains("go together"));
+        assert!(load("[calls]\ntimeout_seconds = 0\n").unwrap_err().contains("between 1 and"));
+    }
+}

@@ -1,0 +1,188 @@
+//! The devices: which there are, what holds on each, who is connected, and which calls wait for an
+//! answer. In memory, filled from the record; the record decides.
+
+pub mod enrollment;
+mod known;
+pub mod presence;
+mod session;
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+pub use known::Known;
+pub use session::{Answer, Order, Proof, Session, SessionId, ToDevice};
+
+/// A call that was sent and waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    device: DeviceId,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Fleet {
+    known: DashMap<DeviceId, Arc<Known>>,
+    names: DashMap<DeviceName, DeviceId>,
+    sessions: DashMap<DeviceId, Session>,
+    waiting: DashMap<CallId, Waiting>,
+    revoked: Arc<RwLock<HashSet<String>>>,
+}
+
+impl Fleet {
+    /// Takes a device into the fleet, or its changed facts, state or grants.
+    pub fn learn(&self, known: Known) {
+        let (id, name) = (known.id, known.name.clone());
+        self.known.insert(id, Arc::new(known));
+        self.names.insert(name, id);
+    }
+
+    /// The device with this id.
+    #[must_use]
+    pub fn known(&self, id: DeviceId) -> Option<Arc<Known>> {
+        self.known.get(&id).map(|entry| Arc::clone(&entry))
+    }
+
+    /// The device that a caller means.
+    ///
+    /// # Errors
+    /// `DEVICE_REQUIRED` where several could be meant, `DEVICE_NOT_FOUND` where none is.
+    pub fn find(&self, wanted: Option<&str>) -> Result<Arc<Known>, ToolError> {
+        let Some(wanted) = wanted else { return self.only() };
+        let by_name = || wanted.parse().ok().and_then(|name: DeviceName| {
+            self.names.get(&name).map(|id| *id)
+        });
+        let by_id = || wanted.parse::<Uuid>().ok().map(DeviceId::new);
+        by_name().or_else(by_id).and_then(|id| self.known(id)).ok_or_else(|| {
+            let shown: String = wanted.chars().take(64).collect();
+            let mut near: Vec<_> = self
+                .names
+                .iter()
+                .map(|entry| (strsim::jaro_winkler(&shown, entry.key().as_str()), entry.key().to_string()))
+                .filter(|(score, _)| *score > 0.75)
+                .collect();
+            near.sort_by(|a, b| b.0.total_cmp(&a.0));
+            ToolError::new(
+                ErrorCode::DeviceNotFound,
+                format!("No device is called `{shown}`. `orion devices list` shows those there are."),
+            )
+            .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
+        })
+    }
+
+    fn only(&self) -> Result<Arc<Known>, ToolError> {
+        let usable: Vec<_> = self
+            .known
+            .iter()
+            .filter(|entry| entry.is_approved())
+            .map(|entry| Arc::clone(&entry))
+            .collect();
+        match &usable[..] {
+            [one] => Ok(Arc::clone(one)),
+            [] => Err(ToolError::new(
+                ErrorCode::DeviceNotFound,
+                "No device is enrolled. `orion devices invite` makes a token for one.",
+            )),
+            several => {
+                let names = several.iter().map(|known| known.name.to_string()).collect::<Vec<_>>();
+                Err(ToolError::new(
+                    ErrorCode::DeviceRequired,
+                    format!("There are {} devices: name the one that is meant.", several.len()),
+                )
+                .suggesting(names.into_iter().take(10).collect()))
+            }
+        }
+    }
+
+    /// Every device.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Known>> {
+        self.known.iter().map(|entry| Arc::clone(&entry)).collect()
+    }
+
+    /// Whether the device has a live session.
+    #[must_use]
+    pub fn is_online(&self, id: DeviceId) -> bool {
+        self.sessions.contains_key(&id)
+    }
+
+    /// Takes over from any older session of the device, which is ended.
+    pub fn attach(&self, id: DeviceId, session: Session) {
+        if let Some(older) = self.sessions.insert(id, session) {
+            older.end();
+        }
+    }
+
+    /// Forgets a session, unless a newer one has taken over.
+    pub fn detach(&self, id: DeviceId, session: SessionId) -> bool {
+        self.sessions.remove_if(&id, |_, current| current.id() == session).is_some()
+    }
+
+    /// Ends the device's live session at once.
+    pub fn disconnect(&self, id: DeviceId) {
+        if let Some((_, session)) = self.sessions.remove(&id) {
+            session.end();
+        }
+    }
+
+    /// The live session of a device.
+    #[must_use]
+    pub fn session(&self, id: DeviceId) -> Option<Session> {
+        self.sessions.get(&id).map(|entry| entry.clone())
+    }
+
+    /// Sends to a device without waiting; a device that does not keep up loses the message, and
+    /// what hangs on it ends by its deadline.
+    pub fn tell(&self, id: DeviceId, message: ToDevice) -> bool {
+        self.session(id).is_some_and(|session| session.send(message).is_ok())
+    }
+
+    /// Registers a call as waiting for its answer from this device and no other.
+    pub fn expect(&self, call: CallId, device: DeviceId) -> oneshot::Receiver<Answer> {
+        let (answer, receiver) = oneshot::channel();
+        self.waiting.insert(call, Waiting { device, answer });
+        receiver
+    }
+
+    /// Nobody waits for this call's answer any longer.
+    pub fn forget(&self, call: CallId) {
+        self.waiting.remove(&call);
+    }
+
+    /// Hands an answer to whoever waits for it. Gives it back where nobody does, or where the call
+    /// was not sent to this device.
+    pub fn deliver(&self, device: DeviceId, answer: Answer) -> Result<(), Answer> {
+        let taken = self.waiting.remove_if(&answer.call, |_, waiting| waiting.device == device);
+        match taken {
+            Some((_, waiting)) => waiting.answer.send(answer),
+            None => Err(answer),
+        }
+    }
+
+    /// Serial numbers whose certificates are no longer good, shared with the TLS listener.
+    #[must_use]
+    pub fn is_revoked(&self) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+        let revoked = Arc::clone(&self.revoked);
+        Arc::new(move |serial| {
+            revoked.read().unwrap_or_else(PoisonError::into_inner).contains(serial)
+        })
+    }
+
+    /// These certificates are good no longer.
+    pub fn revoke(&self, serials: impl IntoIterator<Item = String>) {
+        self.revoked.write().unwrap_or_else(PoisonError::into_inner).extend(serials);
+    }
+
+    /// Asks every device to go and come back later.
+    pub fn drain(&self, reconnect: Duration) {
+        for session in &self.sessions {
+            let _ = session.send(ToDevice::Drain { reconnect });
+        }
+    }
+}

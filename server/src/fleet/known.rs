@@ -1,0 +1,88 @@
+//! One device as the pipeline sees it: who it is, where its paths begin, and what holds there.
+
+use std::sync::Arc;
+
+use orion_domain::grants::BadEntry;
+use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
+use orion_wire::{DeviceFacts, DevicePolicy};
+
+use crate::store::DeviceState;
+
+/// See the module. Immutable: a change makes a new one.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Which.
+    pub id: DeviceId,
+    /// Its name.
+    pub name: DeviceName,
+    /// Whether it may be used.
+    pub state: DeviceState,
+    /// What it said of itself when it was last connected.
+    pub facts: Option<DeviceFacts>,
+    /// What the backend lends.
+    pub grants: Grants,
+    /// The most that its owner leaves, as it told.
+    pub ceiling: Option<Grants>,
+    /// Both compiled; denies all until the device was connected once, because until then nobody
+    /// knows how its paths are written.
+    pub policy: Arc<Policy>,
+    /// The policy as it is sent.
+    pub policy_bytes: Arc<Vec<u8>>,
+    /// Grants that say nothing on this device.
+    pub bad_grants: Vec<BadEntry>,
+}
+
+impl Known {
+    /// Puts together what is known.
+    #[must_use]
+    pub fn new(
+        id: DeviceId,
+        name: DeviceName,
+        state: DeviceState,
+        facts: Option<DeviceFacts>,
+        grants: Grants,
+        ceiling: Option<Grants>,
+    ) -> Self {
+        let sent = DevicePolicy { grants: grants.clone(), ..DevicePolicy::default() };
+        let policy_bytes = sent.to_bytes();
+        let version = DevicePolicy::version_of(&policy_bytes);
+        let (policy, bad_grants) = match &facts {
+            None => (Policy { version, ..Policy::deny_all() }, Vec::new()),
+            Some(facts) => {
+                let (scope, bad) = grants.compile(&facts.places);
+                let ceiling = ceiling.as_ref().map(|ceiling| ceiling.compile(&facts.places).0);
+                let policy = Policy {
+                    grants: scope,
+                    ceiling,
+                    rules: sent.rules,
+                    mode: sent.mode,
+                    version,
+                };
+                (policy, bad)
+            }
+        };
+        Self {
+            id,
+            name,
+            state,
+            facts,
+            grants,
+            ceiling,
+            policy: Arc::new(policy),
+            policy_bytes: Arc::new(policy_bytes),
+            bad_grants,
+        }
+    }
+
+    /// Whether calls may be sent to it.
+    #[must_use]
+    pub fn is_approved(&self) -> bool {
+        self.state == DeviceState::Approved
+    }
+
+    /// Where its paths begin, once it has said so.
+    #[must_use]
+    pub fn places(&self) -> Option<&Places> {
+        self.facts.as_ref().map(|facts| &facts.places)
+    }
+}

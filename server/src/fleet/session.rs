@@ -1,0 +1,151 @@
+//! One live stream to one device, as the rest of the backend sees it: a bounded queue of messages
+//! and a switch that ends it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use orion_domain::{
+    ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode, Risk,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+/// How many messages may wait for a slow device.
+const QUEUE: usize = 128;
+
+/// What is sent to a device.
+#[derive(Debug)]
+pub enum ToDevice {
+    /// Run this.
+    Dispatch(Box<Order>),
+    /// Stop that.
+    Cancel(CallId),
+    /// The result is on the record.
+    Ack(CallId),
+    /// What holds now.
+    Policy {
+        /// Its version.
+        version: String,
+        /// Its bytes.
+        bytes: Arc<Vec<u8>>,
+    },
+    /// Go, and come back after about this long.
+    Drain {
+        /// How long.
+        reconnect: Duration,
+    },
+}
+
+/// One call, as a device is told to run it.
+#[derive(Debug)]
+pub struct Order {
+    /// The call.
+    pub call: CallId,
+    /// The device it is for.
+    pub device: DeviceId,
+    /// The tool.
+    pub tool: &'static str,
+    /// The arguments that were validated.
+    pub arguments: CanonicalArguments,
+    /// Whether only a preview is wanted.
+    pub dry_run: bool,
+    /// How long is left.
+    pub time_left: Duration,
+    /// How much harm it can do.
+    pub risk: Risk,
+    /// What it was judged by.
+    pub policy_version: String,
+    /// For whom.
+    pub caller: Caller,
+    /// A person's yes, where there was a question.
+    pub approval: Option<Proof>,
+}
+
+/// A person's yes to exactly one call.
+#[derive(Debug, Clone)]
+pub struct Proof {
+    /// Which.
+    pub id: ApprovalId,
+    /// What it is bound to.
+    pub binding: Digest,
+    /// Who said it.
+    pub approved_by: String,
+}
+
+/// How a device says that a call ended.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The call.
+    pub call: CallId,
+    /// Its final state.
+    pub state: CallState,
+    /// The stable code; none on success.
+    pub code: Option<ErrorCode>,
+    /// The result envelope, JSON, passed on as it is.
+    pub result: Vec<u8>,
+    /// How long the device worked, in microseconds.
+    pub duration_us: u64,
+}
+
+/// Tells one session of a device from the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionId(u64);
+
+/// See the module. Clones are handles to the same stream.
+#[derive(Debug, Clone)]
+pub struct Session {
+    id: SessionId,
+    sender: mpsc::Sender<ToDevice>,
+    ended: CancellationToken,
+    in_flight: Arc<Semaphore>,
+}
+
+impl Session {
+    /// A new session and the receiving end of its queue.
+    #[must_use]
+    pub fn new(in_flight: u32, ended: CancellationToken) -> (Self, mpsc::Receiver<ToDevice>) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let session = Self {
+            id: SessionId(NEXT.fetch_add(1, Ordering::Relaxed)),
+            sender,
+            ended,
+            in_flight: Arc::new(Semaphore::new(in_flight as usize)),
+        };
+        (session, receiver)
+    }
+
+    /// Which session this is.
+    #[must_use]
+    pub const fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Queues a message.
+    ///
+    /// # Errors
+    /// The queue is full or the stream has ended; the message comes back.
+    pub fn send(&self, message: ToDevice) -> Result<(), ToDevice> {
+        self.sender.try_send(message).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(message)
+            | mpsc::error::TrySendError::Closed(message) => message,
+        })
+    }
+
+    /// A place among the calls under way; none where the device has its fill.
+    #[must_use]
+    pub fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.in_flight).try_acquire_owned().ok()
+    }
+
+    /// Ends the stream.
+    pub fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Resolves when the stream has ended.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+}
