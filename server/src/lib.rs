@@ -1,6 +1,18 @@
 //! Orion's backend: takes tool calls, judges them, asks where it must, routes them, records all.
 //!
-//! Start reading at [`pipeline`].
+//! Start reading at [`pipeline`]: the life of a call in one function, a file a step. [`rpc`] is the
+//! way in, [`fleet`] the way out to devices, [`store`] the record.
 
+pub mod backend;
+pub mod bus;
+pub mod chat;
+pub mod clock;
+pub mod config;
+pub mod fleet;
+pub mod listen;
 pub mod model;
+pub mod people;
+pub mod pipeline;
+pub mod rpc;
+pub mod serve;
 pub mod store;

@@ -1,2 +1,161 @@
-//! Orion.
-fn main() {}
+//! `orion-server`: the backend's program.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use orion_server::config::Config;
+use orion_server::serve::{DATABASE, prepare};
+use orion_server::store::{AuditVerdict, Store};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+/// The backend of Orion: judges tool calls, asks people where it must, routes them to devices,
+/// records everything.
+#[derive(Parser)]
+#[command(version, after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data")]
+struct Cli {
+    /// Where the record and the keys are kept.
+    #[arg(long, global = true, env = "ORION_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+    /// The configuration; defaults for everything where there is none.
+    #[arg(long, global = true, env = "ORION_SERVER_CONFIG")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the backend.
+    Run {
+        /// Stop when standard input ends, for a parent that may die.
+        #[arg(long)]
+        exit_with_stdin: bool,
+    },
+    /// Looks at the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Looks at the record on disk, without a running backend.
+    #[command(subcommand)]
+    Audit(AuditCommand),
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Says whether the file can be used.
+    Check,
+    /// Prints every setting in effect, defaults included.
+    Print,
+}
+
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Follows the whole chain and names the row where it breaks.
+    Verify,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_from_env("ORION_LOG").unwrap_or_else(|_| EnvFilter::new("info")))
+        .with_writer(std::io::stderr)
+        .init();
+    orion_mtls::install_crypto_provider();
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let config = match &cli.config {
+        Some(path) => Config::load(path)?,
+        None => Config::default(),
+    };
+    match cli.command {
+        Command::Run { exit_with_stdin } => {
+            let shutdown = CancellationToken::new();
+            stop_on_signal(shutdown.clone())?;
+            if exit_with_stdin {
+                stop_with_stdin(shutdown.clone());
+            }
+            let ready = prepare(config, &data_dir(cli.data_dir)?, shutdown).await?;
+            tracing::info!(people = %ready.people, devices = %ready.devices, "listening");
+            if let Some(secret) = ready.backend.first_admin.waiting() {
+                tracing::info!(
+                    "there is no admin yet; make the first with: orion login --backend http://{} --secret @{}",
+                    ready.people,
+                    secret.display()
+                );
+            }
+            ready.serve().await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Config(ConfigCommand::Check) => Ok(ExitCode::SUCCESS),
+        Command::Config(ConfigCommand::Print) => {
+            print(&toml::to_string_pretty(&config)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Audit(AuditCommand::Verify) => {
+            let path = data_dir(cli.data_dir)?.join(DATABASE);
+            match Store::verify_file(&path).await.context("the record cannot be read")? {
+                AuditVerdict::Whole { rows, head } => {
+                    let head = head.hash.to_string();
+                    print(&format!("whole: {rows} rows, head {}\n", head.get(..12).unwrap_or(&head)));
+                    Ok(ExitCode::SUCCESS)
+                }
+                AuditVerdict::Broken { rows, broken } => {
+                    print(&format!("broken: {broken} ({rows} rows before it are whole)\n"));
+                    Ok(ExitCode::FAILURE)
+                }
+            }
+        }
+    }
+}
+
+fn data_dir(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => Ok(path),
+        None => directories::ProjectDirs::from("", "", "orion")
+            .map(|dirs| dirs.data_dir().join("server"))
+            .context("there is no home folder to keep data in; say --data-dir"),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "this is what the command was asked for")]
+fn print(text: &str) {
+    print!("{text}");
+}
+
+fn stop_on_signal(shutdown: CancellationToken) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    let mut terminate =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        #[cfg(not(unix))]
+        tokio::signal::ctrl_c().await.ok();
+        shutdown.cancel();
+    });
+    Ok(())
+}
+
+/// Reads standard input to its end in a thread of its own: it ends with the process.
+fn stop_with_stdin(shutdown: CancellationToken) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 256];
+        while matches!(std::io::stdin().read(&mut buffer), Ok(read) if read > 0) {}
+        shutdown.cancel();
+    });
+}

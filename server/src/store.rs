@@ -1,1 +1,205 @@
-//! Being written.
+//! The record: the only place that speaks SQL. One SQLite file, many readers, one writer.
+//!
+//! Every change goes through the [writer](writer), which commits what waits in groups and links
+//! the audit's rows in the same transaction. Reads come from a small pool and never wait for it.
+
+mod approvals;
+mod audit;
+mod calls;
+mod chats;
+mod devices;
+mod invites;
+mod people;
+mod row;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dashmap::DashSet;
+use futures_util::future::BoxFuture;
+use orion_domain::CallId;
+use sqlx::ConnectOptions as _;
+use sqlx::SqlitePool;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+
+pub use approvals::{ApprovalRow, ApprovalState, DecideError, NewApproval};
+pub use audit::{AuditVerdict, verify_file};
+pub use calls::{CallRow, CloseCall, NewCall, StateChange};
+pub use chats::MessageRow;
+pub use devices::{DeviceRow, DeviceState, HelloError, NewDevice};
+pub use invites::{Invite, NewInvite, RedeemError};
+pub use people::UserRow;
+
+use writer::{Durability, Shape, Tx, WriterHandle};
+
+/// How long a statement waits for another process that holds the file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many connections read at once.
+const READERS: u32 = 4;
+/// How long a read waits for one of them.
+const READER_WAIT: Duration = Duration::from_secs(10);
+
+/// Why the record could not be read or changed. What the database itself said is logged where it
+/// is met and goes no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The database did not answer, or the store is closed.
+    #[error("the record cannot be reached at the moment; try again")]
+    Unavailable,
+    /// There is no room left; nothing of the change was kept.
+    #[error("the record's disk is full, so nothing was changed; make room and try again")]
+    Full,
+    /// Something else is there already, has changed meanwhile, or begins with the same letters.
+    #[error(
+        "the record holds another of that name or id, or has changed meanwhile; read it again, or give more of the id"
+    )]
+    Conflict,
+    /// There is nothing by that name or id.
+    #[error("there is nothing by that name or id on record")]
+    NotFound,
+    /// What is on record cannot be read.
+    #[error("the record is damaged; run `orion audit verify` and restore a backup")]
+    Corrupt,
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        let kind = classify(&error);
+        match kind {
+            Self::Conflict | Self::NotFound => {}
+            Self::Unavailable | Self::Full | Self::Corrupt => {
+                tracing::error!(%error, "the database failed");
+            }
+        }
+        kind
+    }
+}
+
+/// SQLite's primary result codes that mean something to us; the low byte of the extended code.
+fn classify(error: &sqlx::Error) -> StoreError {
+    const CORRUPT: u32 = 11;
+    const FULL: u32 = 13;
+    const CONSTRAINT: u32 = 19;
+    const NOT_A_DATABASE: u32 = 26;
+    match error {
+        sqlx::Error::RowNotFound => StoreError::NotFound,
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => StoreError::Corrupt,
+        sqlx::Error::Database(database) => {
+            let code = database.code().and_then(|code| code.parse::<u32>().ok());
+            match code.map(|code| code & 0xff) {
+                Some(FULL) => StoreError::Full,
+                Some(CONSTRAINT) => StoreError::Conflict,
+                Some(CORRUPT | NOT_A_DATABASE) => StoreError::Corrupt,
+                _ => StoreError::Unavailable,
+            }
+        }
+        _ => StoreError::Unavailable,
+    }
+}
+
+/// The record. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    reads: SqlitePool,
+    writer: WriterHandle,
+    /// Open calls that are known to change nothing; their changes of state need no fsync. A call
+    /// that is not listed is treated as one with effects.
+    harmless: DashSet<CallId>,
+}
+
+impl Store {
+    /// Opens the record, making it where there is none, and brings its tables up to date.
+    ///
+    /// # Errors
+    /// The file cannot be made, opened or understood.
+    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+        keep_private(path)?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .foreign_keys(true)
+            .busy_timeout(BUSY_TIMEOUT)
+            .pragma("cache_size", "-16384")
+            .pragma("temp_store", "MEMORY")
+            .disable_statement_logging();
+        let writing = options.clone().journal_mode(SqliteJournalMode::Wal);
+        let mut connection = writing.connect().await?;
+        sqlx::migrate!("./migrations/sqlite").run(&mut connection).await.map_err(|error| {
+            tracing::error!(%error, "the record's tables cannot be brought up to date");
+            StoreError::Corrupt
+        })?;
+        let reads = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(READER_WAIT)
+            .test_before_acquire(false)
+            .connect_lazy_with(options.pragma("query_only", "ON"));
+        let writer = WriterHandle::start(writing, connection);
+        Ok(Self { inner: Arc::new(Inner { reads, writer, harmless: DashSet::new() }) })
+    }
+
+    /// Commits what waits, moves everything into the main file and closes it. Later changes are
+    /// refused.
+    pub async fn close(&self) {
+        self.inner.reads.close().await;
+        self.inner.writer.close().await;
+    }
+
+    fn reads(&self) -> &SqlitePool {
+        &self.inner.reads
+    }
+
+    /// Runs a change of several statements, whole or not at all.
+    async fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.inner.writer.submit(durability, Shape::Several, work).await
+    }
+
+    /// Runs a change of one statement, which the database itself does whole or not at all.
+    async fn write_one<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.inner.writer.submit(durability, Shape::One, work).await
+    }
+}
+
+/// Makes the file, or an existing one, readable by its owner alone. SQLite gives the files beside
+/// it the same mode.
+fn keep_private(path: &Path) -> Result<(), StoreError> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let made = options.open(path).and_then(|file| {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        }
+        drop(file);
+        Ok(())
+    });
+    made.map_err(|error| {
+        tracing::error!(%error, path = %path.display(), "the record's file cannot be opened");
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,
+            _ => StoreError::Unavailable,
+        }
+    })
+}

@@ -1,1 +1,31 @@
-//! Orion.
+//! Orion's device agent: holds one connection to the backend, judges each call by the ceiling that
+//! only this device's owner can change, runs what is allowed, and reports.
+//!
+//! Start reading at [`run()`](run::run), then [`agent`]: the loop in which everything happens. A
+//! call goes through [`guard`], [`journal`], [`execute`] and [`report`], in that order.
+
+pub mod agent;
+pub mod apps;
+pub mod clock;
+pub mod config;
+pub mod connect;
+pub mod enroll;
+pub mod execute;
+pub mod facts;
+pub mod guard;
+pub mod journal;
+pub mod report;
+pub mod roots;
+pub mod run;
+pub mod state;
+pub mod tools;
+pub mod trash;
+
+pub use config::Config;
+pub use run::run;
+
+/// The version of this program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What confines the tools, as it is told to people and to the backend.
+pub const SANDBOX: &str = "handles";

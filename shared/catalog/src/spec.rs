@@ -79,6 +79,8 @@ pub trait Tool: 'static {
     const NAME: &'static str;
     /// Other names for it.
     const ALIASES: &'static [Alias] = &[];
+    /// Other names of its arguments, each with the name it stands for.
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// What it is about.
     const CATEGORY: Category;
     /// What a model reads: what it does, when to use it, when not.
@@ -117,6 +119,8 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// Other names for it.
     pub aliases: &'static [Alias],
+    /// Other names of its arguments, each with the name it stands for.
+    pub argument_aliases: &'static [(&'static str, &'static str)],
     /// What it is about.
     pub category: Category,
     /// What a model reads.
@@ -164,6 +168,7 @@ impl ToolSpec {
         Self {
             name: T::NAME,
             aliases: T::ALIASES,
+            argument_aliases: T::ARGUMENT_ALIASES,
             category: T::CATEGORY,
             description: T::DESCRIPTION,
             risk: T::RISK,
@@ -202,6 +207,18 @@ impl ToolSpec {
         places: &Places,
     ) -> Result<ParsedCall, ToolError> {
         (self.parse)(arguments, places)
+    }
+
+    /// Puts arguments that came under another name under their own. Where both are there, the other
+    /// name stays and is refused as unknown.
+    pub fn rename_arguments(&self, arguments: &mut Map<String, Value>) {
+        for &(other, own) in self.argument_aliases {
+            if !arguments.contains_key(own)
+                && let Some(value) = arguments.remove(other)
+            {
+                arguments.insert(own.to_owned(), value);
+            }
+        }
     }
 
     /// What policy needs to know.

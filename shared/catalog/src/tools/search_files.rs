@@ -16,7 +16,6 @@ pub struct SearchFiles;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// A glob on the name, such as *.zip; with a slash in it, on the path below the start.
-    #[serde(alias = "pattern")]
     pub query: String,
     /// Where to start; the home folder when left out.
     #[serde(default = "home")]
@@ -73,6 +72,7 @@ impl Tool for SearchFiles {
     type Returns = Returns;
 
     const NAME: &'static str = "search_files";
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[("pattern", "query")];
     const CATEGORY: Category = Category::File;
     const DESCRIPTION: &'static str = "Finds files by name with a glob such as *.zip, from a folder \
         downwards. It looks at names, not at what is in the files.";

@@ -1,0 +1,331 @@
+//! The loop in which everything happens. One task owns all state and takes one [`Event`] at a time;
+//! whatever takes long happens in tasks of their own that post events back.
+//!
+//! [`calls`] is what becomes of a call, [`session`] what becomes of the connection.
+
+mod calls;
+pub mod event;
+mod session;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use orion_domain::CallId;
+use orion_wire::v1::link_response::Message as Incoming;
+use orion_wire::v1::{self, link_request};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::clock::{now_ms, until};
+use crate::config::Settings;
+use crate::connect::ConnectError;
+use crate::connect::backoff::{Backoff, STABLE};
+use crate::execute::Toolbox;
+use crate::guard::Guard;
+use crate::journal::Journal;
+use crate::roots::Roots;
+use crate::state::{Identity, State, Status};
+use event::{Event, Slot};
+use session::Phase;
+
+/// Events that may wait. More than can happen at once, so that calls seldom wait for the loop.
+const EVENT_QUEUE: usize = 128;
+/// How long what is to be sent may wait for a backend that does not read.
+const STALL: Duration = Duration::from_secs(30);
+/// How often the trash is looked through.
+const SWEEP_EVERY: Duration = Duration::from_hours(6);
+/// The longest sleep, for the wall clock may be set meanwhile.
+const MAX_SLEEP: Duration = Duration::from_mins(10);
+/// How long calls that run may take to end when the agent stops.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
+
+/// An agent that runs.
+#[derive(Debug)]
+pub struct Agent {
+    settings: Settings,
+    state: Arc<State>,
+    identity: Identity,
+    guard: Guard,
+    roots: Arc<Roots>,
+    toolbox: Arc<Toolbox>,
+    journal: Journal,
+    running: HashMap<CallId, Running>,
+    tasks: JoinSet<()>,
+    events: mpsc::Sender<Event>,
+    inbox: mpsc::Receiver<Event>,
+    phase: Phase,
+    outbox: VecDeque<Outgoing>,
+    backoff: Backoff,
+    /// Which of the addresses is dialled next.
+    address: usize,
+    /// How many connections there were in this process.
+    links: u64,
+    renewal: Renewal,
+    next_sweep: Instant,
+    stopping: bool,
+    status: Status,
+}
+
+/// A call that occupies a thread.
+#[derive(Debug)]
+struct Running {
+    cancelled: Arc<AtomicBool>,
+}
+
+/// Something to send. A result is looked up when there is room for it, so that it is held once.
+#[derive(Debug)]
+enum Outgoing {
+    Message(link_request::Message),
+    Result(CallId),
+}
+
+/// Where the renewal of the certificate stands.
+#[derive(Debug)]
+enum Renewal {
+    /// To be asked for at its time, and not before this one.
+    Waiting(Instant),
+    /// Asked for.
+    Asked(#[expect(dead_code, reason = "held so that it ends with the agent")] AbortOnDropHandle<()>),
+}
+
+impl Agent {
+    /// An agent that has everything it needs and is not connected yet.
+    #[must_use]
+    pub fn new(
+        settings: Settings,
+        state: Arc<State>,
+        identity: Identity,
+        toolbox: Arc<Toolbox>,
+        journal: Journal,
+    ) -> Self {
+        let guard = Guard::new(
+            identity.device_id,
+            identity.name.clone(),
+            settings.places.clone(),
+            settings.scope.clone(),
+        );
+        let roots = Roots::open(&settings.scope, &guard.policy().grants, &settings.private);
+        let (events, inbox) = mpsc::channel(EVENT_QUEUE);
+        let now = Instant::now();
+        Self {
+            settings,
+            state,
+            identity,
+            guard,
+            roots: Arc::new(roots),
+            toolbox,
+            journal,
+            running: HashMap::new(),
+            tasks: JoinSet::new(),
+            events,
+            inbox,
+            phase: Phase::Waiting(now),
+            outbox: VecDeque::new(),
+            backoff: Backoff::default(),
+            address: 0,
+            links: 0,
+            renewal: Renewal::Waiting(now),
+            next_sweep: now,
+            stopping: false,
+            status: Status::default(),
+        }
+    }
+
+    /// Runs until `shutdown`, then ends what runs and closes the journal.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        loop {
+            let event = self.next(&shutdown).await;
+            if matches!(event, Event::Shutdown) {
+                break;
+            }
+            self.handle(event).await;
+            self.flush();
+        }
+        self.stop().await;
+    }
+
+    async fn next(&mut self, shutdown: &CancellationToken) -> Event {
+        let due = self.next_due();
+        let linked = self.phase.linked().filter(|_| !self.outbox.is_empty());
+        let room = linked.map(|linked| (linked.number, linked.out.clone()));
+        let writable = async {
+            match room {
+                Some((link, out)) => out.reserve_owned().await.map_or_else(
+                    |_| Event::Lost { link, why: ConnectError::Ended("it broke".to_owned()) },
+                    Event::Writable,
+                ),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = shutdown.cancelled() => Event::Shutdown,
+            Some(event) = self.inbox.recv() => event,
+            event = writable => event,
+            () = sleep_until(due) => Event::Due,
+        }
+    }
+
+    /// The next moment at which something is to be done unasked.
+    fn next_due(&self) -> Instant {
+        let mut due = self.next_sweep.min(Instant::now() + MAX_SLEEP);
+        match &self.phase {
+            Phase::Waiting(until) => due = due.min(*until),
+            Phase::Connecting(_) => {}
+            Phase::Linked(linked) => {
+                if !linked.proven {
+                    due = due.min(linked.since + STABLE);
+                }
+                if let Some(since) = linked.stalled_since {
+                    due = due.min(since + STALL);
+                }
+                if let Renewal::Waiting(not_before) = self.renewal {
+                    due = due.min(not_before.max(self.renewal_due()));
+                }
+            }
+        }
+        due
+    }
+
+    fn renewal_due(&self) -> Instant {
+        Instant::now() + until(self.identity.renew_at, now_ms()).min(MAX_SLEEP)
+    }
+
+    async fn handle(&mut self, event: Event) {
+        match event {
+            Event::Connected(Ok(link)) => self.connected(*link),
+            Event::Connected(Err(why)) => self.not_connected(&why),
+            Event::Received { link, message } => {
+                // What an older connection still had to say is sent again on this one.
+                if self.phase.linked().is_some_and(|linked| linked.number == link) {
+                    self.received(message).await;
+                }
+            }
+            Event::Lost { link, why } => {
+                if self.phase.linked().is_some_and(|linked| linked.number == link) {
+                    self.lost(&why);
+                }
+            }
+            Event::Writable(permit) => {
+                if let Some(message) = self.next_message() {
+                    permit.send(v1::LinkRequest { message: Some(message) });
+                    self.not_stalled();
+                }
+            }
+            Event::Started { call } => {
+                let call_id = call.to_string();
+                self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
+            }
+            Event::Progress { call, done, total, note } => {
+                // Progress is of no use late, so it is left out where anything waits.
+                if self.outbox.is_empty() {
+                    let call_id = call.to_string();
+                    let progress = v1::CallProgress { call_id, done, total, note };
+                    self.send(link_request::Message::CallProgress(progress));
+                }
+            }
+            Event::Finished { call, ended, slot } => {
+                if slot == Slot::Free {
+                    self.running.remove(&call);
+                    while self.tasks.try_join_next().is_some() {}
+                }
+                self.journal.end(call, ended, now_ms()).await;
+                self.push(Outgoing::Result(call));
+            }
+            Event::Renewed(result) => self.renewed(result),
+            Event::Due => self.due(),
+            // The loop has ended before this comes here.
+            Event::Shutdown => {}
+        }
+    }
+
+    async fn received(&mut self, message: Incoming) {
+        match message {
+            Incoming::PolicyUpdate(update) => self.policy(&update),
+            Incoming::Dispatch(dispatch) => self.dispatch(dispatch).await,
+            Incoming::CancelCall(v1::CancelCall { call_id }) => {
+                let running = call_id.parse().ok().and_then(|call| self.running.get(&call));
+                if let Some(running) = running {
+                    running.cancelled.store(true, Ordering::Relaxed);
+                }
+            }
+            Incoming::ResultAck(v1::ResultAck { call_id }) => {
+                if let Ok(call) = call_id.parse() {
+                    self.journal.acknowledge(call, now_ms()).await;
+                }
+            }
+            Incoming::Drain(v1::Drain { reconnect_ms }) => self.drain(reconnect_ms),
+            // A second greeting says nothing that counts.
+            Incoming::Welcome(_) => {}
+        }
+    }
+
+    /// Takes a policy, or says why not. The answer names the version either way.
+    fn policy(&mut self, update: &v1::PolicyUpdate) {
+        let v1::PolicyUpdate { version, policy } = update;
+        let error = match self.guard.update(version, policy) {
+            Ok(()) => {
+                let grants = &self.guard.policy().grants;
+                let private = &self.settings.private;
+                self.roots = Arc::new(Roots::open(&self.settings.scope, grants, private));
+                tracing::info!(%version, "the policy is active");
+                self.status.policy_version = Some(version.clone());
+                self.write_status();
+                String::new()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a policy was not taken; the one before it holds");
+                error.to_string()
+            }
+        };
+        let ack = v1::PolicyAck { version: version.chars().take(64).collect(), error };
+        self.send(link_request::Message::PolicyAck(ack));
+    }
+
+    fn due(&mut self) {
+        let now = Instant::now();
+        if now >= self.next_sweep {
+            self.next_sweep = now + SWEEP_EVERY;
+            self.sweep();
+        }
+        self.session_due(now);
+    }
+
+    fn sweep(&mut self) {
+        let (toolbox, roots) = (Arc::clone(&self.toolbox), Arc::clone(&self.roots));
+        self.tasks.spawn_blocking(move || {
+            if let Err(error) = toolbox.trash.sweep(&roots, jiff::Timestamp::now()) {
+                tracing::warn!(%error, "the trash could not be looked through");
+            }
+        });
+    }
+
+    fn write_status(&mut self) {
+        self.status.at = now_ms();
+        self.status.write(self.state.dir());
+    }
+
+    /// Stops what runs, notes how it ended, and tells the backend as far as it still listens.
+    async fn stop(mut self) {
+        self.stopping = true;
+        for running in self.running.values() {
+            running.cancelled.store(true, Ordering::Relaxed);
+        }
+        let until = Instant::now() + STOP_WITHIN;
+        while !self.running.is_empty()
+            && let Ok(Some(event)) = timeout_at(until, self.inbox.recv()).await
+        {
+            self.handle(event).await;
+            self.flush();
+        }
+        self.status.connected_to = None;
+        self.status.last_error = Some("the agent was stopped".to_owned());
+        self.write_status();
+        self.hang_up().await;
+        self.journal.close().await;
+    }
+}

@@ -1,0 +1,141 @@
+//! What becomes of a call: judged, noted, run; or refused, and that noted too. Each is answered, and
+//! none is run twice.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use orion_domain::{CallId, ErrorCode, ToolError};
+use orion_wire::v1::{self, link_request};
+use orion_wire::Dispatched;
+use serde_json::Value;
+
+use super::{Agent, Outgoing, Running};
+use crate::clock::now_ms;
+use crate::execute::{Job, execute};
+use crate::guard::Admitted;
+use crate::journal::{Begin, Ended, Seen};
+use crate::report::{Subject, to_wire};
+
+/// Calls that run at once. Further ones are refused, not queued: the backend queues.
+const MAX_IN_FLIGHT: usize = 16;
+
+impl Agent {
+    /// Takes a call from the backend.
+    pub(super) async fn dispatch(&mut self, message: v1::Dispatch) {
+        let (call_id, tool, dry_run) =
+            (message.call_id.clone(), message.tool.clone(), message.dry_run);
+        let Ok(call) = call_id.parse::<CallId>() else {
+            tracing::warn!("a call without an id that is one was dropped: nobody could be told");
+            return;
+        };
+        let subject = Subject {
+            call,
+            device: self.guard.name().to_string(),
+            tool: tool.chars().take(64).collect(),
+            dry_run,
+        };
+        match self.journal.seen(call) {
+            Seen::New => {}
+            // Its result follows.
+            Seen::Running => return,
+            Seen::Ended => return self.push(Outgoing::Result(call)),
+            Seen::Acknowledged => {
+                let error = ToolError::new(
+                    ErrorCode::PermissionDenied,
+                    "This call ran and was answered before. A call runs once; make a new one.",
+                );
+                return self.answer(&subject, subject.failure(error, Duration::ZERO));
+            }
+        }
+        if self.stopping {
+            let error =
+                ToolError::new(ErrorCode::ResourceExhausted, "Nothing was run: the agent is stopping.");
+            return self.answer(&subject, subject.failure(error, Duration::ZERO));
+        }
+        let call = match Dispatched::try_from(message) {
+            Ok(call) => call,
+            Err(error) => {
+                let error = ToolError::new(
+                    ErrorCode::InvalidArgument,
+                    format!("The call can't be read: {error}."),
+                );
+                return self.refuse(&subject, error);
+            }
+        };
+        match self.guard.admit(&call, |approval| self.journal.is_spent(approval)) {
+            Ok(admitted) => self.start(subject, call, admitted).await,
+            Err(error) => self.refuse(&subject, *error),
+        }
+    }
+
+    async fn start(&mut self, subject: Subject, call: Dispatched, admitted: Admitted) {
+        let Admitted { permit, spec, parsed: _ } = admitted;
+        let Some(executor) = crate::tools::find(spec.name).copied() else {
+            let message = format!("This device cannot run {}.", spec.name);
+            return self.refuse(&subject, ToolError::new(ErrorCode::NotSupported, message));
+        };
+        if self.running.len() >= MAX_IN_FLIGHT {
+            let message = format!("{MAX_IN_FLIGHT} calls run on this device already.");
+            return self.refuse(&subject, ToolError::new(ErrorCode::ResourceExhausted, message));
+        }
+        let has_effects = spec.has_effects && !call.dry_run;
+        let begin = Begin {
+            call: call.call,
+            tool: spec.name.to_owned(),
+            approval: permit.approval(),
+            has_effects,
+            idempotent: spec.idempotent,
+            at: now_ms(),
+        };
+        let admission = match self.journal.begin(begin).await {
+            Ok(admission) => admission,
+            Err(full) => {
+                let message = format!("Nothing was run: {full}.");
+                let error = ToolError::new(ErrorCode::ResourceExhausted, message);
+                return self.answer(&subject, subject.failure(error, Duration::ZERO));
+            }
+        };
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let job = Job {
+            subject,
+            permit,
+            executor,
+            arguments: Value::Object(call.arguments_value),
+            has_effects,
+            deadline: Instant::now() + call.time_left.min(self.settings.call_timeout),
+            cancelled: Arc::clone(&cancelled),
+            roots: Arc::clone(&self.roots),
+            toolbox: Arc::clone(&self.toolbox),
+        };
+        self.running.insert(call.call, Running { cancelled });
+        self.tasks.spawn(execute(job, admission, self.events.clone()));
+    }
+
+    /// Answers a call that does not run, and notes the answer.
+    fn refuse(&mut self, subject: &Subject, error: ToolError) {
+        tracing::info!(
+            call = %subject.call, tool = subject.tool, code = error.code.as_str(),
+            "a call was refused"
+        );
+        let ended = subject.failure(error, Duration::ZERO);
+        let begin = Begin {
+            call: subject.call,
+            tool: subject.tool.clone(),
+            approval: None,
+            has_effects: false,
+            idempotent: true,
+            at: now_ms(),
+        };
+        match self.journal.refuse(begin, ended.clone()) {
+            Ok(()) => self.push(Outgoing::Result(subject.call)),
+            Err(_) => self.answer(subject, ended),
+        }
+    }
+
+    /// Answers without noting it.
+    fn answer(&mut self, subject: &Subject, ended: Ended) {
+        let result = to_wire(subject.call, &ended);
+        self.push(Outgoing::Message(link_request::Message::CallResult(result)));
+    }
+}

@@ -1,0 +1,72 @@
+//! Everything that can happen to an agent. The loop takes one at a time.
+
+use orion_domain::CallId;
+use orion_wire::v1;
+use tokio::sync::mpsc::OwnedPermit;
+
+use crate::connect::{ConnectError, Link};
+use crate::connect::renew::Renewed;
+use crate::journal::Ended;
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A connection stands, or could not be made.
+    Connected(Result<Box<Link>, ConnectError>),
+    /// The backend said something.
+    Received {
+        /// On which connection; one that is over does not count.
+        link: u64,
+        /// What.
+        message: v1::link_response::Message,
+    },
+    /// A connection ended.
+    Lost {
+        /// Which.
+        link: u64,
+        /// Why.
+        why: ConnectError,
+    },
+    /// There is room to send on the connection.
+    Writable(OwnedPermit<v1::LinkRequest>),
+    /// A call runs.
+    Started {
+        /// Which.
+        call: CallId,
+    },
+    /// A call got on.
+    Progress {
+        /// Which.
+        call: CallId,
+        /// Units done.
+        done: u64,
+        /// Units in all; 0 where that is not known.
+        total: u64,
+        /// What, in words.
+        note: String,
+    },
+    /// A call is over.
+    Finished {
+        /// Which.
+        call: CallId,
+        /// How.
+        ended: Ended,
+        /// Whether its thread is free.
+        slot: Slot,
+    },
+    /// A new certificate is here, or was not given.
+    Renewed(Result<Renewed, ConnectError>),
+    /// A time has come that was waited for.
+    Due,
+    /// The agent is to stop.
+    Shutdown,
+}
+
+/// Whether a call that was reported still occupies a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// It is over and done.
+    Free,
+    /// It was given up on and still runs.
+    Taken,
+}

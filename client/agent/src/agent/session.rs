@@ -1,0 +1,328 @@
+//! What becomes of the connection: made, used, lost, made again. Calls go on meanwhile, and their
+//! results are sent on whatever connection there is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_wire::v1::agent_service_client::AgentServiceClient;
+use orion_wire::v1::link_request::Message;
+use orion_wire::{PROTOCOL, v1};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tokio_util::task::AbortOnDropHandle;
+use tonic::transport::Channel;
+
+use super::event::Event;
+use super::{Agent, Outgoing, Renewal, STALL};
+use crate::clock::now_ms;
+use crate::connect::backoff::{Backoff, STABLE};
+use crate::connect::dial::dial;
+use crate::connect::renew::{Renewed, check, renew, renew_at, retry_in};
+use crate::connect::{ConnectError, Link};
+use crate::facts;
+use crate::report::to_wire;
+use crate::state::State;
+use crate::tools::EXECUTORS;
+
+/// Messages that may wait. A backend that asks for more without reading is not worth a connection.
+const MAX_OUTBOX: usize = 4_096;
+/// How long the last messages may take on their way out when the agent stops.
+const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
+
+/// Where the connection stands.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// There is none until this moment.
+    Waiting(Instant),
+    /// It is being made.
+    Connecting(#[expect(dead_code, reason = "held so that it ends with the phase")] AbortOnDropHandle<()>),
+    /// It stands.
+    Linked(Linked),
+}
+
+/// A connection that stands.
+#[derive(Debug)]
+pub(super) struct Linked {
+    pub(super) number: u64,
+    pub(super) out: mpsc::Sender<v1::LinkRequest>,
+    pub(super) since: Instant,
+    /// It lasted long enough to forget failures before it.
+    pub(super) proven: bool,
+    /// Since when something waits that the backend does not take.
+    pub(super) stalled_since: Option<Instant>,
+    client: AgentServiceClient<Channel>,
+    reader: AbortOnDropHandle<()>,
+    hint: Duration,
+}
+
+impl Phase {
+    pub(super) const fn linked(&self) -> Option<&Linked> {
+        match self {
+            Self::Linked(linked) => Some(linked),
+            Self::Waiting(_) | Self::Connecting(_) => None,
+        }
+    }
+
+    const fn linked_mut(&mut self) -> Option<&mut Linked> {
+        match self {
+            Self::Linked(linked) => Some(linked),
+            Self::Waiting(_) | Self::Connecting(_) => None,
+        }
+    }
+}
+
+impl Agent {
+    /// Does what its time has come for.
+    pub(super) fn session_due(&mut self, now: Instant) {
+        match &mut self.phase {
+            Phase::Waiting(until) if now >= *until => self.connect(),
+            Phase::Waiting(_) | Phase::Connecting(_) => {}
+            Phase::Linked(linked) => {
+                if now >= linked.since + STABLE && !linked.proven {
+                    linked.proven = true;
+                    self.backoff.reset();
+                }
+                if linked.stalled_since.is_some_and(|since| now >= since + STALL) {
+                    return self.lost(&ConnectError::Ended("the backend takes nothing".to_owned()));
+                }
+                if let Renewal::Waiting(not_before) = self.renewal
+                    && now >= not_before
+                    && now_ms() >= self.identity.renew_at
+                {
+                    self.renew();
+                }
+            }
+        }
+    }
+
+    fn connect(&mut self) {
+        let addresses = &self.identity.addresses;
+        let Some(address) = addresses.get(self.address % addresses.len().max(1)).cloned() else {
+            let why = ConnectError::Protocol("no address is known; enrol again".to_owned());
+            return self.not_connected(&why);
+        };
+        let tls = match self.identity.tls() {
+            Ok(tls) => tls,
+            Err(error) => return self.not_connected(&error.into()),
+        };
+        let hello = self.hello();
+        let device = self.identity.device_id;
+        let (events, state) = (self.events.clone(), Arc::clone(&self.state));
+        let connecting = tokio::spawn(async move {
+            let connected = async {
+                let dialled = dial(&address, tls).await?;
+                let generation = generation(state).await?;
+                Link::open(dialled, v1::Hello { generation, ..hello }, device).await
+            };
+            let connected = connected.await.map(Box::new);
+            drop(events.send(Event::Connected(connected)).await);
+        });
+        self.phase = Phase::Connecting(AbortOnDropHandle::new(connecting));
+    }
+
+    fn hello(&self) -> v1::Hello {
+        v1::Hello {
+            protocol_major: PROTOCOL.major,
+            protocol_minor: PROTOCOL.minor,
+            agent_version: crate::VERSION.to_owned(),
+            facts: Some(v1::DeviceFacts::from(&facts::gather(&self.settings.places))),
+            // A ceiling of plain strings always serialises; nothing would be no ceiling told.
+            ceiling: serde_json::to_vec(&self.settings.ceiling).unwrap_or_default().into(),
+            tools: EXECUTORS.iter().map(|executor| executor.name.to_owned()).collect(),
+            generation: 0,
+            unfinished_calls: self.journal.unfinished().iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    pub(super) fn connected(&mut self, link: Link) {
+        let (address, greeting) = (link.address().to_owned(), link.greeting.clone());
+        tracing::info!(
+            server = greeting.server_version, "connected to {address} as {}", greeting.name
+        );
+        self.status.connected_to = Some(address);
+        self.status.device_name = Some(greeting.name.to_string());
+        self.status.last_error = None;
+        self.write_status();
+        self.guard.rename(greeting.name);
+
+        self.links += 1;
+        let number = self.links;
+        let (out, client, reader) = link.split();
+        let reader = tokio::spawn(reader.run(number, self.events.clone()));
+        self.phase = Phase::Linked(Linked {
+            number,
+            out,
+            since: Instant::now(),
+            proven: false,
+            stalled_since: None,
+            client,
+            reader: AbortOnDropHandle::new(reader),
+            hint: greeting.reconnect,
+        });
+        self.outbox = self.journal.unacknowledged().into_iter().map(Outgoing::Result).collect();
+    }
+
+    /// The connection could not be made: another address next, later.
+    pub(super) fn not_connected(&mut self, why: &ConnectError) {
+        self.address = self.address.wrapping_add(1);
+        let wait = if why.is_lasting() {
+            Backoff::after_refusal(rand::random())
+        } else {
+            self.backoff.after_failure(rand::random())
+        };
+        self.wait(why, wait);
+    }
+
+    /// The connection ended.
+    pub(super) fn lost(&mut self, why: &ConnectError) {
+        let hint = self.phase.linked().map_or(Duration::ZERO, |linked| linked.hint);
+        let wait = if why.is_lasting() {
+            Backoff::after_refusal(rand::random())
+        } else {
+            self.backoff.after_loss(hint, rand::random())
+        };
+        self.wait(why, wait);
+    }
+
+    /// The backend goes: to another address, if there is one, about when it said.
+    pub(super) fn drain(&mut self, reconnect_ms: u64) {
+        self.address = self.address.wrapping_add(1);
+        let wait = self.backoff.after_loss(Duration::from_millis(reconnect_ms), rand::random());
+        self.wait(&ConnectError::Drained, wait);
+    }
+
+    fn wait(&mut self, why: &ConnectError, wait: Duration) {
+        let text = why.to_string();
+        // The same failure again and again is told once.
+        if self.status.last_error.as_ref() != Some(&text) {
+            tracing::warn!(retry_in = ?wait, "not connected: {text}");
+            self.status.connected_to = None;
+            self.status.last_error = Some(text);
+            self.write_status();
+        } else {
+            tracing::debug!(retry_in = ?wait, "not connected: {text}");
+        }
+        self.outbox.clear();
+        self.phase = Phase::Waiting(Instant::now() + wait);
+    }
+
+    /// Queues a message; without a connection it is for nobody.
+    pub(super) fn send(&mut self, message: Message) {
+        self.push(Outgoing::Message(message));
+    }
+
+    pub(super) fn push(&mut self, outgoing: Outgoing) {
+        if self.phase.linked().is_none() {
+            return;
+        }
+        if self.outbox.len() >= MAX_OUTBOX {
+            let why = "the backend asks for more than it takes".to_owned();
+            return self.lost(&ConnectError::Ended(why));
+        }
+        self.outbox.push_back(outgoing);
+    }
+
+    /// The next message, as it is sent. Results that were acknowledged meanwhile are left out.
+    pub(super) fn next_message(&mut self) -> Option<Message> {
+        loop {
+            match self.outbox.pop_front()? {
+                Outgoing::Message(message) => return Some(message),
+                Outgoing::Result(call) => {
+                    if let Some(ended) = self.journal.result(call) {
+                        return Some(Message::CallResult(to_wire(call, ended)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what there is room for at once.
+    pub(super) fn flush(&mut self) {
+        while let Some(out) = self.phase.linked().map(|linked| linked.out.clone())
+            && !self.outbox.is_empty()
+        {
+            let Ok(permit) = out.try_reserve_owned() else {
+                if let Some(linked) = self.phase.linked_mut() {
+                    linked.stalled_since.get_or_insert_with(Instant::now);
+                }
+                return;
+            };
+            if let Some(message) = self.next_message() {
+                permit.send(v1::LinkRequest { message: Some(message) });
+            }
+        }
+        self.not_stalled();
+    }
+
+    pub(super) fn not_stalled(&mut self) {
+        if let Some(linked) = self.phase.linked_mut() {
+            linked.stalled_since = None;
+        }
+    }
+
+    fn renew(&mut self) {
+        let Some(client) = self.phase.linked().map(|linked| linked.client.clone()) else { return };
+        let request = match self.identity.key.csr() {
+            Ok(request) => request,
+            Err(error) => return self.renewed(Err(error.into())),
+        };
+        tracing::info!("asking for a new certificate");
+        let (device, events) = (self.identity.device_id, self.events.clone());
+        let pem = self.identity.key.to_pem();
+        let asked = tokio::spawn(async move {
+            let renewed = async {
+                let key = orion_mtls::DeviceKey::from_pem(pem.expose())?;
+                let v1::RenewCertificateResponse { certificate, not_after, authorities } =
+                    renew(client, request).await?;
+                check(certificate, &authorities, not_after, device, &key)
+            };
+            drop(events.send(Event::Renewed(renewed.await)).await);
+        });
+        self.renewal = Renewal::Asked(AbortOnDropHandle::new(asked));
+    }
+
+    /// Takes a new certificate and connects again with it; or asks again later.
+    pub(super) fn renewed(&mut self, result: Result<Renewed, ConnectError>) {
+        let now = now_ms();
+        let retry = Renewal::Waiting(Instant::now() + retry_in(now, self.identity.not_after));
+        let Renewed { certificate, authorities, not_after } = match result {
+            Ok(renewed) => renewed,
+            Err(error) => {
+                tracing::warn!(%error, "the certificate could not be renewed");
+                self.renewal = retry;
+                return;
+            }
+        };
+        self.identity.certificate = certificate;
+        self.identity.authorities = authorities;
+        self.identity.not_after = not_after;
+        self.identity.renew_at = renew_at(now, not_after, rand::random());
+        if let Err(error) = self.identity.save(&self.state) {
+            // It is used all the same; at the next start the old one is there, or none.
+            tracing::error!(%error, "the new certificate could not be kept");
+        }
+        // Never at once again, even where the backend gives certificates that are almost over.
+        self.renewal = Renewal::Waiting(Instant::now() + Duration::from_secs(10));
+        if self.phase.linked().is_some() {
+            self.wait(&ConnectError::Renewed, Duration::ZERO);
+        }
+    }
+
+    /// Closes the stream in good order: what was sent arrives.
+    pub(super) async fn hang_up(&mut self) {
+        if let Phase::Linked(Linked { out, reader, .. }) =
+            std::mem::replace(&mut self.phase, Phase::Waiting(Instant::now()))
+        {
+            drop(out);
+            drop(timeout(HANG_UP_WITHIN, reader).await);
+        }
+    }
+}
+
+/// Counts the connection before it is announced, off the loop because it waits for the disk.
+async fn generation(state: Arc<State>) -> Result<u64, ConnectError> {
+    match tokio::task::spawn_blocking(move || state.next_generation()).await {
+        Ok(generation) => Ok(generation?),
+        Err(error) => Err(ConnectError::Ended(error.to_string())),
+    }
+}

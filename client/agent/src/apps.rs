@@ -1,0 +1,134 @@
+//! The applications that may be opened: names, each bound to one program by absolute path when the
+//! agent starts. This is the one place of the agent that starts other programs.
+
+mod discover;
+mod start;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use orion_domain::{ErrorCode, ToolError};
+
+/// The applications of this device.
+#[derive(Debug, Default)]
+pub struct Apps {
+    bound: BTreeMap<String, App>,
+    /// What was looked for in vain, by name.
+    missing: BTreeMap<String, Vec<String>>,
+    running: Arc<AtomicUsize>,
+}
+
+/// One application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    /// The program, absolute, links resolved.
+    pub executable: PathBuf,
+    /// The name that the program is called by: some do different things under different names.
+    called: PathBuf,
+    /// Arguments that always come first, such as those of a packaged application.
+    leading: Vec<String>,
+    /// What it may be given.
+    pub takes: Takes,
+    /// Whether the device's owner bound it, rather than Orion having found it.
+    pub by_owner: bool,
+}
+
+/// What an application may be given to open. Some run what they are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// http(s) addresses, files and folders.
+    Anything,
+    /// Folders: a file would be opened, or run, by whatever the desktop thinks fit.
+    Folders,
+    /// One folder to start in, never as an argument: terminals run their arguments.
+    StartFolder,
+}
+
+/// An entry of the agent's configuration that binds nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the application `{name}` is bound to {path}, which {why}; correct [apps] in agent.toml")]
+pub struct BadApp {
+    /// The application's name.
+    pub name: String,
+    /// The path that was given.
+    pub path: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl Apps {
+    /// Binds names: those of `explicit` to the programs that the owner chose, the others among
+    /// chrome, firefox, code, explorer and terminal to what is installed. Entries that bind nothing
+    /// are told, and their names stay unbound.
+    #[must_use]
+    pub fn discover<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        explicit: &BTreeMap<String, PathBuf>,
+    ) -> (Self, Vec<BadApp>) {
+        let mut apps = Self::default();
+        let mut bad = Vec::new();
+        for (name, path) in explicit {
+            match discover::by_owner(path) {
+                Ok(app) => drop(apps.bound.insert(name.clone(), app)),
+                Err(why) => {
+                    let path = path.display().to_string();
+                    apps.missing.insert(name.clone(), vec![path.clone()]);
+                    bad.push(BadApp { name: name.clone(), path, why });
+                }
+            }
+        }
+        for name in names {
+            if explicit.contains_key(name) {
+                continue;
+            }
+            match discover::well_known(name) {
+                Ok(app) => drop(apps.bound.insert(name.to_owned(), app)),
+                Err(looked_for) => drop(apps.missing.insert(name.to_owned(), looked_for)),
+            }
+        }
+        (apps, bad)
+    }
+
+    /// The application of this name.
+    ///
+    /// # Errors
+    /// `APP_NOT_WHITELISTED` for a name that is not on the list, `NOT_SUPPORTED` for one that is
+    /// not installed.
+    pub fn get(&self, name: &str) -> Result<&App, ToolError> {
+        if let Some(app) = self.bound.get(name) {
+            return Ok(app);
+        }
+        let shown: String = name.chars().take(64).collect();
+        let Some(looked_for) = self.missing.get(name) else {
+            let allowed: Vec<_> = self.bound.keys().cloned().collect();
+            return Err(ToolError::new(
+                ErrorCode::AppNotWhitelisted,
+                format!("{shown} is not on this device's list of applications."),
+            )
+            .with("attempted_app", shown)
+            .with("allowed_apps", allowed));
+        };
+        let message = if looked_for.is_empty() {
+            format!(
+                "{shown} is allowed but bound to no program; the device's owner can bind it under [apps] in agent.toml."
+            )
+        } else {
+            format!(
+                "{shown} is not installed on this device: looked for {}. The device's owner can bind another program under [apps] in agent.toml.",
+                looked_for.join(", ")
+            )
+        };
+        Err(ToolError::new(ErrorCode::NotSupported, message)
+            .with("app", shown)
+            .with("looked_for", looked_for.clone()))
+    }
+
+    /// Every bound name with its program.
+    pub fn list(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.bound.iter().map(|(name, app)| (name.as_str(), app.executable.as_path()))
+    }
+}

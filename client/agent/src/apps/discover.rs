@@ -1,0 +1,242 @@
+//! Which program a name stands for here.
+
+use std::path::{Path, PathBuf};
+
+use super::{App, Takes};
+
+/// A name that Orion knows.
+struct Known {
+    name: &'static str,
+    takes: Takes,
+    /// Desktop entries by id (Linux), the packager's own choice of program and arguments.
+    entries: &'static [&'static str],
+    /// Programs, by absolute path or by a name to find in PATH; the first that is there is it.
+    programs: &'static [&'static str],
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+const KNOWN: &[Known] = &[
+    Known {
+        name: "chrome",
+        takes: Takes::Anything,
+        entries: &[
+            "google-chrome",
+            "com.google.Chrome",
+            "chromium",
+            "chromium-browser",
+            "chromium_chromium",
+            "org.chromium.Chromium",
+        ],
+        programs: &["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"],
+    },
+    Known {
+        name: "firefox",
+        takes: Takes::Anything,
+        entries: &["firefox", "firefox-esr", "firefox_firefox", "org.mozilla.firefox"],
+        programs: &["firefox", "firefox-esr"],
+    },
+    Known {
+        name: "code",
+        takes: Takes::Anything,
+        entries: &["code", "code_code", "com.visualstudio.code", "codium", "com.vscodium.codium"],
+        programs: &["code", "codium"],
+    },
+    Known { name: "explorer", takes: Takes::Folders, entries: &[], programs: &[] },
+    Known {
+        name: "terminal",
+        takes: Takes::StartFolder,
+        entries: &[
+            "org.gnome.Ptyxis",
+            "org.gnome.Terminal",
+            "org.gnome.Console",
+            "org.kde.konsole",
+            "xfce4-terminal",
+        ],
+        programs: &[
+            "x-terminal-emulator",
+            "gnome-terminal",
+            "konsole",
+            "xfce4-terminal",
+            "alacritty",
+            "kitty",
+            "foot",
+            "xterm",
+        ],
+    },
+];
+
+#[cfg(target_os = "macos")]
+const KNOWN: &[Known] = &[
+    Known {
+        name: "chrome",
+        takes: Takes::Anything,
+        entries: &[],
+        programs: &[
+            "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+            "/Applications/Chromium.app/Contents/MacOS/Chromium",
+        ],
+    },
+    Known {
+        name: "firefox",
+        takes: Takes::Anything,
+        entries: &[],
+        programs: &["/Applications/Firefox.app/Contents/MacOS/firefox"],
+    },
+    Known {
+        name: "code",
+        takes: Takes::Anything,
+        entries: &[],
+        programs: &["/Applications/Visual Studio Code.app/Contents/Resources/app/bin/code"],
+    },
+    Known { name: "explorer", takes: Takes::Folders, entries: &[], programs: &[] },
+    Known {
+        name: "terminal",
+        takes: Takes::StartFolder,
+        entries: &[],
+        programs: &["/System/Applications/Utilities/Terminal.app/Contents/MacOS/Terminal"],
+    },
+];
+
+#[cfg(windows)]
+const KNOWN: &[Known] = &[
+    Known {
+        name: "chrome",
+        takes: Takes::Anything,
+        entries: &[],
+        programs: &[
+            "C:/Program Files/Google/Chrome/Application/chrome.exe",
+            "C:/Program Files (x86)/Google/Chrome/Application/chrome.exe",
+        ],
+    },
+    Known {
+        name: "firefox",
+        takes: Takes::Anything,
+        entries: &[],
+        programs: &["C:/Program Files/Mozilla Firefox/firefox.exe"],
+    },
+    Known {
+        name: "code",
+        takes: Takes::Anything,
+        entries: &[],
+        programs: &["C:/Program Files/Microsoft VS Code/Code.exe"],
+    },
+    Known {
+        name: "explorer",
+        takes: Takes::Folders,
+        entries: &[],
+        programs: &["C:/Windows/explorer.exe"],
+    },
+    Known {
+        name: "terminal",
+        takes: Takes::StartFolder,
+        entries: &[],
+        programs: &["C:/Windows/System32/conhost.exe"],
+    },
+];
+
+/// The owner's choice.
+pub(super) fn by_owner(path: &Path) -> Result<App, &'static str> {
+    if !path.is_absolute() {
+        return Err("is not an absolute path");
+    }
+    let app = program(path, Vec::new(), Takes::Anything)?;
+    Ok(App { by_owner: true, ..app })
+}
+
+/// What is installed under a name that Orion knows, or what was looked for.
+pub(super) fn well_known(name: &str) -> Result<App, Vec<String>> {
+    let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
+        return Err(Vec::new());
+    };
+    let found = known
+        .entries
+        .iter()
+        .find_map(|id| from_entry(id, known.takes))
+        .or_else(|| known.programs.iter().find_map(|it| from_program(it, known.takes)))
+        .or_else(|| file_manager(known.takes));
+    found.ok_or_else(|| {
+        let programs = if known.takes == Takes::Folders { OPENERS } else { known.programs };
+        let entries = known.entries.iter().map(|id| format!("{id}.desktop"));
+        entries.chain(programs.iter().map(|&it| it.to_owned())).collect()
+    })
+}
+
+fn from_program(name: &str, takes: Takes) -> Option<App> {
+    let path = if Path::new(name).is_absolute() { PathBuf::from(name) } else { in_path(name)? };
+    program(&path, Vec::new(), takes).ok()
+}
+
+/// Absolute entries of PATH alone: a relative one means another program in each folder.
+fn in_path(name: &str) -> Option<PathBuf> {
+    which::which_global(name).ok().filter(|path| path.is_absolute())
+}
+
+fn program(path: &Path, leading: Vec<String>, takes: Takes) -> Result<App, &'static str> {
+    let executable = std::fs::canonicalize(path).map_err(|_| "is not there")?;
+    let metadata = std::fs::metadata(&executable).map_err(|_| "cannot be looked at")?;
+    if !metadata.is_file() {
+        return Err("is not a file");
+    }
+    if !is_executable(&metadata) {
+        return Err("is not executable");
+    }
+    Ok(App { executable, called: path.to_owned(), leading, takes, by_owner: false })
+}
+
+#[cfg(unix)]
+pub(super) fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// The program of a desktop entry of the system. Those in a home folder are left out: whoever may
+/// write there would choose the program.
+#[cfg(target_os = "linux")]
+fn from_entry(id: &str, takes: Takes) -> Option<App> {
+    use freedesktop_desktop_entry::DesktopEntry;
+
+    const FOLDERS: &[&str] = &[
+        "/usr/local/share/applications",
+        "/usr/share/applications",
+        "/var/lib/flatpak/exports/share/applications",
+        "/var/lib/snapd/desktop/applications",
+    ];
+    FOLDERS.iter().find_map(|folder| {
+        let path = Path::new(folder).join(format!("{id}.desktop"));
+        let entry = DesktopEntry::from_path(path, None::<&[&str]>).ok()?;
+        let mut words = entry.parse_exec().ok()?.into_iter();
+        let first = words.next()?;
+        let path = if Path::new(&first).is_absolute() { first.into() } else { in_path(&first)? };
+        // Flatpak marks with these where its own files would stand.
+        let leading = words.filter(|word| !word.starts_with("@@")).collect();
+        program(&path, leading, takes).ok()
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn from_entry(_: &str, _: Takes) -> Option<App> {
+    None
+}
+
+const OPENERS: &[&str] = &["xdg-open", "gio", "gnome-open", "kde-open"];
+
+/// The desktop's own way of showing a folder, where no program is fixed for it.
+fn file_manager(takes: Takes) -> Option<App> {
+    if takes != Takes::Folders {
+        return None;
+    }
+    open::commands("/").into_iter().find_map(|command| {
+        let words: Option<Vec<_>> =
+            command.get_args().map(|word| word.to_str().map(ToOwned::to_owned)).collect();
+        let mut leading = words?;
+        // The last is the folder itself.
+        leading.pop();
+        let path = command.get_program().to_str().and_then(in_path)?;
+        program(&path, leading, takes).ok()
+    })
+}

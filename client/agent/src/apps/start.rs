@@ -1,0 +1,162 @@
+//! Starting an application as the person's own process.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use orion_domain::{ErrorCode, ToolError};
+
+use super::{App, Apps, discover};
+
+/// Applications that were opened and still run; more is a loop rather than a person.
+const MAX_RUNNING: usize = 64;
+
+/// What an application is told of its surroundings: what it needs to find the desktop and the
+/// person's language, and nothing of the agent's.
+#[cfg(not(windows))]
+const ENVIRONMENT: &[&str] = &[
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "DISPLAY",
+    "XAUTHORITY",
+    "WAYLAND_DISPLAY",
+    "XDG_RUNTIME_DIR",
+    "XDG_SESSION_TYPE",
+    "XDG_CURRENT_DESKTOP",
+    "XDG_DATA_DIRS",
+    "XDG_CONFIG_DIRS",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+#[cfg(windows)]
+const ENVIRONMENT: &[&str] = &[
+    "PATH",
+    "PATHEXT",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "COMSPEC",
+    "USERNAME",
+    "USERPROFILE",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "TEMP",
+    "TMP",
+];
+
+impl Apps {
+    /// Starts an application, detached: it is not waited for, and lives on when the call or the
+    /// agent ends. Gives its process id.
+    ///
+    /// # Errors
+    /// `NOT_SUPPORTED` where the program has gone, `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`.
+    pub fn start(&self, app: &App, arguments: &[String], folder: &Path) -> Result<u32, ToolError> {
+        let there = std::fs::metadata(&app.executable)
+            .is_ok_and(|metadata| metadata.is_file() && discover::is_executable(&metadata));
+        if !there {
+            return Err(gone(app));
+        }
+        let place = Place::take(&self.running)?;
+        let mut command = command(app, arguments, folder);
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => gone(app),
+            std::io::ErrorKind::PermissionDenied => ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!("The operating system does not let the agent start {}.", shown(app)),
+            ),
+            kind => ToolError::new(
+                ErrorCode::ExecutionFailed,
+                format!("{} could not be started: {kind}.", shown(app)),
+            ),
+        })?;
+        let pid = child.id();
+        let reaped = std::thread::Builder::new()
+            .name("opened-app".to_owned())
+            // It only waits; without it the ended process would stay as a zombie.
+            .stack_size(128 * 1024)
+            .spawn(move || {
+                let _place = place;
+                if let Err(error) = child.wait() {
+                    tracing::debug!(pid, kind = %error.kind(), "an opened application could not be waited for");
+                }
+            });
+        if reaped.is_err() {
+            tracing::warn!(pid, "no thread to wait for an opened application");
+        }
+        Ok(pid)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "opening the person's own applications is what this file is for"
+)]
+fn command(app: &App, arguments: &[String], folder: &Path) -> Command {
+    let mut command = Command::new(&app.executable);
+    command
+        .args(&app.leading)
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .envs(ENVIRONMENT.iter().filter_map(|&name| Some((name, std::env::var_os(name)?))))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        // Its own group, so that a signal meant for the agent's does not end it.
+        command.arg0(&app.called).process_group(0);
+    }
+    command
+}
+
+/// One of the places for running applications, given back when the application ends.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(running: &Arc<AtomicUsize>) -> Result<Self, ToolError> {
+        if running.fetch_add(1, Ordering::Relaxed) >= MAX_RUNNING {
+            running.fetch_sub(1, Ordering::Relaxed);
+            return Err(ToolError::new(
+                ErrorCode::ResourceExhausted,
+                format!(
+                    "{MAX_RUNNING} opened applications still run; close some before opening more."
+                ),
+            ));
+        }
+        Ok(Self(Arc::clone(running)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn gone(app: &App) -> ToolError {
+    ToolError::new(
+        ErrorCode::NotSupported,
+        format!(
+            "{} is not there any more or cannot be run; restart the agent after installing it again.",
+            shown(app)
+        ),
+    )
+}
+
+fn shown(app: &App) -> String {
+    app.executable.display().to_string()
+}

@@ -1,0 +1,59 @@
+//! Binding names to programs.
+
+use super::*;
+
+#[test]
+fn an_entry_that_binds_nothing_is_told_and_stays_unbound() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    let explicit = BTreeMap::from([
+        ("relative".to_owned(), PathBuf::from("bin/sh")),
+        ("gone".to_owned(), folder.path().join("gone")),
+        ("folder".to_owned(), folder.path().to_owned()),
+        ("plain".to_owned(), plain),
+    ]);
+    let (apps, bad) = Apps::discover(["gone"], &explicit);
+    let why: Vec<_> = bad.iter().map(|it| (it.name.as_str(), it.why)).collect();
+    let mut expected = vec![
+        ("folder", "is not a file"),
+        ("gone", "is not there"),
+        ("relative", "is not an absolute path"),
+    ];
+    if cfg!(unix) {
+        expected.insert(2, ("plain", "is not executable"));
+    }
+    assert_eq!(why, expected);
+    assert_eq!(apps.get("gone").unwrap_err().code, ErrorCode::NotSupported);
+    assert_eq!(apps.get("other").unwrap_err().code, ErrorCode::AppNotWhitelisted);
+}
+
+#[test]
+fn every_known_name_is_bound_or_says_what_was_looked_for() {
+    let names = ["chrome", "firefox", "code", "explorer", "terminal"];
+    let (apps, bad) = Apps::discover(names, &BTreeMap::new());
+    assert_eq!(bad, []);
+    for name in names {
+        match apps.get(name) {
+            Ok(app) => assert!(app.executable.is_absolute() && !app.by_owner),
+            Err(error) => {
+                assert_eq!(error.code, ErrorCode::NotSupported);
+                let looked_for = error.details["looked_for"].as_array().unwrap();
+                assert!(!looked_for.is_empty(), "{name}: {error}");
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_owners_program_is_resolved_to_what_it_really_is() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let link = folder.path().join("shell");
+    std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
+    let explicit = BTreeMap::from([("terminal".to_owned(), link)]);
+    let (apps, _) = Apps::discover(["terminal"], &explicit);
+    let app = apps.get("terminal").unwrap();
+    assert_eq!(app.executable, std::fs::canonicalize("/bin/sh").unwrap());
+    assert!(app.by_owner && app.takes == Takes::Anything);
+}

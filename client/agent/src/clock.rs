@@ -1,0 +1,28 @@
+//! The wall clock, read in one place; whatever decides by time takes it as an argument.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Unix milliseconds; 0 for a clock that stands before 1970.
+#[must_use]
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// How long until `at_ms` (Unix milliseconds), counted from `now_ms`; nothing when it has passed.
+#[must_use]
+pub fn until(at_ms: i64, now_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_passed_is_due_at_once() {
+        assert_eq!(until(1_500, 1_000), Duration::from_millis(500));
+        assert_eq!(until(500, 1_000), Duration::ZERO);
+        assert_eq!(until(i64::MIN, i64::MAX), Duration::ZERO);
+    }
+}

@@ -1,0 +1,110 @@
+//! The file as it is written: its keys, and what to say of one that is not among them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use orion_domain::Grants;
+use serde::Deserialize;
+
+/// The whole file. Every key may be left out; a key that is not here is an error.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct File {
+    pub(super) ceiling: Option<Grants>,
+    pub(super) read_only: bool,
+    pub(super) apps: BTreeMap<String, PathBuf>,
+    pub(super) timeouts: Timeouts,
+}
+
+/// How long things may take, in seconds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Timeouts {
+    /// Any call.
+    pub(super) call: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { call: 600 }
+    }
+}
+
+/// The longest a call may be given: a day.
+const MAX_CALL_S: u64 = 86_400;
+
+impl File {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let file: Self = toml::from_str(text).map_err(|error| fault(text, &error))?;
+        if !(1..=MAX_CALL_S).contains(&file.timeouts.call) {
+            return Err(format!("[timeouts] call is in seconds, 1 to {MAX_CALL_S}"));
+        }
+        Ok(file)
+    }
+}
+
+/// The error with its line and, where a word is not known, the nearest one that is.
+fn fault(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| {
+        1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+    });
+    let message = error.message();
+    // serde writes the unknown word first and then the known ones, all in backquotes.
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let hint = match quoted.next() {
+        Some(word) if message.starts_with("unknown ") => nearest(word, quoted)
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default(),
+        Some(_) | None if message.contains("PathGrantForm") => {
+            "; a path is written as \"~/files\" or as { path = \"~/files\", access = [\"read\"] }"
+                .to_owned()
+        }
+        Some(_) | None => String::new(),
+    };
+    format!("line {line}: {}{hint}", message.trim_end())
+}
+
+fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(score, _)| *score > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Refuses a tool that the catalogue does not have: a ceiling with a misspelled tool would say
+/// something else than its owner thinks.
+pub(super) fn check_tools(ceiling: &Grants) -> Result<(), String> {
+    for tool in ceiling.tools.iter().flatten() {
+        if !orion_catalog::CATALOG.iter().any(|spec| spec.name == tool) {
+            let near = orion_catalog::nearest(tool);
+            let hint = near.first().map(|near| format!("; did you mean `{near}`?"));
+            return Err(format!(
+                "[ceiling] tools: there is no tool `{tool}`{}",
+                hint.unwrap_or_default()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The text of a first file.
+pub(super) fn first(paths: &[String]) -> String {
+    let paths: Vec<String> =
+        paths.iter().map(|path| toml::Value::String(path.clone()).to_string()).collect();
+    format!(
+        "# The most that anyone can ever do on this device. Only this file says so: the backend can\n\
+         # lend less, never more. Restart the agent after a change.\n\
+         \n\
+         [ceiling]\n\
+         profile = \"operator\" # reader, operator, developer or homelab\n\
+         # The first path is the workspace. A path may also be written as\n\
+         # {{ path = \"~/Downloads\", access = [\"read\"] }}.\n\
+         paths = [{}]\n\
+         # Paths and patterns that stay closed even beneath an allowed path.\n\
+         deny_paths = []\n\
+         # Applications that may be opened, such as \"chrome\".\n\
+         apps = []\n",
+        paths.join(", ")
+    )
+}

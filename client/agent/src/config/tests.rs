@@ -1,0 +1,88 @@
+//! What an owner may write, and what is said of the rest.
+
+use std::path::Path;
+
+use orion_domain::Access;
+use rstest::rstest;
+
+use super::*;
+
+fn parse(text: &str) -> Result<Settings, String> {
+    Settings::parse(text, Some(Path::new("/home/ann")), &["/home/ann/state".into()])
+}
+
+fn path(text: &str) -> DevicePath {
+    DevicePath::parse(Os::current().path_style(), text).unwrap()
+}
+
+#[test]
+fn without_a_file_no_path_may_be_touched() {
+    let settings = parse("").unwrap();
+    assert_eq!(settings.ceiling, modest());
+    assert_eq!(settings.scope.allowed, []);
+    assert_eq!(settings.places.workspace, None);
+    assert_eq!(settings.call_timeout, Duration::from_secs(600));
+}
+
+#[test]
+fn the_first_path_is_the_workspace_and_tilde_is_home() {
+    let settings = parse("[ceiling]\nprofile = \"reader\"\npaths = [\"~/files\", \"/srv\"]").unwrap();
+    assert_eq!(settings.places.workspace, Some(path("/home/ann/files")));
+    assert_eq!(settings.scope.covering(&path("/srv/x"), Access::Read), Some(1));
+}
+
+#[test]
+fn read_only_closes_the_ceiling_however_it_is_written() {
+    assert!(parse("read_only = true").unwrap().scope.read_only);
+    assert!(parse("[ceiling]\nread_only = true").unwrap().scope.read_only);
+}
+
+#[test]
+fn the_agents_own_files_stay_closed_inside_an_allowed_path() {
+    let settings = parse("[ceiling]\nprofile = \"operator\"\npaths = [\"~\"]").unwrap();
+    assert!(settings.scope.denying(&path("/home/ann/state/key.pem")).is_some());
+    assert!(settings.scope.denying(&path("/home/ann/notes")).is_none());
+}
+
+#[rstest]
+#[case("celing = 1", "line 1: unknown field `celing`", "did you mean `ceiling`?")]
+#[case("\n[ceiling]\nproflie = \"reader\"", "line 3: unknown field `proflie`", "did you mean `profile`?")]
+#[case("[ceiling]\nprofile = \"raeder\"", "line 2: unknown variant `raeder`", "did you mean `reader`?")]
+#[case("[timeouts]\ncalls = 3", "line 2: unknown field `calls`", "")]
+#[case("[timeouts]\ncall = 0", "in seconds", "")]
+#[case("[ceiling]\ntools = [\"read_fiel\"]", "no tool `read_fiel`", "did you mean `read_file`?")]
+#[case("[ceiling]\npaths = [{ path = \"/x\", acess = [] }]", "line 2:", "a path is written as")]
+#[case("[ceiling]\npaths = [\"relative\"]", "[ceiling] paths:", "")]
+#[case("[ceiling]\npaths = [\"/a\", \"\"]", "[ceiling] ``", "")]
+#[case("[ceiling]\ndeny_paths = [\"**/../x\"]", "[ceiling] `**/../x`", "")]
+#[case("[apps]\ncode = \"bin/code\"", "not absolute", "")]
+#[case("[ceiling", "line 1:", "")]
+fn what_is_not_understood_is_named(#[case] text: &str, #[case] fault: &str, #[case] hint: &str) {
+    let error = parse(text).unwrap_err();
+    assert!(error.contains(fault), "{error}");
+    assert!(error.contains(hint), "{error}");
+}
+
+#[test]
+fn a_first_file_is_written_once_and_reads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("etc/agent.toml");
+    let state = folder.path().join("state");
+    let allowed = ["/srv/it's \"quoted\"".to_owned()];
+    write_first(&file, &allowed, &state).unwrap();
+    let settings = Settings::load(&file, Required::Yes, &state).unwrap();
+    assert_eq!(settings.ceiling.workspace(), Some(allowed[0].as_str()));
+    let again = write_first(&file, &allowed, &state).unwrap_err();
+    assert!(matches!(again, ConfigError::Exists { .. }), "{again}");
+}
+
+#[test]
+fn a_file_that_a_person_named_must_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("agent.toml");
+    assert!(Settings::load(&missing, Required::No, folder.path()).is_ok());
+    let error = Settings::load(&missing, Required::Yes, folder.path()).unwrap_err();
+    assert!(matches!(error, ConfigError::Read { .. }), "{error}");
+    let error = Settings::load(folder.path(), Required::No, folder.path()).unwrap_err();
+    assert!(matches!(error, ConfigError::NotAFile { .. }), "{error}");
+}

@@ -1,0 +1,98 @@
+//! From an address to a gRPC channel. TCP and TLS are made here, so that a failure keeps its reason;
+//! gRPC gets a connection that already stands, and no second one.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use orion_mtls::{Refusal, SERVER_NAME};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint};
+
+use super::ConnectError;
+use super::watched::{Verdict, Watched};
+
+/// For TCP, and again for TLS.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// A link that is half open is found within the sum of these.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Flow control windows: a call's arguments fit, and an idle device costs little.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 512 * 1024;
+
+/// A connection that stands.
+#[derive(Debug)]
+pub struct Dialled {
+    /// To make calls on.
+    pub channel: Channel,
+    /// What was dialled.
+    pub address: String,
+    verdict: Verdict,
+}
+
+impl Dialled {
+    /// What TLS was told on this connection, where it was told to go away.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Refusal> {
+        self.verdict.get().copied()
+    }
+
+    /// What a failed call means.
+    #[must_use]
+    pub fn error(&self, status: &tonic::Status) -> ConnectError {
+        ConnectError::from_status(status, self.verdict())
+    }
+}
+
+/// Dials `host:port`. Whatever the address, the backend must prove to be [`SERVER_NAME`].
+///
+/// # Errors
+/// [`ConnectError`], before a byte of the application's is sent where the backend is the wrong one.
+pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, ConnectError> {
+    let late = |_| ConnectError::TimedOut { address: address.to_owned() };
+    let unreachable =
+        |source: io::Error| ConnectError::Unreachable { address: address.to_owned(), source };
+    let tcp = timeout(TIMEOUT, TcpStream::connect(address))
+        .await
+        .map_err(late)?
+        .map_err(unreachable)?;
+    tcp.set_nodelay(true).map_err(unreachable)?;
+    let name = ServerName::try_from(SERVER_NAME)
+        .map_err(|error| ConnectError::Protocol(error.to_string()))?;
+    let stream = timeout(TIMEOUT, TlsConnector::from(tls).connect(name, tcp))
+        .await
+        .map_err(late)?
+        .map_err(|error| match Refusal::find(&error) {
+            Some(refusal) => ConnectError::Certificate(refusal),
+            None => unreachable(error),
+        })?;
+
+    let verdict = Arc::new(OnceLock::new());
+    let mut stream =
+        Some(TokioIo::new(Watched { stream, verdict: Arc::clone(&verdict) }));
+    let connector = tower::service_fn(move |_| {
+        let stream = stream.take();
+        async move { stream.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)) }
+    });
+    // The scheme says nothing here: the stream is TLS already.
+    let channel = Endpoint::from_static("http://orion-server")
+        .http2_keep_alive_interval(KEEP_ALIVE_EVERY)
+        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .buffer_size(32)
+        .connect_with_connector(connector)
+        .await
+        .map_err(|error| match verdict.get().copied().or_else(|| Refusal::find(&error)) {
+            Some(refusal) => ConnectError::Certificate(refusal),
+            None => ConnectError::Ended(error.to_string()),
+        })?;
+    Ok(Dialled { channel, address: address.to_owned(), verdict })
+}

@@ -1,0 +1,132 @@
+//! Why there is no connection, in sentences that say what to do.
+
+use std::io;
+
+use orion_mtls::{MtlsError, Refusal};
+use tonic::{Code, Status};
+
+use crate::state::StateError;
+
+/// Why a connection could not be made, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nothing answers at the address.
+    #[error("{address} can't be reached: {source}")]
+    Unreachable {
+        /// What was dialled.
+        address: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It took too long.
+    #[error("{address} did not answer in time")]
+    TimedOut {
+        /// What was dialled.
+        address: String,
+    },
+    /// One of the two certificates was not accepted.
+    #[error("{0}")]
+    Certificate(#[from] Refusal),
+    /// The backend answered that this device may not connect.
+    #[error("the backend refuses this device: {0}")]
+    Denied(String),
+    /// The backend ended the connection, or it broke.
+    #[error("the connection ended: {0}")]
+    Ended(String),
+    /// What answered does not keep to the protocol.
+    #[error("what answered is not a backend that this agent can work with: {0}")]
+    Protocol(String),
+    /// The backend is stopping, and said so.
+    #[error("the backend is stopping")]
+    Drained,
+    /// There is a new certificate to connect with.
+    #[error("the certificate was renewed")]
+    Renewed,
+    /// The device's own state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The device's own certificate cannot be used.
+    #[error(transparent)]
+    Mtls(#[from] MtlsError),
+}
+
+impl ConnectError {
+    /// Takes what gRPC says. `seen` is what TLS was told on the way, which gRPC does not repeat.
+    #[must_use]
+    pub fn from_status(status: &Status, seen: Option<Refusal>) -> Self {
+        if let Some(refusal) = seen.or_else(|| Refusal::find(status)) {
+            return Self::Certificate(refusal);
+        }
+        let text = printable(status.message());
+        match status.code() {
+            Code::Unauthenticated | Code::PermissionDenied => Self::Denied(text),
+            Code::Ok
+            | Code::Cancelled
+            | Code::Unknown
+            | Code::InvalidArgument
+            | Code::DeadlineExceeded
+            | Code::NotFound
+            | Code::AlreadyExists
+            | Code::ResourceExhausted
+            | Code::FailedPrecondition
+            | Code::Aborted
+            | Code::OutOfRange
+            | Code::Unimplemented
+            | Code::Internal
+            | Code::Unavailable
+            | Code::DataLoss => Self::Ended(text),
+        }
+    }
+
+    /// Whether trying again soon is of no use: only a person can change it.
+    #[must_use]
+    pub const fn is_lasting(&self) -> bool {
+        match self {
+            Self::Certificate(refusal) => match refusal {
+                Refusal::DeviceRevoked | Refusal::DeviceNotInDate | Refusal::DeviceUntrusted => true,
+                // Another address, or the same one later, may be the right backend.
+                Refusal::BackendNotPinned
+                | Refusal::BackendNotInDate
+                | Refusal::BackendUntrusted => false,
+            },
+            Self::Denied(_) | Self::Mtls(_) => true,
+            Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Ended(_)
+            | Self::Protocol(_)
+            | Self::Drained
+            | Self::Renewed
+            | Self::State(_) => false,
+        }
+    }
+}
+
+/// Text from the other side as it may be shown: no control characters, and not endless.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_person_can_change_is_told_from_what_time_heals() {
+        let error = |status: Status| ConnectError::from_status(&status, None);
+        assert!(error(Status::permission_denied("quarantined")).is_lasting());
+        assert!(error(Status::unauthenticated("")).is_lasting());
+        assert!(!error(Status::unavailable("")).is_lasting());
+        let revoked =
+            ConnectError::from_status(&Status::unknown("x"), Some(Refusal::DeviceRevoked));
+        assert!(revoked.is_lasting());
+        assert!(revoked.to_string().contains("revoked"), "{revoked}");
+        assert!(!ConnectError::from(Refusal::BackendUntrusted).is_lasting());
+    }
+
+    #[test]
+    fn what_the_other_side_says_cannot_carry_terminal_codes() {
+        assert_eq!(printable("a\x1b[2Jb\n"), "a[2Jb");
+        assert_eq!(printable(&"x".repeat(1_000)).len(), 300);
+    }
+}

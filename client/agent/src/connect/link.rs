@@ -1,0 +1,216 @@
+//! The stream itself: greet, be greeted, then carry messages between the backend and the loop.
+
+use std::time::Duration;
+
+use orion_domain::{DeviceId, DeviceName};
+use orion_wire::v1::agent_service_client::AgentServiceClient;
+use orion_wire::v1::link_request::Message as Outgoing;
+use orion_wire::v1::link_response::Message as Incoming;
+use orion_wire::{MAX_MESSAGE_BYTES, PROTOCOL, ProtocolVersion, v1};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::Channel;
+
+use super::ConnectError;
+use super::dial::Dialled;
+use super::error::printable;
+use crate::agent::event::Event;
+
+/// How long the backend may take for its greeting.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
+/// Messages that may wait on their way out.
+const OUT_QUEUE: usize = 64;
+
+/// A stream on which both sides have greeted.
+#[derive(Debug)]
+pub struct Link {
+    /// What the backend said.
+    pub greeting: Greeting,
+    /// Messages to the backend.
+    pub out: mpsc::Sender<v1::LinkRequest>,
+    /// For other calls on the same connection.
+    pub client: AgentServiceClient<Channel>,
+    incoming: Streaming<v1::LinkResponse>,
+    dialled: Dialled,
+}
+
+/// What a backend says of itself and of this device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Greeting {
+    /// The backend's version, for people.
+    pub server_version: String,
+    /// This device's name there.
+    pub name: DeviceName,
+    /// How long to wait after a loss.
+    pub reconnect: Duration,
+}
+
+impl Greeting {
+    /// Takes a greeting that is for `device`.
+    ///
+    /// # Errors
+    /// [`ConnectError::Protocol`] for a version that this agent cannot work with, another device,
+    /// or a name that is none.
+    pub fn read(welcome: v1::Welcome, device: DeviceId) -> Result<Self, ConnectError> {
+        let v1::Welcome {
+            protocol_major,
+            protocol_minor,
+            server_version,
+            device_name,
+            device_id,
+            reconnect_ms,
+        } = welcome;
+        let theirs = ProtocolVersion { major: protocol_major, minor: protocol_minor };
+        if !PROTOCOL.works_with(theirs) {
+            return Err(ConnectError::Protocol(format!(
+                "it speaks version {theirs} of the protocol and this agent {PROTOCOL}; bring the older one up to date"
+            )));
+        }
+        if device_id.parse() != Ok(device) {
+            return Err(ConnectError::Protocol("it takes this device for another".to_owned()));
+        }
+        let name = device_name
+            .parse()
+            .map_err(|_| ConnectError::Protocol("its name for this device is none".to_owned()))?;
+        Ok(Self {
+            server_version: printable(&server_version),
+            name,
+            reconnect: Duration::from_millis(reconnect_ms),
+        })
+    }
+}
+
+impl Link {
+    /// Opens the stream and exchanges greetings.
+    ///
+    /// # Errors
+    /// [`ConnectError`] when the backend refuses, is too slow, or does not greet first.
+    pub async fn open(
+        dialled: Dialled,
+        hello: v1::Hello,
+        device: DeviceId,
+    ) -> Result<Self, ConnectError> {
+        let mut client = AgentServiceClient::new(dialled.channel.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let (out, queue) = mpsc::channel(OUT_QUEUE);
+        let hello = v1::LinkRequest { message: Some(Outgoing::Hello(hello)) };
+        // The queue is new and has room.
+        drop(out.try_send(hello));
+        let address = dialled.address.clone();
+        let greeted = async {
+            let mut incoming = client
+                .link(ReceiverStream::new(queue))
+                .await
+                .map_err(|status| dialled.error(&status))?
+                .into_inner();
+            let first = incoming.message().await.map_err(|status| dialled.error(&status))?;
+            match first.and_then(|response| response.message) {
+                Some(Incoming::Welcome(welcome)) => {
+                    Ok((Greeting::read(welcome, device)?, incoming))
+                }
+                Some(
+                    Incoming::PolicyUpdate(_)
+                    | Incoming::Dispatch(_)
+                    | Incoming::CancelCall(_)
+                    | Incoming::ResultAck(_)
+                    | Incoming::Drain(_),
+                ) => Err(ConnectError::Protocol("it did not greet first".to_owned())),
+                None => Err(ConnectError::Ended("the backend said nothing".to_owned())),
+            }
+        };
+        let (greeting, incoming) = timeout(GREETING_TIMEOUT, greeted)
+            .await
+            .map_err(|_| ConnectError::TimedOut { address })??;
+        Ok(Self { greeting, out, client, incoming, dialled })
+    }
+
+    /// The address that was dialled.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.dialled.address
+    }
+
+    /// Takes the receiving half away, to be read elsewhere.
+    #[must_use]
+    pub fn split(self) -> (mpsc::Sender<v1::LinkRequest>, AgentServiceClient<Channel>, Reader) {
+        let Self { greeting: _, out, client, incoming, dialled } = self;
+        (out, client, Reader { incoming, dialled })
+    }
+}
+
+/// The receiving half.
+#[derive(Debug)]
+pub struct Reader {
+    incoming: Streaming<v1::LinkResponse>,
+    dialled: Dialled,
+}
+
+impl Reader {
+    /// Posts every message, and at last why there are no more. Waits where the loop is busy, so
+    /// that the backend waits too.
+    pub async fn run(mut self, link: u64, events: mpsc::Sender<Event>) {
+        let why = loop {
+            let message = match self.incoming.message().await {
+                Ok(Some(response)) => response.message,
+                Ok(None) => break ConnectError::Ended("the backend closed it".to_owned()),
+                Err(status) => break self.dialled.error(&status),
+            };
+            // A message of a newer backend that this agent does not know is none.
+            let Some(message) = message else { continue };
+            if events.send(Event::Received { link, message }).await.is_err() {
+                return;
+            }
+        };
+        drop(events.send(Event::Lost { link, why }).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn welcome() -> v1::Welcome {
+        v1::Welcome {
+            protocol_major: PROTOCOL.major,
+            protocol_minor: PROTOCOL.minor + 1,
+            server_version: "9.9.9\x1b".to_owned(),
+            device_name: "web-1".to_owned(),
+            device_id: Uuid::from_u128(7).to_string(),
+            reconnect_ms: 250,
+        }
+    }
+
+    #[test]
+    fn a_backend_one_minor_version_ahead_is_greeted_back() {
+        let greeting = Greeting::read(welcome(), DeviceId::new(Uuid::from_u128(7))).unwrap();
+        let expected = Greeting {
+            server_version: "9.9.9".to_owned(),
+            name: "web-1".parse().unwrap(),
+            reconnect: Duration::from_millis(250),
+        };
+        assert_eq!(greeting, expected);
+    }
+
+    #[test]
+    fn a_greeting_that_is_not_for_this_device_or_this_version_ends_the_connection() {
+        let device = DeviceId::new(Uuid::from_u128(7));
+        type Change = fn(&mut v1::Welcome);
+        let changes: [(Change, &str); 4] = [
+            (|w| w.protocol_major += 1, "version 2.1"),
+            (|w| w.protocol_minor += 1, "version 1.2"),
+            (|w| w.device_id = Uuid::from_u128(8).to_string(), "for another"),
+            (|w| w.device_name = "Not A Name".to_owned(), "name"),
+        ];
+        for (change, word) in changes {
+            let mut welcome = welcome();
+            change(&mut welcome);
+            let error = Greeting::read(welcome, device).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A new certificate before the old one ends, for the same key, asked on the same connection.
+
+use std::time::Duration;
+
+use orion_domain::DeviceId;
+use orion_mtls::DeviceKey;
+use orion_wire::v1;
+use orion_wire::v1::agent_service_client::AgentServiceClient;
+use tonic::transport::Channel;
+
+use super::ConnectError;
+use crate::clock;
+use crate::state::is_for;
+
+/// How long the backend may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A new certificate, checked to be this device's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewed {
+    /// PEM.
+    pub certificate: String,
+    /// The authorities to trust from now on, PEM.
+    pub authorities: String,
+    /// Its last moment, Unix milliseconds.
+    pub not_after: i64,
+}
+
+/// Asks for a certificate.
+///
+/// # Errors
+/// [`ConnectError`] when none is given, or one that is not for this device.
+pub async fn renew(
+    mut client: AgentServiceClient<Channel>,
+    request: String,
+) -> Result<v1::RenewCertificateResponse, ConnectError> {
+    let request = v1::RenewCertificateRequest { certificate_request: request };
+    match tokio::time::timeout(TIMEOUT, client.renew_certificate(request)).await {
+        Ok(Ok(response)) => Ok(response.into_inner()),
+        Ok(Err(status)) => Err(ConnectError::from_status(&status, None)),
+        Err(_) => Err(ConnectError::Ended("the new certificate did not come in time".to_owned())),
+    }
+}
+
+/// Checks what was given, whether on enrolment or on renewal: a certificate for this device and
+/// this key, with authorities that a connection can be made by.
+///
+/// # Errors
+/// [`ConnectError::Protocol`] or [`ConnectError::Mtls`].
+pub fn check(
+    certificate: String,
+    authorities: &[String],
+    not_after: i64,
+    device: DeviceId,
+    key: &DeviceKey,
+) -> Result<Renewed, ConnectError> {
+    if !is_for(&certificate, device, key) {
+        return Err(ConnectError::Protocol(
+            "it gave a certificate that is not this device's".to_owned(),
+        ));
+    }
+    orion_mtls::mutual(authorities, &certificate, key)?;
+    Ok(Renewed { certificate, authorities: authorities.join("\n"), not_after })
+}
+
+/// When to renew a certificate that was given at `now` and ends at `not_after` (Unix milliseconds):
+/// at two thirds of its life, and a little before for some, so that devices that enrolled together
+/// do not renew together. `random` is drawn evenly from 0 to 1.
+#[must_use]
+pub fn renew_at(now: i64, not_after: i64, random: f64) -> i64 {
+    let life = clock::until(not_after, now);
+    let wait = life.mul_f64(2.0 / 3.0 - 0.1 * random.clamp(0.0, 1.0));
+    now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// When to ask again after a failure: ten times in what is left, and not more than once a minute.
+#[must_use]
+pub fn retry_in(now: i64, not_after: i64) -> Duration {
+    (clock::until(not_after, now) / 10).clamp(Duration::from_mins(1), Duration::from_hours(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_renewed_at_two_thirds_of_its_life_or_a_little_before() {
+        assert_eq!(renew_at(1_000, 31_000, 0.0), 21_000);
+        assert_eq!(renew_at(1_000, 31_000, 1.0), 18_000);
+        assert_eq!(renew_at(5_000, 1_000, 0.5), 5_000);
+    }
+
+    #[test]
+    fn a_failed_renewal_is_tried_again_while_there_is_time() {
+        let hour = 60 * 60 * 1000;
+        assert_eq!(retry_in(0, 8 * hour), Duration::from_mins(48));
+        assert_eq!(retry_in(0, 100 * hour), Duration::from_hours(1));
+        assert_eq!(retry_in(hour, 0), Duration::from_mins(1));
+    }
+}

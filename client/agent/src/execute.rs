@@ -1,0 +1,171 @@
+//! Runs one call that was admitted: waits for the journal, gives a blocking thread to the tool,
+//! keeps its deadline, and says how it ended. Whatever a tool does, it ends exactly one call.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use orion_domain::{ErrorCode, Permit, Places, ToolError};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinError;
+
+use crate::agent::event::{Event, Slot};
+use crate::apps::Apps;
+use crate::journal::{Admission, Ended};
+use crate::report::Subject;
+use crate::roots::Roots;
+use crate::tools::{Context, Executor, Outcome};
+use crate::trash::Trash;
+
+/// How long after its deadline a tool may take to notice. Tools look at the clock in their loops; a
+/// disk that hangs lets none of them look.
+const GRACE: Duration = Duration::from_secs(2);
+/// Progress is shown to people; more often is of no use.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+/// The longest note of progress, in characters.
+const MAX_NOTE: usize = 200;
+
+/// What every call of this device runs with.
+#[derive(Debug)]
+pub struct Toolbox {
+    /// Where relative paths and `~` begin.
+    pub places: Places,
+    /// The applications that may be opened.
+    pub apps: Apps,
+    /// Where deleted folders go.
+    pub trash: Trash,
+    /// The device's id, as text.
+    pub device_id: String,
+}
+
+/// One call, ready to run.
+#[derive(Debug)]
+pub struct Job {
+    /// What is run and reported on.
+    pub subject: Subject,
+    /// The right to run it.
+    pub permit: Permit,
+    /// What runs it.
+    pub executor: Executor,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Whether it may change something.
+    pub has_effects: bool,
+    /// When it has to be over.
+    pub deadline: Instant,
+    /// Set when it is to stop.
+    pub cancelled: Arc<AtomicBool>,
+    /// Where files may be touched.
+    pub roots: Arc<Roots>,
+    /// What it runs with.
+    pub toolbox: Arc<Toolbox>,
+}
+
+/// Runs the call and posts what happens. Ends when the tool has ended, however late.
+pub async fn execute(job: Job, admission: Admission, events: mpsc::Sender<Event>) {
+    let Job { subject, deadline, has_effects, .. } = &job;
+    let (subject, deadline, has_effects) = (subject.clone(), *deadline, *has_effects);
+    let call = subject.call;
+    let finished = |ended: Ended, slot: Slot| Event::Finished { call, ended, slot };
+
+    if let Err(error) = admission.wait().await {
+        let ended = subject.failure(error.refusal(), Duration::ZERO);
+        return post(&events, finished(ended, Slot::Free)).await;
+    }
+    if job.cancelled.load(Ordering::Relaxed) {
+        let error = ToolError::new(ErrorCode::Cancelled, "The call was stopped before it started.");
+        let ended = subject.failure(error, Duration::ZERO);
+        return post(&events, finished(ended, Slot::Free)).await;
+    }
+    post(&events, Event::Started { call }).await;
+
+    let started = Instant::now();
+    let progress = events.clone();
+    let mut work = tokio::task::spawn_blocking(move || run(job, &progress));
+    let in_time = tokio::time::timeout_at((deadline + GRACE).into(), &mut work).await;
+    let result = match in_time {
+        Ok(result) => result,
+        Err(_) => {
+            let ended = subject.failure(given_up(&subject.tool, has_effects), started.elapsed());
+            post(&events, finished(ended, Slot::Taken)).await;
+            work.await
+        }
+    };
+    let took = started.elapsed();
+    let ended = match flatten(result, &subject.tool) {
+        Ok(outcome) => subject.success(outcome, took),
+        Err(error) => subject.failure(error, took),
+    };
+    post(&events, finished(ended, Slot::Free)).await;
+}
+
+/// The loop ends after every call, so there is always someone to tell, except when the process ends.
+async fn post(events: &mpsc::Sender<Event>, event: Event) {
+    drop(events.send(event).await);
+}
+
+fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
+    let Job { subject, permit, executor, arguments, deadline, cancelled, roots, toolbox, .. } = job;
+    tracing::debug!(
+        call = %subject.call, tool = executor.name, rule = permit.rule(), "running a call"
+    );
+    let last = Cell::new(None::<Instant>);
+    let progress = |done: u64, total: Option<u64>, note: &str| {
+        if last.get().is_some_and(|at| at.elapsed() < PROGRESS_EVERY) {
+            return;
+        }
+        last.set(Some(Instant::now()));
+        // Where the loop is busy, this line of progress is one too many.
+        drop(events.try_send(Event::Progress {
+            call: subject.call,
+            done,
+            total: total.unwrap_or(0),
+            note: note.chars().take(MAX_NOTE).collect(),
+        }));
+    };
+    let Toolbox { places, apps, trash, device_id } = &*toolbox;
+    let context = Context {
+        roots: &roots,
+        places,
+        apps,
+        trash,
+        device_id,
+        dry_run: subject.dry_run,
+        cancelled: &cancelled,
+        deadline,
+        progress: &progress,
+    };
+    (executor.run)(arguments, &context)
+}
+
+fn flatten(
+    result: Result<Result<Outcome, ToolError>, JoinError>,
+    tool: &str,
+) -> Result<Outcome, ToolError> {
+    result.unwrap_or_else(|error| {
+        tracing::error!(tool, %error, "a tool did not end as it should");
+        Err(ToolError::new(
+            ErrorCode::Internal,
+            format!("{tool} failed inside the agent. See the agent's log on the device."),
+        ))
+    })
+}
+
+fn given_up(tool: &str, has_effects: bool) -> ToolError {
+    if has_effects {
+        ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            format!("{tool} did not stop at its deadline, so it is not known what it did. The device will say when it does."),
+        )
+    } else {
+        ToolError::new(
+            ErrorCode::Timeout,
+            format!("{tool} did not answer by its deadline. The device's disk may be hanging."),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

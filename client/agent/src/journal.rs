@@ -1,0 +1,216 @@
+//! What this device did and has yet to tell: on disk before an effect begins, forgotten once the
+//! backend has it on its record. A call runs once, whatever is sent again and whoever dies.
+//!
+//! Reads change nothing and are held in memory only. The loop owns the journal; a thread of its own
+//! does the writing ([`writer`]), and what is held can be tried without a disk ([`index`]).
+
+pub mod entry;
+mod error;
+pub mod index;
+mod writer;
+
+use std::path::Path;
+
+use orion_domain::{ApprovalId, CallId};
+use tokio::sync::oneshot;
+
+use entry::Entry;
+pub use error::JournalError;
+pub use index::{Begin, Ended, Full, Interrupted, Seen};
+use index::Index;
+use writer::Writer;
+
+/// Above this size the file is written anew with what is still needed, in bytes.
+const COMPACT_ABOVE: u64 = 4 * 1024 * 1024;
+/// Below this size it is not worth the while even when most of it is dead, in bytes.
+const COMPACT_FROM: u64 = 256 * 1024;
+
+/// The journal of one device.
+#[derive(Debug)]
+pub struct Journal {
+    index: Index,
+    writer: Writer,
+    /// The size of the file, in bytes, as far as it was asked for.
+    bytes: u64,
+    /// The entries in it.
+    lines: usize,
+    /// The size it had when it was last written anew.
+    compacted: u64,
+}
+
+/// A call that may start, at once or when its entry is on disk.
+#[derive(Debug)]
+pub enum Admission {
+    /// Nothing has to be on disk.
+    Ready,
+    /// May start when this says so.
+    Pending(oneshot::Receiver<Result<(), JournalError>>),
+}
+
+impl Admission {
+    /// Waits until the call may start.
+    ///
+    /// # Errors
+    /// [`JournalError`]; then it must not start.
+    pub async fn wait(self) -> Result<(), JournalError> {
+        match self {
+            Self::Ready => Ok(()),
+            Self::Pending(answer) => answer.await.unwrap_or(Err(JournalError::Stopped)),
+        }
+    }
+}
+
+impl Journal {
+    /// Reads the journal at `path`, or begins one. Calls that had begun and not ended get the end
+    /// that `explain` gives them, which is then reported like any other. `now` is in Unix
+    /// milliseconds.
+    ///
+    /// # Errors
+    /// [`JournalError`] when the file cannot be read or written.
+    pub async fn open(
+        path: &Path,
+        now: i64,
+        explain: impl Fn(&Interrupted<'_>) -> Ended,
+    ) -> Result<Self, JournalError> {
+        let (writer, loaded) = Writer::open(path)?;
+        if loaded.skipped > 0 {
+            tracing::warn!(lines = loaded.skipped, "the journal had damaged lines in its middle");
+        }
+        let mut index = Index::default();
+        for entry in loaded.entries {
+            index.apply(entry);
+        }
+        let ends: Vec<_> =
+            index.interrupted().map(|call| (call.call, explain(&call))).collect();
+        let mut journal = Self {
+            index,
+            writer,
+            bytes: loaded.bytes,
+            lines: loaded.lines,
+            compacted: 0,
+        };
+        for (call, ended) in ends {
+            journal.end(call, ended, now).await;
+        }
+        journal.index.expire(now);
+        Ok(journal)
+    }
+
+    /// What is known of a call.
+    #[must_use]
+    pub fn seen(&self, call: CallId) -> Seen {
+        self.index.seen(call)
+    }
+
+    /// Whether a call was ever run on this approval.
+    #[must_use]
+    pub fn is_spent(&self, approval: ApprovalId) -> bool {
+        self.index.is_spent(approval)
+    }
+
+    /// Notes that a call begins. It may start when the admission says so.
+    ///
+    /// # Errors
+    /// [`Full`] when too much waits for the backend; nothing is noted then.
+    pub async fn begin(&mut self, begin: Begin) -> Result<Admission, Full> {
+        self.index.expire(begin.at);
+        self.index.check_room(&begin)?;
+        let durable = begin.is_durable();
+        let entry = Entry::Began(begin);
+        let line = durable.then(|| entry.to_line());
+        self.index.apply(entry);
+        let Some(line) = line else { return Ok(Admission::Ready) };
+        self.count(&line);
+        Ok(Admission::Pending(self.writer.append_synced(line).await))
+    }
+
+    /// Notes a call that will not run, so that it is answered the same if it is sent again.
+    ///
+    /// # Errors
+    /// [`Full`] as for [`begin`](Self::begin).
+    pub fn refuse(&mut self, begin: Begin, ended: Ended) -> Result<(), Full> {
+        self.index.check_room(&begin)?;
+        // Nothing happens, so nothing has to be on disk and the approval is not spent.
+        let begin = Begin { has_effects: false, approval: None, ..begin };
+        let (call, at) = (begin.call, begin.at);
+        self.index.apply(Entry::Began(begin));
+        self.index.apply(Entry::Ended { call, ended, at });
+        Ok(())
+    }
+
+    /// Notes how a call ended. It is in the file soon, and survives the death of this process, but
+    /// no call waits for it to be forced to disk: lost, the call is `unknown`, which is true.
+    pub async fn end(&mut self, call: CallId, ended: Ended, now: i64) {
+        let durable = self.index.is_durable(call);
+        let entry = Entry::Ended { call, ended, at: now };
+        if durable {
+            self.write(&entry).await;
+        }
+        self.index.apply(entry);
+    }
+
+    /// The backend has the result on its record: it is forgotten here, and that the call ran is not.
+    pub async fn acknowledge(&mut self, call: CallId, now: i64) {
+        if !matches!(self.index.seen(call), Seen::Ended) {
+            return;
+        }
+        let entry = Entry::Acked { call, at: now };
+        if self.index.is_durable(call) {
+            self.write(&entry).await;
+        }
+        self.index.apply(entry);
+        self.index.expire(now);
+        self.compact_if_worthwhile().await;
+    }
+
+    /// How a call ended, while the backend has not acknowledged it.
+    #[must_use]
+    pub fn result(&self, call: CallId) -> Option<&Ended> {
+        self.index.result(call)
+    }
+
+    /// Calls that were under way when the agent stopped or the link was lost.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<CallId> {
+        self.index.unfinished()
+    }
+
+    /// Calls whose results wait for an acknowledgement, oldest first.
+    #[must_use]
+    pub fn unacknowledged(&self) -> Vec<CallId> {
+        self.index.unacknowledged()
+    }
+
+    /// Forces what is written to disk and stops the writer.
+    pub async fn close(self) {
+        self.writer.close().await;
+    }
+
+    async fn write(&mut self, entry: &Entry) {
+        let line = entry.to_line();
+        self.count(&line);
+        self.writer.append(line).await;
+    }
+
+    fn count(&mut self, line: &[u8]) {
+        self.bytes = self.bytes.saturating_add(line.len() as u64);
+        self.lines += 1;
+    }
+
+    async fn compact_if_worthwhile(&mut self) {
+        let mostly_dead = self.bytes > COMPACT_FROM && self.index.lines() < self.lines / 2;
+        let large = self.bytes > COMPACT_ABOVE.max(self.compacted.saturating_mul(2));
+        if !(mostly_dead || large) {
+            return;
+        }
+        let entries = self.index.snapshot();
+        let text: Vec<u8> = entries.iter().flat_map(Entry::to_line).collect();
+        self.bytes = text.len() as u64;
+        self.compacted = self.bytes;
+        self.lines = entries.len();
+        self.writer.rewrite(text).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

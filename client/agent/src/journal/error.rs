@@ -1,0 +1,50 @@
+//! What can go wrong with the journal, and what the caller of a call is told then.
+
+use std::io;
+use std::path::PathBuf;
+
+use orion_domain::{ErrorCode, ToolError};
+
+/// Why an entry is not on disk.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// The journal cannot be read or begun.
+    #[error("the journal {path} can't be used: {reason}", path = path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// There is no room on the disk.
+    #[error("the disk is full")]
+    DiskFull,
+    /// Writing failed otherwise. What is on disk is not known any more, so nothing with an effect
+    /// runs until the agent starts again and reads it.
+    #[error("writing failed ({0}); restart the agent when the disk is well")]
+    Broken(io::ErrorKind),
+    /// The agent is stopping.
+    #[error("the agent is stopping")]
+    Stopped,
+}
+
+impl JournalError {
+    /// What is told instead of running the call.
+    #[must_use]
+    pub fn refusal(&self) -> ToolError {
+        match self {
+            Self::DiskFull => ToolError::new(
+                ErrorCode::ResourceExhausted,
+                "Nothing was run: the device's disk is full, and a call with effects is written down before it starts. Make room and try again.",
+            ),
+            Self::Stopped => ToolError::new(
+                ErrorCode::Cancelled,
+                "Nothing was run: the agent is stopping. Try again when the device is back.",
+            ),
+            Self::Open { .. } | Self::Broken(_) => ToolError::new(
+                ErrorCode::Internal,
+                "Nothing was run: the device's journal can't be written. See the agent's log on the device.",
+            ),
+        }
+    }
+}

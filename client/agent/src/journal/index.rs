@@ -1,0 +1,312 @@
+//! What the journal holds, in memory and without I/O: entries go in, questions are answered.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use orion_domain::{ApprovalId, CallId, CallState};
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+
+/// How long it is remembered that a call ran after its result was acknowledged, in milliseconds: a
+/// day.
+const REMEMBER_MS: i64 = 24 * 60 * 60 * 1000;
+/// The most calls with effects that are remembered.
+const MAX_REMEMBERED: usize = 100_000;
+/// The most reads that are remembered after their acknowledgement: run twice, one does no harm.
+const MAX_READS: usize = 4_096;
+/// The most results that may wait for their acknowledgement, and their bytes together.
+const MAX_WAITING: usize = 1_024;
+const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
+
+/// A call that is about to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// Which.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// The approval it runs on.
+    pub approval: Option<ApprovalId>,
+    /// Whether it may change something; a preview does not.
+    pub has_effects: bool,
+    /// Whether running it twice does what running it once does.
+    pub idempotent: bool,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+impl Begin {
+    /// Whether it has to be on disk before it starts: what changes something, and what uses up an
+    /// approval.
+    #[must_use]
+    pub const fn is_durable(&self) -> bool {
+        self.has_effects || self.approval.is_some()
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The state it is in.
+    pub state: CallState,
+    /// The stable code; empty on success.
+    pub code: String,
+    /// The result envelope, JSON.
+    pub result: String,
+    /// How long the device worked, in microseconds.
+    pub duration_us: u64,
+}
+
+/// A call that had begun when the process died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interrupted<'a> {
+    /// Which.
+    pub call: CallId,
+    /// The tool.
+    pub tool: &'a str,
+    /// Whether it may have changed something.
+    pub has_effects: bool,
+    /// Whether it may be made again without harm.
+    pub idempotent: bool,
+}
+
+/// What is known of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing: it is new.
+    New,
+    /// It runs.
+    Running,
+    /// It is over, and the backend has not said that it knows.
+    Ended,
+    /// It is over, and the backend knows.
+    Acknowledged,
+}
+
+/// Why no further call can be noted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// Results wait for their acknowledgement.
+    #[error("too many results wait for the backend to take them")]
+    Waiting,
+    /// Too many calls with effects in one day.
+    #[error("{MAX_REMEMBERED} calls with effects were run within a day")]
+    Remembered,
+}
+
+#[derive(Debug, Clone)]
+struct Record {
+    begin: Begin,
+    /// Orders results by when their calls were noted.
+    number: u64,
+    progress: Progress,
+}
+
+#[derive(Debug, Clone)]
+enum Progress {
+    Running,
+    Ended(Ended),
+    Acknowledged,
+}
+
+/// The calls that are known.
+#[derive(Debug, Default)]
+pub struct Index {
+    calls: HashMap<CallId, Record>,
+    spent: HashSet<ApprovalId>,
+    waiting: BTreeMap<u64, CallId>,
+    waiting_bytes: usize,
+    remembered: VecDeque<(i64, CallId)>,
+    reads: VecDeque<CallId>,
+    next: u64,
+}
+
+impl Index {
+    /// Takes in one entry. One that does not fit what is known changes nothing.
+    pub fn apply(&mut self, entry: Entry) {
+        match entry {
+            Entry::Began(begin) => {
+                if self.calls.contains_key(&begin.call) {
+                    return;
+                }
+                self.spent.extend(begin.approval);
+                self.next += 1;
+                let (call, number) = (begin.call, self.next);
+                self.calls.insert(call, Record { begin, number, progress: Progress::Running });
+            }
+            Entry::Ended { call, ended, at: _ } => {
+                let Some(record) = self.calls.get_mut(&call) else { return };
+                // A call that was given up on may still end: the later word is the truer.
+                match &record.progress {
+                    Progress::Running => {}
+                    Progress::Ended(before) if before.state == CallState::Unknown => {
+                        self.waiting_bytes -= before.result.len();
+                    }
+                    Progress::Ended(_) | Progress::Acknowledged => return,
+                }
+                self.waiting_bytes += ended.result.len();
+                self.waiting.insert(record.number, call);
+                record.progress = Progress::Ended(ended);
+            }
+            Entry::Acked { call, at } => {
+                let Some(record) = self.calls.get_mut(&call) else { return };
+                let Progress::Ended(ended) = &record.progress else { return };
+                self.waiting_bytes -= ended.result.len();
+                self.waiting.remove(&record.number);
+                record.progress = Progress::Acknowledged;
+                if record.begin.is_durable() {
+                    self.remembered.push_back((at, call));
+                } else {
+                    self.reads.push_back(call);
+                }
+            }
+            Entry::Spent { call, approval, at } => {
+                if self.calls.contains_key(&call) {
+                    return self.apply(Entry::Acked { call, at });
+                }
+                self.apply(Entry::Began(Begin {
+                    call,
+                    tool: String::new(),
+                    approval,
+                    has_effects: true,
+                    idempotent: false,
+                    at,
+                }));
+                if let Some(record) = self.calls.get_mut(&call) {
+                    record.progress = Progress::Acknowledged;
+                    self.remembered.push_back((at, call));
+                }
+            }
+        }
+    }
+
+    /// Forgets what was acknowledged long enough ago; `now` in Unix milliseconds.
+    pub fn expire(&mut self, now: i64) {
+        while let Some((at, call)) = self.remembered.front().copied()
+            && at.saturating_add(REMEMBER_MS) < now
+        {
+            self.remembered.pop_front();
+            if let Some(record) = self.calls.remove(&call)
+                && let Some(approval) = record.begin.approval
+            {
+                self.spent.remove(&approval);
+            }
+        }
+        while self.reads.len() > MAX_READS {
+            if let Some(call) = self.reads.pop_front() {
+                self.calls.remove(&call);
+            }
+        }
+    }
+
+    /// Whether one call more can be noted.
+    ///
+    /// # Errors
+    /// [`Full`], saying what there is too much of.
+    pub fn check_room(&self, begin: &Begin) -> Result<(), Full> {
+        if self.waiting.len() >= MAX_WAITING || self.waiting_bytes >= MAX_WAITING_BYTES {
+            return Err(Full::Waiting);
+        }
+        if begin.is_durable() && self.remembered.len() >= MAX_REMEMBERED {
+            return Err(Full::Remembered);
+        }
+        Ok(())
+    }
+
+    /// What is known of a call.
+    #[must_use]
+    pub fn seen(&self, call: CallId) -> Seen {
+        match self.calls.get(&call).map(|record| &record.progress) {
+            None => Seen::New,
+            Some(Progress::Running) => Seen::Running,
+            Some(Progress::Ended(_)) => Seen::Ended,
+            Some(Progress::Acknowledged) => Seen::Acknowledged,
+        }
+    }
+
+    /// Whether the call's entries belong on disk.
+    #[must_use]
+    pub fn is_durable(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|record| record.begin.is_durable())
+    }
+
+    /// Whether a call was run on this approval.
+    #[must_use]
+    pub fn is_spent(&self, approval: ApprovalId) -> bool {
+        self.spent.contains(&approval)
+    }
+
+    /// How a call ended, while that is not acknowledged.
+    #[must_use]
+    pub fn result(&self, call: CallId) -> Option<&Ended> {
+        match &self.calls.get(&call)?.progress {
+            Progress::Ended(ended) => Some(ended),
+            Progress::Running | Progress::Acknowledged => None,
+        }
+    }
+
+    /// Calls that began and did not end.
+    pub fn interrupted(&self) -> impl Iterator<Item = Interrupted<'_>> {
+        self.running().map(|record| Interrupted {
+            call: record.begin.call,
+            tool: &record.begin.tool,
+            has_effects: record.begin.has_effects,
+            idempotent: record.begin.idempotent,
+        })
+    }
+
+    /// Calls that run, and those of which it is not known how they ended.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<CallId> {
+        let unknown = self.waiting.values().copied().filter(|call| {
+            self.result(*call).is_some_and(|ended| ended.state == CallState::Unknown)
+        });
+        self.running().map(|record| record.begin.call).chain(unknown).collect()
+    }
+
+    /// Calls whose results wait for an acknowledgement, oldest first.
+    #[must_use]
+    pub fn unacknowledged(&self) -> Vec<CallId> {
+        self.waiting.values().copied().collect()
+    }
+
+    /// How many entries the file needs.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        let closed = self.remembered.len() + self.reads.len();
+        self.remembered.len() + 2 * self.calls.len().saturating_sub(closed)
+    }
+
+    /// The entries that the file needs, in order.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<Entry> {
+        let spent = self.remembered.iter().filter_map(|(at, call)| {
+            let approval = self.calls.get(call)?.begin.approval;
+            Some(Entry::Spent { call: *call, approval, at: *at })
+        });
+        let mut open: Vec<_> = self
+            .calls
+            .values()
+            .filter(|record| record.begin.is_durable())
+            .filter(|record| !matches!(record.progress, Progress::Acknowledged))
+            .collect();
+        open.sort_unstable_by_key(|record| record.number);
+        let open = open.into_iter().flat_map(|record| {
+            let began = Entry::Began(record.begin.clone());
+            let ended = match &record.progress {
+                Progress::Ended(ended) => Some(Entry::Ended {
+                    call: record.begin.call,
+                    ended: ended.clone(),
+                    at: record.begin.at,
+                }),
+                Progress::Running | Progress::Acknowledged => None,
+            };
+            std::iter::once(began).chain(ended)
+        });
+        spent.chain(open).collect()
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Record> {
+        self.calls.values().filter(|record| matches!(record.progress, Progress::Running))
+    }
+}

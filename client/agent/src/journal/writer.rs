@@ -1,0 +1,245 @@
+//! The thread that writes the journal. It takes whatever waits, writes it at once, and forces it to
+//! disk once for all who wait for that.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::JournalError;
+use super::entry::{Loaded, read_all};
+
+/// How many entries may wait. Far more than calls run at once, so that nobody waits for a place
+/// unless the disk stands still.
+const QUEUE: usize = 256;
+/// The largest journal that is read, in bytes: several times what is ever kept.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+type Answer = oneshot::Sender<Result<(), JournalError>>;
+
+#[derive(Debug)]
+pub(super) enum Command {
+    Append { line: Vec<u8>, synced: Option<Answer> },
+    Rewrite { text: Vec<u8> },
+}
+
+/// The way to the thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    commands: mpsc::Sender<Command>,
+    thread: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Opens the file, cuts off a torn end, and starts the thread.
+    pub(super) fn open(path: &Path) -> Result<(Self, Loaded), JournalError> {
+        let failed = |error: &io::Error| JournalError::Open {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
+        let (file, loaded) = load(path).map_err(|error| failed(&error))?;
+        let (commands, queue) = mpsc::channel(QUEUE);
+        let store = Store {
+            file,
+            path: path.to_owned(),
+            len: loaded.bytes,
+            broken: None,
+        };
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || {
+                write_all(store, queue);
+            })
+            .map_err(|error| failed(&error))?;
+        Ok((Self { commands, thread }, loaded))
+    }
+
+    /// Writes a line; the answer comes when it is on disk.
+    pub(super) async fn append_synced(
+        &self,
+        line: Vec<u8>,
+    ) -> oneshot::Receiver<Result<(), JournalError>> {
+        let (synced, answer) = oneshot::channel();
+        // Where the thread is gone the answer's other end is dropped, which says so.
+        drop(self.commands.send(Command::Append { line, synced: Some(synced) }).await);
+        answer
+    }
+
+    /// Writes a line in its turn.
+    pub(super) async fn append(&self, line: Vec<u8>) {
+        drop(self.commands.send(Command::Append { line, synced: None }).await);
+    }
+
+    /// Replaces the whole file.
+    pub(super) async fn rewrite(&self, text: Vec<u8>) {
+        drop(self.commands.send(Command::Rewrite { text }).await);
+    }
+
+    /// Lets the thread finish what waits, and joins it.
+    pub(super) async fn close(self) {
+        drop(self.commands);
+        let joined = tokio::task::spawn_blocking(|| self.thread.join()).await;
+        if !matches!(joined, Ok(Ok(()))) {
+            tracing::error!("the journal's thread did not end as it should");
+        }
+    }
+}
+
+fn load(path: &Path) -> io::Result<(File, Loaded)> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return Err(io::Error::other("it is not a file of at most 256 MiB"));
+    }
+    let mut text = Vec::new();
+    (&mut file).take(MAX_BYTES).read_to_end(&mut text)?;
+    let loaded = read_all(&text);
+    if loaded.bytes < text.len() as u64 {
+        file.set_len(loaded.bytes)?;
+    }
+    // The file itself must outlast a power cut, or the first entries would be synced to nothing.
+    file.sync_all()?;
+    sync_folder(path)?;
+    Ok((file, loaded))
+}
+
+/// The file as the thread holds it.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    /// How much of it is whole, in bytes.
+    pub(super) len: u64,
+    /// Set when it is not known any more what is on disk.
+    pub(super) broken: Option<JournalError>,
+}
+
+/// Works until every sender is gone; returns how often the disk was waited for.
+pub(super) fn write_all(mut store: Store, mut queue: mpsc::Receiver<Command>) -> usize {
+    let mut syncs = 0;
+    while let Some(first) = queue.blocking_recv() {
+        let mut batch = vec![first];
+        while batch.len() < QUEUE
+            && let Ok(next) = queue.try_recv()
+        {
+            batch.push(next);
+        }
+        let (mut text, mut waiting) = (Vec::new(), Vec::new());
+        for command in batch {
+            match command {
+                Command::Append { line, synced } => {
+                    text.extend(line);
+                    waiting.extend(synced);
+                }
+                Command::Rewrite { text: whole } => {
+                    // What came before it is in it; those who wait for that wait for the new file.
+                    text.clear();
+                    store.rewrite(&whole, &mut text);
+                }
+            }
+        }
+        let mut result = store.append(&text);
+        if result.is_ok() && !waiting.is_empty() {
+            syncs += 1;
+            result = store.sync();
+        }
+        if let Err(error) = &result {
+            tracing::error!(%error, "the journal could not be written");
+        }
+        for answer in waiting {
+            // A call that was given up on meanwhile does not listen.
+            drop(answer.send(result.clone()));
+        }
+    }
+    if let Err(error) = store.sync() {
+        tracing::error!(%error, "the journal could not be closed well");
+    }
+    syncs
+}
+
+impl Store {
+    fn append(&mut self, text: &[u8]) -> Result<(), JournalError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        match self.file.write_all(text) {
+            Ok(()) => {
+                self.len += text.len() as u64;
+                Ok(())
+            }
+            // Part of it may have been written; cut off, the file is as it was.
+            Err(error) => match self.file.set_len(self.len) {
+                Ok(()) if is_full(&error) => Err(JournalError::DiskFull),
+                Ok(()) | Err(_) => Err(self.fail(&error)),
+            },
+        }
+    }
+
+    /// After a failed sync the system may have thrown away what was not written, and would say
+    /// nothing of it the next time; so one failure is final.
+    fn sync(&mut self) -> Result<(), JournalError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        self.file.sync_data().map_err(|error| self.fail(&error))
+    }
+
+    fn fail(&mut self, error: &io::Error) -> JournalError {
+        let error = JournalError::Broken(error.kind());
+        self.broken = Some(error.clone());
+        error
+    }
+
+    /// Replaces the file by `whole`; where that fails the old one stays and `rest` gets nothing.
+    fn rewrite(&mut self, whole: &[u8], rest: &mut Vec<u8>) {
+        match replace(&self.path, whole) {
+            Ok(file) => {
+                self.file = file;
+                self.len = whole.len() as u64;
+                self.broken = None;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the journal could not be made smaller");
+                // The entries that were to go in before are in `whole` only.
+                rest.extend_from_slice(whole);
+            }
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+fn replace(path: &Path, whole: &[u8]) -> io::Result<File> {
+    let temporary = path.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&temporary)?;
+    file.write_all(whole)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    sync_folder(path)?;
+    OpenOptions::new().append(true).open(path)
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

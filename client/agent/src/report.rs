@@ -1,0 +1,250 @@
+//! How a call ended, in the form in which everyone is told: the envelope, and the state it stands
+//! for.
+
+use std::time::Duration;
+
+use orion_domain::{CallId, CallState, Envelope, ErrorCode, Meta, ToolError};
+use orion_wire::{call_state, v1};
+
+use crate::journal::{Ended, Interrupted};
+
+/// The largest result, in bytes of JSON.
+pub const MAX_RESULT_BYTES: usize = 2 * 1024 * 1024;
+
+/// The call that is reported on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Which.
+    pub call: CallId,
+    /// The device's name.
+    pub device: String,
+    /// The tool.
+    pub tool: String,
+    /// Whether it was only a preview.
+    pub dry_run: bool,
+}
+
+impl Subject {
+    fn meta(&self, took: Duration) -> Meta {
+        Meta {
+            call_id: self.call.to_string(),
+            device: self.device.clone(),
+            tool: self.tool.clone(),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            sandbox: Some(crate::SANDBOX.to_owned()),
+            ..Meta::default()
+        }
+    }
+
+    /// A call that did what it should.
+    #[must_use]
+    pub fn success(&self, outcome: crate::tools::Outcome, took: Duration) -> Ended {
+        let crate::tools::Outcome { message, data, truncated } = outcome;
+        let meta = Meta { truncated, ..self.meta(took) };
+        let envelope = Envelope::success(message, data, self.dry_run, meta);
+        let ended = ended(&envelope, took);
+        if ended.result.len() <= MAX_RESULT_BYTES {
+            return ended;
+        }
+        // What was done stays done; what was read can be read again in parts.
+        let changes = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| spec.has_effects);
+        if changes && !self.dry_run {
+            let Envelope { success, message, data: _, error, dry_run, meta } = envelope;
+            let message = format!("{message} (The details are too large to send.)");
+            let meta = Meta { truncated: true, ..meta };
+            let envelope = Envelope { success, message, data: None, error, dry_run, meta };
+            return self::ended(&envelope, took);
+        }
+        let error = ToolError::new(
+            ErrorCode::ResourceExhausted,
+            format!(
+                "The result has {} bytes and {MAX_RESULT_BYTES} is the most. Ask for less at once.",
+                ended.result.len()
+            ),
+        );
+        self.failure(error, took)
+    }
+
+    /// A call that did not do what it should, or was not done at all.
+    #[must_use]
+    pub fn failure(&self, error: ToolError, took: Duration) -> Ended {
+        let recovered = !error.suggestions.is_empty()
+            && matches!(
+                error.code,
+                ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound
+            );
+        let meta = Meta { auto_recovery: recovered, ..self.meta(took) };
+        ended(&Envelope::failure(error, self.dry_run, meta), took)
+    }
+}
+
+/// The end of a call that was running when the agent died.
+#[must_use]
+pub fn interrupted(call: &Interrupted<'_>, device: &str) -> Ended {
+    let tool = call.tool;
+    let error = if !call.has_effects {
+        ToolError::new(
+            ErrorCode::ExecutionFailed,
+            format!("The agent stopped while {tool} ran. It changes nothing and can be called again."),
+        )
+    } else if call.idempotent {
+        ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            format!(
+                "The agent stopped while {tool} ran, so it may have happened. Running it again does no harm."
+            ),
+        )
+    } else {
+        ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            format!(
+                "The agent stopped while {tool} ran, so it may have happened. Look at the device before calling it again."
+            ),
+        )
+    };
+    let subject = Subject {
+        call: call.call,
+        device: device.to_owned(),
+        tool: tool.to_owned(),
+        dry_run: false,
+    };
+    subject.failure(error.with("idempotent", call.idempotent), Duration::ZERO)
+}
+
+/// The end as it is sent.
+#[must_use]
+pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {
+    let Ended { state, code, result, duration_us } = ended;
+    v1::CallResult {
+        call_id: call.to_string(),
+        state: call_state(*state).into(),
+        code: code.clone(),
+        result: result.clone().into_bytes().into(),
+        duration_us: *duration_us,
+    }
+}
+
+fn ended(envelope: &Envelope, took: Duration) -> Ended {
+    let code = envelope.error.as_ref().map(|error| error.code);
+    Ended {
+        state: state(code),
+        code: code.map(|code| code.as_str().to_owned()).unwrap_or_default(),
+        // An envelope of strings, numbers and JSON always serialises.
+        result: serde_json::to_string(envelope).unwrap_or_default(),
+        duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+/// A denial by a device is a refusal: the device would not.
+fn state(code: Option<ErrorCode>) -> CallState {
+    match code.map(ErrorCode::final_state) {
+        None => CallState::Succeeded,
+        Some(CallState::Denied | CallState::AwaitingApproval) => CallState::Refused,
+        Some(
+            state @ (CallState::Received
+            | CallState::Queued
+            | CallState::Dispatched
+            | CallState::Running
+            | CallState::Succeeded
+            | CallState::Failed
+            | CallState::Refused
+            | CallState::TimedOut
+            | CallState::Cancelled
+            | CallState::Unknown),
+        ) => state,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_wire::call_state_from;
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::tools::Outcome;
+
+    fn subject(tool: &str) -> Subject {
+        Subject {
+            call: CallId::new(Uuid::from_u128(7)),
+            device: "web-1".to_owned(),
+            tool: tool.to_owned(),
+            dry_run: false,
+        }
+    }
+
+    fn envelope(ended: &Ended) -> Envelope {
+        serde_json::from_str(&ended.result).unwrap()
+    }
+
+    #[test]
+    fn a_success_says_where_what_and_how_long() {
+        let outcome = Outcome::new("Done.", json!({"x": 1}));
+        let ended = subject("read_file").success(outcome, Duration::from_micros(2_500));
+        assert_eq!((ended.state, ended.code.as_str()), (CallState::Succeeded, ""));
+        assert_eq!(ended.duration_us, 2_500);
+        let Envelope { success, message, data, error, dry_run, meta } = envelope(&ended);
+        assert_eq!((success, message.as_str(), dry_run), (true, "Done.", false));
+        assert_eq!((data, error), (Some(json!({"x": 1})), None));
+        assert_eq!((meta.device.as_str(), meta.tool.as_str()), ("web-1", "read_file"));
+        assert_eq!((meta.duration_ms, meta.sandbox.as_deref()), (2, Some(crate::SANDBOX)));
+    }
+
+    #[test]
+    fn every_code_ends_a_call_and_a_denial_is_a_refusal() {
+        for &code in ErrorCode::ALL {
+            let ended = subject("read_file").failure(ToolError::new(code, "No."), Duration::ZERO);
+            assert!(ended.state.is_closed(), "{code}");
+            assert_eq!(ended.code, code.as_str());
+            assert_ne!(ended.state, CallState::Denied, "{code}");
+            let refused = ended.state == CallState::Refused;
+            assert_eq!(refused, code.is_denial() || code == ErrorCode::ApprovalRequired, "{code}");
+        }
+    }
+
+    #[test]
+    fn suggestions_for_what_is_not_there_are_a_recovery() {
+        let error = ToolError::new(ErrorCode::FileNotFound, "No.")
+            .suggesting(vec!["/srv/x".to_owned()]);
+        let found = subject("read_file").failure(error.clone(), Duration::ZERO);
+        assert!(envelope(&found).meta.auto_recovery);
+        let other = ToolError { code: ErrorCode::InvalidArgument, ..error };
+        assert!(!envelope(&subject("read_file").failure(other, Duration::ZERO)).meta.auto_recovery);
+    }
+
+    #[test]
+    fn a_result_that_is_too_large_fails_a_read_and_shortens_the_word_of_an_effect() {
+        let large = || Outcome::new("Done.", Value::from("x".repeat(MAX_RESULT_BYTES)));
+        let read = subject("read_file").success(large(), Duration::ZERO);
+        assert_eq!(read.code, ErrorCode::ResourceExhausted.as_str());
+        let effect = subject("write_file").success(large(), Duration::ZERO);
+        assert_eq!(effect.state, CallState::Succeeded);
+        assert_eq!(envelope(&effect).data, None);
+        assert!(envelope(&effect).meta.truncated);
+    }
+
+    #[test]
+    fn what_was_interrupted_is_unknown_only_if_it_may_have_changed_something() {
+        let mut call = Interrupted {
+            call: subject("x").call,
+            tool: "delete_directory",
+            has_effects: true,
+            idempotent: false,
+        };
+        let ended = interrupted(&call, "web-1");
+        assert_eq!(ended.state, CallState::Unknown);
+        assert!(envelope(&ended).message.contains("delete_directory"));
+        assert!(envelope(&ended).message.contains("may have happened"));
+        call.has_effects = false;
+        assert_eq!(interrupted(&call, "web-1").state, CallState::Failed);
+    }
+
+    #[test]
+    fn an_end_survives_the_wire() {
+        let ended = subject("x").failure(ToolError::new(ErrorCode::Timeout, "Late."), Duration::ZERO);
+        let wire = to_wire(subject("x").call, &ended);
+        assert_eq!(call_state_from(wire.state), Ok(CallState::TimedOut));
+        assert_eq!(wire.code, "TIMEOUT");
+        assert_eq!(wire.result, ended.result.as_bytes());
+    }
+}

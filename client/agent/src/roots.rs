@@ -1,0 +1,242 @@
+//! The folders that the device lends, each held open as a handle. Every file that a tool touches is
+//! reached from one of these handles, name by name, so that neither `..` nor a link can lead out
+//! between a check and its use.
+//!
+//! Not here: whether a call may run at all. That is the guard's; this holds even where the guard errs.
+
+mod failure;
+mod located;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cap_fs_ext::MetadataExt;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use orion_domain::grants::{DeniedPath, Scope};
+use orion_domain::path::covers;
+use orion_domain::{Access, DevicePath, ToolError};
+
+pub(crate) use failure::refused;
+pub use failure::{Wanted, io_failure};
+pub use located::{Located, What};
+
+/// The folder in an allowed path into which Orion moves what it cannot move to its own trash. No
+/// tool sees it.
+pub const LOCAL_TRASH: &str = ".orion-trash";
+
+/// The allowed folders of one device.
+#[derive(Debug)]
+pub struct Roots {
+    roots: Vec<Root>,
+    denied: Vec<DeniedPath>,
+    private: Vec<DevicePath>,
+    deny_all: bool,
+    read_only: bool,
+}
+
+/// One allowed folder.
+#[derive(Debug)]
+struct Root {
+    path: DevicePath,
+    access: BTreeSet<Access>,
+    /// The folder of the ceiling that this one is opened beneath: a granted path must not lead out
+    /// of what the owner lends, wherever its links point.
+    base: DevicePath,
+    open: Mutex<Option<OpenRoot>>,
+}
+
+/// A root that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenRoot {
+    /// Where it is, once the links in a granted path are followed.
+    pub(crate) real: DevicePath,
+    pub(crate) dir: Arc<Dir>,
+}
+
+impl Roots {
+    /// What both scopes lend, in the order of `grants`; `private` is refused besides, for the
+    /// agent's own state and configuration. A folder that is missing is looked for again at use.
+    #[must_use]
+    pub fn open(ceiling: &Scope, grants: &Scope, private: &[DevicePath]) -> Self {
+        let mut roots = Self {
+            roots: Vec::new(),
+            denied: ceiling.denied.iter().chain(&grants.denied).cloned().collect(),
+            private: private.to_vec(),
+            deny_all: ceiling.deny_all_paths || grants.deny_all_paths,
+            read_only: ceiling.read_only || grants.read_only,
+        };
+        for granted in &grants.allowed {
+            for owned in &ceiling.allowed {
+                let path = if covers(&owned.root, &granted.root) {
+                    &granted.root
+                } else if covers(&granted.root, &owned.root) {
+                    &owned.root
+                } else {
+                    continue;
+                };
+                let access = granted.access.intersection(&owned.access).copied().collect();
+                roots.add(path, &owned.root, access);
+            }
+        }
+        for index in 0..roots.roots.len() {
+            // Opened early so that a folder swapped for a link later is not the one that is used.
+            drop(roots.roots.get(index).and_then(|root| roots.opened(root)));
+        }
+        roots
+    }
+
+    fn add(&mut self, path: &DevicePath, base: &DevicePath, access: BTreeSet<Access>) {
+        if access.is_empty() {
+            return;
+        }
+        if let Some(known) = self.roots.iter_mut().find(|root| root.path == *path) {
+            known.access.extend(access);
+            return;
+        }
+        self.roots.push(Root {
+            path: path.clone(),
+            access,
+            base: base.clone(),
+            open: Mutex::new(None),
+        });
+    }
+
+    /// Finds where a path leads, following links that stay inside its root.
+    ///
+    /// # Errors
+    /// `PATH_NOT_ALLOWED` for anything outside, denied, or behind a link that leaves, in words that
+    /// do not depend on what is there; `DIRECTORY_NOT_FOUND` where the root itself is missing; what
+    /// the operating system refuses.
+    pub fn locate(&self, path: &DevicePath, access: Access) -> Result<Located, ToolError> {
+        self.find(path, access, true)
+    }
+
+    /// The same, but a link in the last place is what is found, and not what it points at.
+    ///
+    /// # Errors
+    /// As [`Roots::locate`].
+    pub fn locate_entry(&self, path: &DevicePath, access: Access) -> Result<Located, ToolError> {
+        self.find(path, access, false)
+    }
+
+    fn find(
+        &self,
+        path: &DevicePath,
+        access: Access,
+        follow_last: bool,
+    ) -> Result<Located, ToolError> {
+        let mut lending = self.lending(path, access);
+        // The longest root first: it is the closest to what is meant, and has the fewest links to
+        // follow. Where it is missing, a wider one may hold the place where it would be.
+        lending.sort_by_key(|root| std::cmp::Reverse(root.path.components().len()));
+        if lending.is_empty() || self.denies(path) {
+            return Err(self.not_allowed(path, access));
+        }
+        for root in &lending {
+            if let Some(open) = self.opened(root) {
+                let names = path.relative_to(&root.path).unwrap_or_default();
+                return located::walk(self, &open, path, &names, access, follow_last);
+            }
+        }
+        let missing = lending.first().map_or(path, |root| &root.path);
+        Err(Wanted::Directory.missing(missing))
+    }
+
+    fn lending(&self, path: &DevicePath, access: Access) -> Vec<&Root> {
+        self.roots
+            .iter()
+            .filter(|root| root.access.contains(&access) && covers(&root.path, path))
+            .collect()
+    }
+
+    /// The handle of a root, opened again if the folder it stood for was deleted.
+    fn opened(&self, root: &Root) -> Option<OpenRoot> {
+        let mut held = root.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let alive = |open: &OpenRoot| open.dir.dir_metadata().is_ok_and(|it| it.nlink() > 0);
+        if !held.as_ref().is_some_and(alive) {
+            *held = self.open_root(root);
+        }
+        held.clone()
+    }
+
+    fn open_root(&self, root: &Root) -> Option<OpenRoot> {
+        let base = Dir::open_ambient_dir(root.base.to_string(), ambient_authority()).ok()?;
+        let base = OpenRoot { real: root.base.clone(), dir: Arc::new(base) };
+        let names = root.path.relative_to(&root.base)?;
+        let access = *root.access.first()?;
+        let found = located::walk(self, &base, &root.path, &names, access, true).ok()?;
+        found.is_folder().then(|| OpenRoot { real: found.real, dir: Arc::new(found.dir) })
+    }
+
+    /// Whether a deny entry, the agent's own state or its trash keeps this path out.
+    #[must_use]
+    pub fn denies(&self, path: &DevicePath) -> bool {
+        self.deny_all
+            || self.denied.iter().any(|entry| entry.pattern.denies(path))
+            || self.private.iter().any(|private| private.contains(path))
+            || path.components().any(|name| name.eq_ignore_ascii_case(LOCAL_TRASH))
+    }
+
+    /// Whether what lies beneath a root is kept out there, by a deny entry or as a system folder
+    /// that the root does not name.
+    pub(crate) fn hides(&self, root: &DevicePath, path: &DevicePath) -> bool {
+        !covers(root, path) || self.denies(path)
+    }
+
+    /// Whether some root lends this access to this path and nothing keeps it out. Nothing is opened.
+    #[must_use]
+    pub fn lends(&self, path: &DevicePath, access: Access) -> bool {
+        !self.lending(path, access).is_empty() && !self.denies(path)
+    }
+
+    /// Whether a root is this path or lies beneath it.
+    #[must_use]
+    pub fn stands_in(&self, path: &DevicePath) -> bool {
+        self.roots.iter().any(|root| path.contains(&root.path))
+    }
+
+    /// The roots that lend an access, as people read them.
+    #[must_use]
+    pub fn paths(&self, access: Access) -> Vec<String> {
+        let lends = |root: &&Root| root.access.contains(&access);
+        self.roots.iter().filter(lends).map(|root| root.path.to_string()).collect()
+    }
+
+    /// Every root, as people read them, in the order of the grants.
+    #[must_use]
+    pub fn all_paths(&self) -> Vec<String> {
+        self.roots.iter().map(|root| root.path.to_string()).collect()
+    }
+
+    /// Whether anything may be written anywhere.
+    #[must_use]
+    pub fn writable(&self) -> bool {
+        !self.read_only && self.roots.iter().any(|root| root.access.contains(&Access::Write))
+    }
+
+    /// The folders that are there, for the trash that lies in some of them.
+    pub(crate) fn handles(&self) -> Vec<Arc<Dir>> {
+        self.roots.iter().filter_map(|root| Some(self.opened(root)?.dir)).collect()
+    }
+
+    /// Whether an executable may be changed through Orion.
+    #[must_use]
+    pub fn may_change(&self, path: &Path) -> bool {
+        let Some(style) = self.roots.first().map(|root| root.path.style()) else {
+            return false;
+        };
+        // What cannot be read as a path of this device cannot be judged, so it counts as open to change.
+        path.to_str()
+            .and_then(|text| DevicePath::parse(style, text).ok())
+            .is_none_or(|path| self.lends(&path, Access::Write))
+    }
+
+    /// The refusal of a path outside. Its words depend on the request and the grants alone.
+    pub(crate) fn not_allowed(&self, path: &DevicePath, access: Access) -> ToolError {
+        failure::not_allowed(path, access, self.paths(access))
+    }
+}

@@ -1,0 +1,144 @@
+//! What a tool says when a path is refused or the operating system fails it.
+
+use std::io::{Error, ErrorKind};
+
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+/// What a path was expected to be: it chooses the code when nothing is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// A file.
+    File,
+    /// A folder.
+    Directory,
+    /// Either.
+    Path,
+}
+
+impl Wanted {
+    /// Nothing is there.
+    #[must_use]
+    pub fn missing(self, path: &DevicePath) -> ToolError {
+        let (code, what) = match self {
+            Self::File => (ErrorCode::FileNotFound, "file"),
+            Self::Directory => (ErrorCode::DirectoryNotFound, "folder"),
+            Self::Path => (ErrorCode::PathNotFound, "file or folder"),
+        };
+        ToolError::new(code, format!("There is no {what} {path}."))
+            .with("attempted_path", path.to_string())
+    }
+}
+
+/// Outside the allowed paths, or kept out.
+pub(super) fn not_allowed(path: &DevicePath, access: Access, allowed: Vec<String>) -> ToolError {
+    let message = if allowed.is_empty() {
+        format!("{path}: no path may be touched for {access} on this device.")
+    } else {
+        format!(
+            "{path} is kept out, or not inside a path that allows {access} on this device: {}.",
+            allowed.join(", ")
+        )
+    };
+    refused(path, message, "device: paths")
+        .with("access", access.as_str())
+        .with("allowed_paths", allowed)
+}
+
+/// A `PATH_NOT_ALLOWED` of this device.
+pub(crate) fn refused(path: &DevicePath, message: String, rule: &str) -> ToolError {
+    ToolError::new(ErrorCode::PathNotAllowed, message)
+        .with("attempted_path", path.to_string())
+        .with("rule", rule)
+}
+
+/// The operating system's refusal as one of Orion's. Its own text is left out: it may name other paths.
+#[must_use]
+pub fn io_failure(error: &Error, wanted: Wanted, path: &DevicePath) -> ToolError {
+    let kind = error.kind();
+    if kind == ErrorKind::NotFound {
+        return wanted.missing(path);
+    }
+    if leaves(error) {
+        return link_leaves(path);
+    }
+    let known = KNOWN.iter().find(|(known, _, _)| *known == kind);
+    let (code, words) = known.map_or_else(
+        || (ErrorCode::ExecutionFailed, format!("the operating system reports: {kind}")),
+        |(_, code, words)| (*code, (*words).to_owned()),
+    );
+    ToolError::new(code, format!("{path}: {words}.")).with("attempted_path", path.to_string())
+}
+
+const KNOWN: &[(ErrorKind, ErrorCode, &str)] = &[
+    (
+        ErrorKind::StorageFull,
+        ErrorCode::ResourceExhausted,
+        "the disk is full; make room and try again",
+    ),
+    (
+        ErrorKind::QuotaExceeded,
+        ErrorCode::ResourceExhausted,
+        "the disk quota is used up; make room and try again",
+    ),
+    (
+        ErrorKind::FileTooLarge,
+        ErrorCode::ResourceExhausted,
+        "the file would be larger than the file system allows",
+    ),
+    (
+        ErrorKind::PermissionDenied,
+        ErrorCode::PermissionDenied,
+        "the operating system refused it to the account that the agent runs as",
+    ),
+    (
+        ErrorKind::ReadOnlyFilesystem,
+        ErrorCode::WriteDisabled,
+        "the file system is mounted read-only",
+    ),
+    (
+        ErrorKind::NotADirectory,
+        ErrorCode::PreconditionFailed,
+        "something on the way is not a folder; list the folder above to see what it is",
+    ),
+    (
+        ErrorKind::IsADirectory,
+        ErrorCode::PreconditionFailed,
+        "it is a folder; use list_directory to see what is in it",
+    ),
+    (
+        ErrorKind::AlreadyExists,
+        ErrorCode::AlreadyExists,
+        "something is there already; choose another name",
+    ),
+    (
+        ErrorKind::DirectoryNotEmpty,
+        ErrorCode::NotEmpty,
+        "the folder is not empty; say recursive: true if everything in it is meant",
+    ),
+    (
+        ErrorKind::ResourceBusy,
+        ErrorCode::PreconditionFailed,
+        "it is in use, or a file system is mounted there",
+    ),
+    (
+        ErrorKind::InvalidFilename,
+        ErrorCode::InvalidPath,
+        "the file system does not take this name; use a shorter or plainer one",
+    ),
+];
+
+/// Whether the error is the one with which `cap-std` answers a path that leads out of its folder.
+fn leaves(error: &Error) -> bool {
+    error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// A link leads out. Where to, and whether anything is there, is not looked at.
+pub(super) fn link_leaves(path: &DevicePath) -> ToolError {
+    refused(
+        path,
+        format!(
+            "{path} leads through a link that leaves its allowed path or is absolute. Name the place itself, if it is allowed."
+        ),
+        "device: links",
+    )
+}

@@ -1,0 +1,235 @@
+//! The walk from a root to a path: one name at a time, from handle to handle, links read and followed
+//! here and never by the operating system. What is judged is therefore what is used.
+
+use std::collections::VecDeque;
+use std::path::Component;
+use std::sync::Arc;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, FileType};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use super::failure::link_leaves;
+use super::{OpenRoot, Roots, Wanted, io_failure};
+
+/// More links than this on one path are a loop, or not meant for people.
+const MAX_LINKS: usize = 40;
+
+/// How far a path leads.
+#[derive(Debug)]
+pub struct Located {
+    /// The path that was asked for.
+    pub asked: DevicePath,
+    /// The deepest folder on the way that is there.
+    pub dir: Dir,
+    /// Where that folder really is.
+    pub real: DevicePath,
+    /// Where the root really is.
+    pub root: DevicePath,
+    /// The root itself.
+    pub root_dir: Arc<Dir>,
+    /// The names that follow `dir`; none when the path is that folder itself.
+    pub rest: Vec<String>,
+    /// What the first of `rest` is, if anything; never a link, unless links were not to be followed.
+    pub found: Option<What>,
+}
+
+/// What a name stands for, other than a folder on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// A regular file.
+    File,
+    /// A folder; only where the last name was not to be entered.
+    Folder,
+    /// A symbolic link; only where the last name was not to be entered.
+    Link,
+    /// A FIFO, a socket, a device.
+    Special,
+}
+
+impl What {
+    /// What a file type is to Orion.
+    #[must_use]
+    pub fn of(kind: FileType) -> Self {
+        if kind.is_file() {
+            Self::File
+        } else if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::Special
+        }
+    }
+}
+
+impl Located {
+    /// Whether the path is a folder that is there.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The one name in a folder that is there; none when the path is that folder, or when more than
+    /// the last name is missing.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self.rest.as_slice() {
+            [name] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The folder that the path names.
+    ///
+    /// # Errors
+    /// `DIRECTORY_NOT_FOUND` where nothing is there, `PRECONDITION_FAILED` for what is no folder.
+    pub fn folder(self) -> Result<Self, ToolError> {
+        match (self.rest.is_empty(), self.found) {
+            (true, _) => Ok(self),
+            (false, None) => Err(Wanted::Directory.missing(&self.asked)),
+            (false, Some(_)) => Err(self.no_folder()),
+        }
+    }
+
+    /// Something on the way, or at its end, is no folder.
+    #[must_use]
+    pub fn no_folder(&self) -> ToolError {
+        let at = self.rest.first().and_then(|name| self.real.join(name).ok());
+        ToolError::new(
+            ErrorCode::PreconditionFailed,
+            format!("{} is not a folder.", at.as_ref().unwrap_or(&self.real)),
+        )
+        .with("attempted_path", self.asked.to_string())
+    }
+}
+
+/// Follows `names` from `root`.
+pub(super) fn walk(
+    roots: &Roots,
+    root: &OpenRoot,
+    asked: &DevicePath,
+    names: &[&str],
+    access: Access,
+    follow_last: bool,
+) -> Result<Located, ToolError> {
+    let failed = |error: &std::io::Error| io_failure(error, Wanted::Path, asked);
+    let top = root.dir.try_clone().map_err(|error| failed(&error))?;
+    let mut above: Vec<(Dir, DevicePath)> = Vec::new();
+    let mut here = (top, root.real.clone());
+    let mut pending: VecDeque<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut links = 0;
+
+    while let Some(name) = pending.pop_front() {
+        if name == ".." {
+            here = above.pop().ok_or_else(|| link_leaves(asked))?;
+            continue;
+        }
+        let real = here.1.join(&name).map_err(|_| roots.not_allowed(asked, access))?;
+        if roots.hides(&root.real, &real) {
+            return Err(roots.not_allowed(asked, access));
+        }
+        let last = pending.is_empty();
+        let opened = if last && !follow_last {
+            None
+        } else {
+            match here.0.open_dir_nofollow(&name) {
+                Ok(dir) => {
+                    above.push(std::mem::replace(&mut here, (dir, real)));
+                    continue;
+                }
+                Err(error) => Some(error),
+            }
+        };
+        let found = match here.0.symlink_metadata(&name) {
+            Ok(metadata) => Some(What::of(metadata.file_type())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&error)),
+        };
+        match (found, opened) {
+            (Some(What::Link), Some(_)) => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(too_many_links(asked));
+                }
+                read_link(&here.0, &name, asked, &mut pending)?;
+            }
+            (Some(What::Folder), Some(error)) => return Err(failed(&error)),
+            (found, _) => {
+                let mut rest = vec![name];
+                rest.extend(pending);
+                return end(roots, root, asked, here, rest, found, access);
+            }
+        }
+    }
+    let (dir, real) = here;
+    Ok(located(root, asked, dir, real, Vec::new(), None))
+}
+
+/// Puts the names of a link's target in its place.
+fn read_link(
+    dir: &Dir,
+    name: &str,
+    asked: &DevicePath,
+    pending: &mut VecDeque<String>,
+) -> Result<(), ToolError> {
+    let target = dir
+        .read_link_contents(name)
+        .map_err(|error| io_failure(&error, Wanted::Path, asked))?;
+    for component in target.components().rev() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => pending.push_front("..".to_owned()),
+            Component::Normal(name) => {
+                let name = name.to_str().ok_or_else(|| link_leaves(asked))?;
+                pending.push_front(name.to_owned());
+            }
+            Component::RootDir | Component::Prefix(_) => return Err(link_leaves(asked)),
+        }
+    }
+    Ok(())
+}
+
+/// The end of a path on something that cannot be entered.
+fn end(
+    roots: &Roots,
+    root: &OpenRoot,
+    asked: &DevicePath,
+    (dir, real): (Dir, DevicePath),
+    rest: Vec<String>,
+    found: Option<What>,
+    access: Access,
+) -> Result<Located, ToolError> {
+    // A link to `missing/../x` means nothing where `missing` is not there.
+    if rest.iter().any(|name| name == "..") {
+        return Err(Wanted::Path.missing(asked));
+    }
+    let mut whole = real.clone();
+    for name in &rest {
+        whole = whole.join(name).map_err(|_| roots.not_allowed(asked, access))?;
+        if roots.hides(&root.real, &whole) {
+            return Err(roots.not_allowed(asked, access));
+        }
+    }
+    Ok(located(root, asked, dir, real, rest, found))
+}
+
+fn located(
+    root: &OpenRoot,
+    asked: &DevicePath,
+    dir: Dir,
+    real: DevicePath,
+    rest: Vec<String>,
+    found: Option<What>,
+) -> Located {
+    let (asked, root_dir) = (asked.clone(), Arc::clone(&root.dir));
+    Located { asked, dir, real, root: root.real.clone(), root_dir, rest, found }
+}
+
+fn too_many_links(asked: &DevicePath) -> ToolError {
+    ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!("{asked} goes through more than {MAX_LINKS} links, which is most likely a loop. Name the place itself."),
+    )
+    .with("attempted_path", asked.to_string())
+}

@@ -1,0 +1,215 @@
+//! What two scopes lend together, and where paths lead.
+
+use std::fs;
+
+use orion_domain::grants::{Grants, PathGrant};
+use orion_domain::{ErrorCode, PathStyle, Places};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+
+const READ: &[Access] = &[Access::Read];
+const BOTH: &[Access] = &[Access::Read, Access::Write];
+
+struct Ground(TempDir);
+
+impl Ground {
+    fn new(folders: &[&str]) -> Self {
+        let temp = TempDir::new().unwrap();
+        for name in folders {
+            fs::create_dir_all(temp.path().join(name)).unwrap();
+        }
+        Self(temp)
+    }
+
+    fn path(&self, name: &str) -> DevicePath {
+        let text = self.0.path().join(name).to_str().unwrap().to_owned();
+        DevicePath::parse(PathStyle::Posix, &text).unwrap()
+    }
+
+    fn scope(&self, paths: &[(&str, &[Access])], deny: &[&str]) -> Scope {
+        let grants = Grants {
+            paths: paths
+                .iter()
+                .map(|(name, access)| PathGrant {
+                    path: self.path(name).to_string(),
+                    access: access.iter().copied().collect(),
+                })
+                .collect(),
+            deny_paths: deny.iter().map(|name| self.path(name).to_string()).collect(),
+            ..Grants::default()
+        };
+        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let (scope, bad) = grants.compile(&places);
+        assert_eq!(bad, []);
+        scope
+    }
+}
+
+#[test]
+fn both_scopes_must_lend_and_each_may_narrow() {
+    let ground = Ground::new(&["a/b", "c"]);
+    let ceiling = ground.scope(&[("a", READ), ("c/d", BOTH)], &["a/no"]);
+    let grants = ground.scope(&[("c", BOTH), ("a/b", BOTH)], &["c/d/no"]);
+    let roots = Roots::open(&ceiling, &grants, &[ground.path("c/d/state")]);
+    let names = ["c/d", "a/b"].map(|name| ground.path(name).to_string());
+    assert_eq!(roots.all_paths(), names);
+    for (name, access, lent) in [
+        ("a/b/x", Access::Read, true),
+        ("a/b/x", Access::Write, false),
+        ("a/x", Access::Read, false),
+        ("a/bb", Access::Read, false),
+        ("c/d", Access::Write, true),
+        ("c/d", Access::Delete, false),
+        ("c/x", Access::Read, false),
+        ("c/d/no/x", Access::Read, false),
+        ("c/d/state/key", Access::Read, false),
+        ("c/d/.ssh/id", Access::Read, false),
+    ] {
+        assert_eq!(roots.lends(&ground.path(name), access), lent, "{name} {access}");
+    }
+    assert!(roots.writable());
+    let nothing = Roots::open(&Scope::nothing(), &grants, &[]);
+    let error = nothing.locate(&ground.path("c"), Access::Read).unwrap_err();
+    assert_eq!((error.code, nothing.writable()), (ErrorCode::PathNotAllowed, false));
+}
+
+#[test]
+fn a_missing_root_is_looked_for_again() {
+    let ground = Ground::new(&["a"]);
+    let scope = ground.scope(&[("a/later", BOTH)], &[]);
+    let roots = Roots::open(&scope, &scope, &[]);
+    let later = ground.path("a/later");
+    let error = roots.locate(&later, Access::Read).unwrap_err();
+    assert_eq!(error.code, ErrorCode::DirectoryNotFound);
+    fs::create_dir(later.to_string()).unwrap();
+    assert!(roots.locate(&later, Access::Read).unwrap().is_folder());
+    fs::remove_dir(later.to_string()).unwrap();
+    assert!(roots.locate(&later, Access::Read).is_err());
+    fs::create_dir(later.to_string()).unwrap();
+    assert!(roots.locate(&later, Access::Read).unwrap().is_folder());
+}
+
+#[test]
+fn a_path_is_found_from_the_longest_root_that_lends_it() {
+    let ground = Ground::new(&["a/b"]);
+    let scope = ground.scope(&[("a", BOTH), ("a/b", READ), ("a/b/missing", BOTH)], &[]);
+    let roots = Roots::open(&scope, &scope, &[]);
+    let root = |name: &str, access| roots.locate(&ground.path(name), access).unwrap().root;
+    assert_eq!(root("a/b/x", Access::Read), ground.path("a/b"));
+    assert_eq!(root("a/b/x", Access::Write), ground.path("a"));
+    let missing = roots.locate(&ground.path("a/b/missing"), Access::Write).unwrap();
+    assert_eq!((missing.root.clone(), missing.name()), (ground.path("a"), Some("missing")));
+}
+
+#[cfg(unix)]
+mod links {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_granted_path_cannot_lead_out_of_what_the_owner_lends() {
+        let ground = Ground::new(&["lent/inner", "kept"]);
+        for (name, target) in [("lent/out", "../kept"), ("lent/in", "inner")] {
+            symlink(target, ground.path(name).to_string()).unwrap();
+        }
+        symlink(ground.path("kept").to_string(), ground.path("lent/abs").to_string()).unwrap();
+        let ceiling = ground.scope(&[("lent", BOTH)], &["lent/inner/no"]);
+        let grants =
+            ground.scope(&[("lent/out", BOTH), ("lent/in", BOTH), ("lent/abs", BOTH)], &[]);
+        let roots = Roots::open(&ceiling, &grants, &[]);
+        for name in ["lent/out", "lent/out/x", "lent/abs"] {
+            let error = roots.locate(&ground.path(name), Access::Read).unwrap_err();
+            assert_eq!(error.code, ErrorCode::DirectoryNotFound, "{name}");
+        }
+        let inside = roots.locate(&ground.path("lent/in/x"), Access::Write).unwrap();
+        assert_eq!(inside.real, ground.path("lent/inner"));
+        // The owner's deny holds for the place, by whichever name it is reached.
+        let error = roots.locate(&ground.path("lent/in/no"), Access::Read).unwrap_err();
+        assert_eq!(error.code, ErrorCode::PathNotAllowed);
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_nowhere_else() {
+        let ground = Ground::new(&["r/a/b", "r/.ssh", "o"]);
+        for (name, target) in [
+            ("r/up", "a/../a/b"),
+            ("r/a/chain", "../up"),
+            ("r/hop", "../r/a"),
+            ("r/far", "a/../../o"),
+            ("r/keys", "a/../.ssh"),
+            ("r/dangling", "a/none/x"),
+            ("r/odd", "none/../a"),
+            ("r/one", "two"),
+            ("r/two", "one"),
+        ] {
+            symlink(target, ground.path(name).to_string()).unwrap();
+        }
+        let scope = ground.scope(&[("r", BOTH)], &[]);
+        let roots = Roots::open(&scope, &scope, &[]);
+        let find = |name: &str| roots.locate(&ground.path(name), Access::Read);
+        for name in ["r/up", "r/a/chain", "r/a/b"] {
+            assert_eq!(find(name).unwrap().real, ground.path("r/a/b"), "{name}");
+        }
+        let dangling = find("r/dangling").unwrap();
+        assert_eq!((dangling.real, dangling.rest), (ground.path("r/a"), vec!["none".into(), "x".into()]));
+        for (name, code) in [
+            ("r/hop", ErrorCode::PathNotAllowed),
+            ("r/far", ErrorCode::PathNotAllowed),
+            ("r/far/x", ErrorCode::PathNotAllowed),
+            ("r/keys", ErrorCode::PathNotAllowed),
+            ("r/keys/x", ErrorCode::PathNotAllowed),
+            ("r/odd", ErrorCode::PathNotFound),
+            ("r/one", ErrorCode::PreconditionFailed),
+        ] {
+            assert_eq!(find(name).unwrap_err().code, code, "{name}");
+        }
+        let link = roots.locate_entry(&ground.path("r/far"), Access::Read).unwrap();
+        assert_eq!((link.found, link.name()), (Some(What::Link), Some("far")));
+    }
+
+    #[test]
+    fn a_system_folder_is_not_reached_through_a_wider_root() {
+        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let grants = Grants { paths: vec![serde_json::from_value(json!("/")).unwrap()], ..Grants::default() };
+        let scope = grants.compile(&places).0;
+        let roots = Roots::open(&scope, &scope, &[]);
+        let ground = Ground::new(&["a"]);
+        // From the temporary folder up to `/` and down again, by a relative link.
+        let up = "../".repeat(ground.path("a").components().len());
+        symlink(format!("{up}etc"), ground.path("a/etc").to_string()).unwrap();
+        for name in ["a/etc", "a/etc/passwd", "a/etc/none"] {
+            let error = roots.locate(&ground.path(name), Access::Read).unwrap_err();
+            assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
+        }
+        assert!(roots.locate(&ground.path("a/x"), Access::Read).is_ok());
+    }
+}
+
+#[test]
+fn the_operating_systems_refusals_have_codes() {
+    use std::io::{Error, ErrorKind};
+    let path = DevicePath::parse(PathStyle::Posix, "/srv/x").unwrap();
+    for (kind, wanted, code) in [
+        (ErrorKind::NotFound, Wanted::File, ErrorCode::FileNotFound),
+        (ErrorKind::NotFound, Wanted::Directory, ErrorCode::DirectoryNotFound),
+        (ErrorKind::NotFound, Wanted::Path, ErrorCode::PathNotFound),
+        (ErrorKind::StorageFull, Wanted::File, ErrorCode::ResourceExhausted),
+        (ErrorKind::QuotaExceeded, Wanted::File, ErrorCode::ResourceExhausted),
+        (ErrorKind::ReadOnlyFilesystem, Wanted::File, ErrorCode::WriteDisabled),
+        (ErrorKind::InvalidFilename, Wanted::File, ErrorCode::InvalidPath),
+        (ErrorKind::Other, Wanted::File, ErrorCode::ExecutionFailed),
+    ] {
+        assert_eq!(io_failure(&Error::from(kind), wanted, &path).code, code, "{kind}");
+    }
+    let text = Error::other("/root/secret is the matter");
+    assert!(!io_failure(&text, Wanted::File, &path).message.contains("secret"));
+    #[cfg(unix)]
+    {
+        let refused = Error::from_raw_os_error(13);
+        let error = io_failure(&refused, Wanted::File, &path);
+        assert_eq!(error.code, ErrorCode::PermissionDenied);
+    }
+}

@@ -1,0 +1,210 @@
+//! Who this device is: its key, its certificate, and the backend it belongs to.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use orion_domain::{DeviceId, DeviceName, Secret};
+use orion_mtls::secret_file::{self, SecretFileError};
+use orion_mtls::{DeviceIdentity, DeviceKey, MtlsError};
+use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde::{Deserialize, Serialize};
+
+use super::{State, StateError};
+
+const KEY: &str = "key.pem";
+const CERTIFICATE: &str = "certificate.pem";
+const AUTHORITIES: &str = "authorities.pem";
+const IDENTITY: &str = "identity.toml";
+const PENDING: &str = "pending.toml";
+
+/// An enrolled device.
+#[derive(Debug)]
+pub struct Identity {
+    /// Its id at the backend.
+    pub device_id: DeviceId,
+    /// Its name there when it enrolled.
+    pub name: DeviceName,
+    /// Where the backend listens, `host:port`.
+    pub addresses: Vec<String>,
+    /// When the certificate is to be renewed, Unix milliseconds.
+    pub renew_at: i64,
+    /// The certificate's last moment, Unix milliseconds.
+    pub not_after: i64,
+    /// The certificate, PEM.
+    pub certificate: String,
+    /// The authorities that the backend's certificate may come from, PEM.
+    pub authorities: String,
+    /// The device's own key.
+    pub key: DeviceKey,
+}
+
+/// A device that waits for a person's yes.
+#[derive(Debug)]
+pub struct Pending {
+    /// Its id at the backend.
+    pub device_id: DeviceId,
+    /// What to ask with.
+    pub ticket: Secret,
+    /// Where the backend listens.
+    pub addresses: Vec<String>,
+    /// The pins of the token, as text.
+    pub pins: String,
+    /// The device's own key.
+    pub key: DeviceKey,
+}
+
+/// `identity.toml`; its presence says that the device is enrolled, so it is written last.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    device_id: DeviceId,
+    name: DeviceName,
+    addresses: Vec<String>,
+    renew_at: i64,
+    not_after: i64,
+}
+
+/// `pending.toml`.
+#[derive(Serialize, Deserialize)]
+struct WrittenPending {
+    device_id: DeviceId,
+    ticket: String,
+    addresses: Vec<String>,
+    pins: String,
+}
+
+impl Identity {
+    /// Reads the identity in a state directory; `None` where the device is not enrolled.
+    ///
+    /// # Errors
+    /// [`StateError`] when it is there and cannot be used.
+    pub fn read(dir: &Path) -> Result<Option<Self>, StateError> {
+        let Some(written) = read_toml::<Written>(&dir.join(IDENTITY))? else { return Ok(None) };
+        let Written { device_id, name, addresses, renew_at, not_after } = written;
+        let text = |name: &str| -> Result<String, StateError> {
+            let path = dir.join(name);
+            fs::read_to_string(&path).map_err(|source| StateError::Io { path, source })
+        };
+        let identity = Self {
+            device_id,
+            name,
+            addresses,
+            renew_at,
+            not_after,
+            certificate: text(CERTIFICATE)?,
+            authorities: text(AUTHORITIES)?,
+            key: DeviceKey::from_pem(secret_file::read_text(&dir.join(KEY))?.expose())?,
+        };
+        Ok(Some(identity))
+    }
+
+    /// Keeps the identity, whole or not at all: until the last file is in place the device counts
+    /// as not enrolled.
+    ///
+    /// # Errors
+    /// [`StateError`] when it cannot be written.
+    pub fn save(&self, state: &State) -> Result<(), StateError> {
+        secret_file::write(&state.path(KEY), self.key.to_pem().expose().as_bytes())?;
+        secret_file::write(&state.path(CERTIFICATE), self.certificate.as_bytes())?;
+        secret_file::write(&state.path(AUTHORITIES), self.authorities.as_bytes())?;
+        let written = Written {
+            device_id: self.device_id,
+            name: self.name.clone(),
+            addresses: self.addresses.clone(),
+            renew_at: self.renew_at,
+            not_after: self.not_after,
+        };
+        write_toml(&state.path(IDENTITY), &written)?;
+        remove(state.path(PENDING))
+    }
+
+    /// Forgets who the device was, before it becomes another.
+    ///
+    /// # Errors
+    /// [`StateError::Io`] when the file cannot be removed.
+    pub fn forget(state: &State) -> Result<(), StateError> {
+        remove(state.path(IDENTITY))?;
+        remove(state.path(PENDING))
+    }
+
+    /// How the device connects: with its certificate, to a backend that its authorities vouch for.
+    ///
+    /// # Errors
+    /// [`MtlsError`] when the parts do not belong together.
+    pub fn tls(&self) -> Result<Arc<ClientConfig>, MtlsError> {
+        orion_mtls::mutual(&[&self.authorities], &self.certificate, &self.key)
+    }
+}
+
+impl Pending {
+    /// Reads the enrolment that waits in a state directory, if there is one.
+    ///
+    /// # Errors
+    /// [`StateError`] when it is there and cannot be used.
+    pub fn read(dir: &Path) -> Result<Option<Self>, StateError> {
+        let Some(written) = read_toml::<WrittenPending>(&dir.join(PENDING))? else {
+            return Ok(None);
+        };
+        let WrittenPending { device_id, ticket, addresses, pins } = written;
+        let key = DeviceKey::from_pem(secret_file::read_text(&dir.join(KEY))?.expose())?;
+        Ok(Some(Self { device_id, ticket: Secret::new(ticket), addresses, pins, key }))
+    }
+
+    /// Keeps it, so that the wait can go on after this program ends.
+    ///
+    /// # Errors
+    /// [`StateError`] when it cannot be written.
+    pub fn save(&self, state: &State) -> Result<(), StateError> {
+        secret_file::write(&state.path(KEY), self.key.to_pem().expose().as_bytes())?;
+        let written = WrittenPending {
+            device_id: self.device_id,
+            ticket: self.ticket.expose().to_owned(),
+            addresses: self.addresses.clone(),
+            pins: self.pins.clone(),
+        };
+        write_toml(&state.path(PENDING), &written)
+    }
+}
+
+/// Whether a certificate (PEM) names this device and was made for this key. Who signed it is for
+/// the backend to say when it is shown.
+#[must_use]
+pub fn is_for(certificate: &str, device: DeviceId, key: &DeviceKey) -> bool {
+    CertificateDer::from_pem_slice(certificate.as_bytes())
+        .ok()
+        .and_then(|certificate| DeviceIdentity::from_certificate(&certificate).ok())
+        .is_some_and(|named| {
+            named.device_id == device.to_string()
+                && named.public_key_fingerprint == key.fingerprint()
+        })
+}
+
+fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, StateError> {
+    let text = match secret_file::read_text(path) {
+        Ok(text) => text,
+        Err(SecretFileError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    toml::from_str(text.expose())
+        .map(Some)
+        .map_err(|_| StateError::Damaged { path: path.to_owned() })
+}
+
+fn write_toml<T: Serialize>(path: &Path, value: &T) -> Result<(), StateError> {
+    let text =
+        toml::to_string(value).map_err(|_| StateError::Damaged { path: path.to_owned() })?;
+    Ok(secret_file::write(path, text.as_bytes())?)
+}
+
+fn remove(path: PathBuf) -> Result<(), StateError> {
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(StateError::Io { path, source }),
+    }
+}

@@ -1,0 +1,137 @@
+//! A state directory on a real disk.
+
+use std::fs;
+use std::time::Duration;
+
+use orion_domain::{DeviceId, Secret};
+use orion_mtls::{CertificateAuthority, DeviceKey};
+use uuid::Uuid;
+
+use super::*;
+use crate::clock::now_ms;
+
+fn identity() -> Identity {
+    let device_id = DeviceId::new(Uuid::from_u128(7));
+    let authority = CertificateAuthority::create(now_ms()).unwrap();
+    let key = DeviceKey::generate().unwrap();
+    let issued = authority
+        .issue_device(
+            key.csr().unwrap().as_bytes(),
+            &device_id.to_string(),
+            Duration::from_hours(24),
+            now_ms(),
+        )
+        .unwrap();
+    Identity {
+        device_id,
+        name: "laptop-123".parse().unwrap(),
+        addresses: vec!["127.0.0.1:7443".to_owned()],
+        renew_at: 5,
+        not_after: issued.not_after_ms,
+        certificate: issued.cert_pem,
+        authorities: authority.cert_pem().to_owned(),
+        key,
+    }
+}
+
+#[test]
+fn one_directory_serves_one_agent_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("state");
+    let first = State::open(&dir).unwrap();
+    assert!(matches!(State::open(&dir).unwrap_err(), StateError::Busy { .. }));
+    drop(first);
+    State::open(&dir).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn the_directory_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("a/state");
+    drop(State::open(&dir).unwrap());
+    let mode = |dir: &Path| fs::metadata(dir).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(matches!(State::open(&dir).unwrap_err(), StateError::TooOpen { mode: 0o755, .. }));
+
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    fs::set_permissions(&empty, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(State::open(&empty).unwrap());
+    assert_eq!(mode(&empty), 0o700);
+}
+
+#[test]
+fn the_generation_only_counts_up_and_survives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::open(folder.path()).unwrap();
+    assert_eq!(state.next_generation().unwrap(), 1);
+    assert_eq!(state.next_generation().unwrap(), 2);
+    drop(state);
+    let state = State::open(folder.path()).unwrap();
+    assert_eq!(state.next_generation().unwrap(), 3);
+    secret_file::write(&state.path(GENERATION), b"-1").unwrap();
+    assert!(matches!(state.next_generation().unwrap_err(), StateError::Damaged { .. }));
+}
+
+#[test]
+fn an_identity_survives_the_disk_and_connects() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::open(folder.path()).unwrap();
+    assert!(Identity::read(folder.path()).unwrap().is_none());
+    let saved = identity();
+    saved.save(&state).unwrap();
+    let read = Identity::read(folder.path()).unwrap().unwrap();
+    assert_eq!(format!("{read:?}"), format!("{saved:?}"));
+    assert!(is_for(&read.certificate, read.device_id, &read.key));
+    assert!(!is_for(&read.certificate, DeviceId::new(Uuid::from_u128(8)), &read.key));
+    assert!(!is_for(&read.certificate, read.device_id, &DeviceKey::generate().unwrap()));
+    read.tls().unwrap();
+
+    Identity::forget(&state).unwrap();
+    assert!(Identity::read(folder.path()).unwrap().is_none());
+}
+
+#[test]
+fn a_half_written_identity_is_none_and_a_damaged_one_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::open(folder.path()).unwrap();
+    secret_file::write(&state.path("key.pem"), b"key").unwrap();
+    secret_file::write(&state.path("certificate.pem"), b"certificate").unwrap();
+    assert!(Identity::read(folder.path()).unwrap().is_none());
+    secret_file::write(&state.path("identity.toml"), b"device_id = 7").unwrap();
+    assert!(matches!(Identity::read(folder.path()).unwrap_err(), StateError::Damaged { .. }));
+}
+
+#[test]
+fn a_pending_enrolment_can_be_taken_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::open(folder.path()).unwrap();
+    let pending = Pending {
+        device_id: DeviceId::new(Uuid::from_u128(7)),
+        ticket: Secret::new("ticket"),
+        addresses: vec!["h:1".to_owned()],
+        pins: "ab".repeat(32),
+        key: DeviceKey::generate().unwrap(),
+    };
+    pending.save(&state).unwrap();
+    let read = Pending::read(folder.path()).unwrap().unwrap();
+    assert_eq!(format!("{read:?}"), format!("{pending:?}"));
+    assert_eq!(read.ticket, pending.ticket);
+    // Becoming enrolled ends the wait.
+    identity().save(&state).unwrap();
+    assert!(Pending::read(folder.path()).unwrap().is_none());
+}
+
+#[test]
+fn a_status_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(Status::read(folder.path()), None);
+    let status = Status { connected_to: Some("h:1".to_owned()), at: 5, ..Status::default() };
+    status.write(folder.path());
+    assert_eq!(Status::read(folder.path()), Some(status));
+}

@@ -1,0 +1,136 @@
+//! What the device does for each tool: one file a tool, one line each in [`EXECUTORS`].
+//!
+//! An executor is blocking code. Whether the call may run was decided before; an executor still
+//! touches files only through [`Roots`](crate::roots::Roots), which holds by itself.
+
+pub mod context;
+mod create_directory;
+mod delete_directory;
+mod get_datetime;
+mod get_device_info;
+mod glob;
+mod list_directory;
+mod nearby;
+mod open_app;
+mod read_file;
+mod regular;
+mod search_files;
+#[cfg(test)]
+mod testing;
+mod walk;
+mod write_file;
+
+use orion_catalog::{Tool, tools as catalog};
+use orion_domain::{ErrorCode, ToolError};
+use serde_json::Value;
+
+pub use context::Context;
+
+/// What a call that succeeded says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome<D = Value> {
+    /// One sentence for a person.
+    pub message: String,
+    /// What the tool returns.
+    pub data: D,
+    /// Whether data was cut at a limit.
+    pub truncated: bool,
+}
+
+impl<D> Outcome<D> {
+    /// An outcome with nothing cut.
+    pub fn new(message: impl Into<String>, data: D) -> Self {
+        Self { message: message.into(), data, truncated: false }
+    }
+
+    /// The same, saying whether data was cut.
+    #[must_use]
+    pub fn cut(mut self, truncated: bool) -> Self {
+        self.truncated = truncated;
+        self
+    }
+}
+
+/// A tool that this device can do.
+pub trait Execute: Tool {
+    /// Does it, or with `context.dry_run` says what it would do and changes nothing.
+    ///
+    /// # Errors
+    /// Every failure of the tool, `TIMEOUT` and `CANCELLED` where it was stopped on the way.
+    fn run(
+        arguments: Self::Arguments,
+        context: &Context<'_>,
+    ) -> Result<Outcome<Self::Returns>, ToolError>;
+}
+
+/// A tool that this device can do, as a value.
+#[derive(Debug, Clone, Copy)]
+pub struct Executor {
+    /// The tool's name.
+    pub name: &'static str,
+    /// Does it. Blocks; the canonical arguments of the call go in.
+    ///
+    /// # Errors
+    /// As [`Execute::run`], and `INVALID_ARGUMENT` for arguments that do not fit the tool.
+    pub run: fn(Value, &Context<'_>) -> Result<Outcome, ToolError>,
+}
+
+impl Executor {
+    const fn of<T: Execute>() -> Self {
+        Self { name: T::NAME, run: run::<T> }
+    }
+}
+
+/// Every tool of the device, in the order of the catalogue.
+pub const EXECUTORS: &[Executor] = &[
+    Executor::of::<catalog::list_directory::ListDirectory>(),
+    Executor::of::<catalog::search_files::SearchFiles>(),
+    Executor::of::<catalog::read_file::ReadFile>(),
+    Executor::of::<catalog::write_file::WriteFile>(),
+    Executor::of::<catalog::create_directory::CreateDirectory>(),
+    Executor::of::<catalog::delete_directory::DeleteDirectory>(),
+    Executor::of::<catalog::open_app::OpenApp>(),
+    Executor::of::<catalog::get_device_info::GetDeviceInfo>(),
+    Executor::of::<catalog::get_datetime::GetDatetime>(),
+];
+
+/// The executor of a tool, by its name and never by an alias.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Executor> {
+    EXECUTORS.iter().find(|executor| executor.name == name)
+}
+
+fn run<T: Execute>(arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
+    let arguments = serde_json::from_value(arguments)
+        .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))?;
+    context.check()?;
+    let Outcome { message, data, truncated } = T::run(arguments, context)?;
+    let data = serde_json::to_value(data).map_err(|_| {
+        ToolError::new(
+            ErrorCode::Internal,
+            format!("The result of {} cannot be written as JSON.", T::NAME),
+        )
+    })?;
+    Ok(Outcome { message, data, truncated })
+}
+
+/// An argument that does not fit.
+fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorCode::InvalidArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_catalog::CATALOG;
+
+    use super::*;
+
+    #[test]
+    fn the_device_does_every_tool_of_the_catalogue() {
+        let done: Vec<_> = EXECUTORS.iter().map(|executor| executor.name).collect();
+        let known: Vec<_> = CATALOG.iter().map(|spec| spec.name).collect();
+        assert_eq!(done, known);
+        assert!(done.iter().all(|name| find(name).is_some()));
+        assert!(find("file_list").is_none(), "aliases end at the backend");
+    }
+}

@@ -1,0 +1,166 @@
+//! `delete_directory`.
+
+use cap_fs_ext::{DirExt, MetadataExt};
+use cap_std::fs::Dir;
+use jiff::Timestamp;
+use orion_catalog::tools::delete_directory::{Arguments, DeleteDirectory, Returns};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use super::walk::{Mode, Next, walk};
+use super::{Context, Execute, Outcome, nearby};
+use crate::roots::{Located, Wanted, What, io_failure, refused};
+use crate::trash::Discarded;
+
+/// How many names a preview tells.
+const FIRST_ENTRIES: usize = 20;
+
+impl Execute for DeleteDirectory {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        if !arguments.confirm && !context.dry_run {
+            return Err(ToolError::new(
+                ErrorCode::ConfirmationRequired,
+                "delete_directory deletes nothing without confirm: true.",
+            ));
+        }
+        let path = context.path(&arguments.path)?;
+        let located = context.roots.locate_entry(&path, Access::Delete)?;
+        refuse_roots(&located, context)?;
+        let name = folder_name(&located, context)?;
+        let real = located.real.join(name).map_err(|_| Wanted::Directory.missing(&path))?;
+        let dir = located
+            .dir
+            .open_dir_nofollow(name)
+            .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
+        let count = count(&located, dir, &real, context)?;
+        if count.entries > 1 && !arguments.recursive {
+            return Err(not_empty(&path, count.entries - 1));
+        }
+        let Count { entries, bytes, first } = count;
+        let returns = |trash_id, first_entries| Returns {
+            path: path.to_string(),
+            entries,
+            bytes,
+            trash_id,
+            first_entries,
+        };
+        if context.dry_run {
+            let message = format!(
+                "Would move {path} to the trash: {entries} files and folders, {bytes} bytes."
+            );
+            return Ok(Outcome::new(message, returns(None, first)));
+        }
+        context.check()?;
+        let discarded = Discarded {
+            root: &located.root_dir,
+            parent: &located.dir,
+            name,
+            path: &path,
+            real_path: &real,
+            entries,
+            bytes,
+        };
+        let id = context
+            .trash
+            .take(&discarded, Timestamp::now())
+            .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
+        let message = format!(
+            "Moved {path} to the trash, where it stays for 7 days: {entries} files and folders, {bytes} bytes."
+        );
+        Ok(Outcome::new(message, returns(Some(id.to_string()), Vec::new())))
+    }
+}
+
+/// An allowed path is the ground that grants stand on.
+fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
+    let path = &located.asked;
+    let real = located.name().and_then(|name| located.real.join(name).ok());
+    if located.is_folder()
+        || context.roots.stands_in(path)
+        || real.is_some_and(|real| context.roots.stands_in(&real))
+    {
+        return Err(refused(
+            path,
+            format!("{path} is an allowed path itself, or holds one, and stays. Name a folder inside it."),
+            "device: paths",
+        ));
+    }
+    Ok(())
+}
+
+/// The name of the folder that is to go, and nothing else but a folder.
+fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a str, ToolError> {
+    let missing = || Wanted::Directory.missing(&located.asked);
+    match (located.name(), located.found) {
+        (Some(name), Some(What::Folder)) => Ok(name),
+        (Some(_), Some(What::Link)) => Err(ToolError::new(
+            ErrorCode::PreconditionFailed,
+            format!("{} is a link. Only folders are deleted; name the one that it leads to.", located.asked),
+        )
+        .with("attempted_path", located.asked.to_string())),
+        (Some(_), Some(What::File | What::Special)) => Err(ToolError {
+            message: format!("{} is not a folder.", located.asked),
+            ..missing()
+        }),
+        (_, None) => Err(nearby::suggest(missing(), located, context)),
+        (None, Some(_)) => Err(located.no_folder()),
+    }
+}
+
+struct Count {
+    entries: u64,
+    bytes: u64,
+    first: Vec<String>,
+}
+
+/// Counts what would go, itself included, and refuses what may not.
+fn count(
+    located: &Located,
+    dir: Dir,
+    real: &DevicePath,
+    context: &Context<'_>,
+) -> Result<Count, ToolError> {
+    let path = &located.asked;
+    let device = dir.dir_metadata().map_err(|error| io_failure(&error, Wanted::Directory, path))?;
+    let start = Located {
+        asked: path.clone(),
+        dir,
+        real: real.clone(),
+        root: located.root.clone(),
+        root_dir: located.root_dir.clone(),
+        rest: Vec::new(),
+        found: None,
+    };
+    let mut count = Count { entries: 1, bytes: 0, first: Vec::new() };
+    walk(&start, Mode::Whole, context, &mut |visit| {
+        let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
+        if metadata.dev() != device.dev() {
+            return Err(ToolError::new(
+                ErrorCode::PreconditionFailed,
+                format!("Another file system is mounted at {}; unmount it first.", visit.path),
+            ));
+        }
+        count.entries += 1;
+        if visit.what == What::File {
+            count.bytes = count.bytes.saturating_add(metadata.len());
+        }
+        if count.first.len() < FIRST_ENTRIES {
+            count.first.push(visit.path.to_string());
+        }
+        Ok(Next::On)
+    })?;
+    Ok(count)
+}
+
+fn not_empty(path: &DevicePath, entries: u64) -> ToolError {
+    ToolError::new(
+        ErrorCode::NotEmpty,
+        format!(
+            "{path} is not empty: it holds {entries} files and folders. Say recursive: true if they are meant as well."
+        ),
+    )
+    .with("attempted_path", path.to_string())
+    .with("entries", entries)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! `read_file`: by lines as text, or by blocks of 4096 bytes as base64. Both read a bounded part of
+//! a file of any size, also of one that grows meanwhile.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cap_std::fs::{File, OpenOptions};
+use orion_catalog::tools::read_file::{Arguments, Encoding, ReadFile, Returns};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use super::{Context, Execute, Outcome, invalid, nearby, regular};
+use crate::roots::{Wanted, io_failure};
+
+/// The most content of one call, in bytes as JSON writes them.
+const MAX_CONTENT_BYTES: usize = 1024 * 1024;
+/// How much of a file is read to find and count its lines.
+const MAX_SCANNED_BYTES: u64 = 64 * 1024 * 1024;
+/// What offset and limit count in base64.
+const BLOCK_BYTES: u64 = 4096;
+/// As many blocks as fit the content once they are base64.
+const MAX_BLOCKS: u64 = 192;
+const MAX_LIMIT: u64 = 100_000;
+
+impl Execute for ReadFile {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        if !(1..=MAX_LIMIT).contains(&arguments.limit) {
+            return Err(invalid(format!(
+                "limit is {}, and has to be from 1 to {MAX_LIMIT}.",
+                arguments.limit
+            )));
+        }
+        let located = context.locate(&arguments.path, Access::Read)?;
+        regular::refuse_unfit(&located)?;
+        let path = &located.asked;
+        let Some(name) = located.name().filter(|_| located.found.is_some()) else {
+            let wanted =
+                if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
+            return Err(nearby::suggest(wanted.missing(path), &located, context));
+        };
+        let mut options = OpenOptions::new();
+        let (mut file, metadata) =
+            regular::open(&located.dir, name, path, options.read(true))?;
+        let part = match arguments.encoding {
+            Encoding::Utf8 => lines(&mut file, &arguments, path, context)?,
+            Encoding::Base64 => blocks(&mut file, metadata.len(), &arguments, path)?,
+        };
+        let unit = match arguments.encoding {
+            Encoding::Utf8 => "lines",
+            Encoding::Base64 => "blocks",
+        };
+        let more = if part.truncated { ", and there is more" } else { "" };
+        let message = format!("{path}: {} {unit} from {}{more}.", part.units, arguments.offset);
+        let data = Returns {
+            path: path.to_string(),
+            content: part.content,
+            size_bytes: metadata.len(),
+            lines: part.units,
+            total_lines: part.total,
+            truncated: part.truncated,
+            encoding: arguments.encoding,
+            replaced: part.replaced,
+        };
+        Ok(Outcome::new(message, data).cut(part.truncated))
+    }
+}
+
+/// What was read of a file.
+struct Part {
+    content: String,
+    /// Lines or blocks given.
+    units: u64,
+    /// Lines or blocks in the file, if its end was seen.
+    total: Option<u64>,
+    truncated: bool,
+    replaced: bool,
+}
+
+/// Takes lines out of a stream of bytes.
+#[derive(Default)]
+struct Lines {
+    content: Vec<u8>,
+    /// What the content takes as JSON.
+    written: usize,
+    /// Line ends seen.
+    ends: u64,
+    /// Whether bytes follow the last line end.
+    open: bool,
+    /// Lines of which something was taken.
+    taken: u64,
+    /// Whether a line that was asked for did not fit.
+    full: bool,
+}
+
+impl Lines {
+    fn feed(&mut self, chunk: &[u8], wanted: &std::ops::Range<u64>) {
+        for piece in chunk.split_inclusive(|&byte| byte == b'\n') {
+            if wanted.contains(&self.ends) && !self.full {
+                self.take(piece);
+            }
+            self.open = piece.last() != Some(&b'\n');
+            if !self.open {
+                self.ends += 1;
+            }
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        let before = self.content.len();
+        for &byte in piece {
+            let cost = match byte {
+                b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+                0..0x20 => 6,
+                // A byte that is no text becomes a replacement character of three.
+                0x80.. => 3,
+                _ => 1,
+            };
+            if self.written + cost > MAX_CONTENT_BYTES {
+                self.full = true;
+                break;
+            }
+            self.written += cost;
+            self.content.push(byte);
+        }
+        // A line that comes in several pieces is one line.
+        if self.content.len() > before && (!self.open || before == 0) {
+            self.taken += 1;
+        }
+    }
+}
+
+fn lines(
+    file: &mut File,
+    arguments: &Arguments,
+    path: &DevicePath,
+    context: &Context<'_>,
+) -> Result<Part, ToolError> {
+    let wanted = arguments.offset..arguments.offset.saturating_add(arguments.limit);
+    let mut lines = Lines::default();
+    let mut chunk = vec![0; 64 * 1024];
+    let mut scanned = 0_u64;
+    let mut at_end = false;
+    while scanned < MAX_SCANNED_BYTES {
+        context.check()?;
+        let read = match file.read(&mut chunk) {
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(io_failure(&error, Wanted::File, path)),
+        };
+        if read == 0 {
+            at_end = true;
+            break;
+        }
+        scanned += read as u64;
+        lines.feed(chunk.get(..read).unwrap_or_default(), &wanted);
+    }
+    if !at_end && lines.taken == 0 {
+        return Err(ToolError::new(
+            ErrorCode::ResourceExhausted,
+            format!(
+                "{path}: line {} is not within its first 64 MiB, which hold {} line ends. Read the part that is meant with encoding base64, where offset counts blocks of 4096 bytes.",
+                arguments.offset, lines.ends
+            ),
+        )
+        .with("attempted_path", path.to_string()));
+    }
+    let total = at_end.then(|| lines.ends + u64::from(lines.open));
+    let truncated = lines.full || total.is_none_or(|total| total > wanted.end);
+    let (content, replaced) = text(lines.content, lines.full);
+    Ok(Part { content, units: lines.taken, total, truncated, replaced })
+}
+
+/// The bytes as text. A character that was cut in two at the limit is left out.
+fn text(mut bytes: Vec<u8>, cut: bool) -> (String, bool) {
+    if cut && let Err(error) = std::str::from_utf8(&bytes) {
+        let tail = bytes.len() - error.valid_up_to();
+        if error.error_len().is_none() && tail < 4 {
+            bytes.truncate(error.valid_up_to());
+        }
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+    }
+}
+
+fn blocks(
+    file: &mut File,
+    size: u64,
+    arguments: &Arguments,
+    path: &DevicePath,
+) -> Result<Part, ToolError> {
+    let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
+    let start = arguments.offset.checked_mul(BLOCK_BYTES).filter(|&start| start <= size);
+    let start = start.unwrap_or(size);
+    file.seek(SeekFrom::Start(start)).map_err(|error| failed(&error))?;
+    let most = arguments.limit.min(MAX_BLOCKS) * BLOCK_BYTES;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    let read = bytes.len() as u64;
+    Ok(Part {
+        content: STANDARD.encode(&bytes),
+        units: read.div_ceil(BLOCK_BYTES),
+        total: Some(size.div_ceil(BLOCK_BYTES)),
+        truncated: start + read < size,
+        replaced: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Opening regular files, and nothing else, for their content.
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use orion_domain::{DevicePath, ErrorCode, ToolError};
+
+use crate::roots::{Located, Wanted, What, io_failure};
+
+/// Opens a file that was found. FIFOs, sockets and devices are refused before they are opened, and
+/// once more on the handle, for a name may be given to something else in between: opening for that
+/// reason neither follows a link nor waits.
+pub(super) fn open(
+    dir: &Dir,
+    name: &str,
+    path: &DevicePath,
+    options: &mut OpenOptions,
+) -> Result<(File, Metadata), ToolError> {
+    let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
+    let before = dir.symlink_metadata(name).map_err(|error| failed(&error))?;
+    refuse_special(What::of(before.file_type()), path)?;
+    let file = dir
+        .open_with(name, options.follow(FollowSymlinks::No).nonblock(true))
+        .map_err(|error| failed(&error))?;
+    let metadata = file.metadata().map_err(|error| failed(&error))?;
+    refuse_special(What::of(metadata.file_type()), path)?;
+    Ok((file, metadata))
+}
+
+/// Refuses what a path leads to, unless that is a file or could become one.
+pub(super) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
+    if located.is_folder() {
+        return refuse_special(What::Folder, &located.asked);
+    }
+    match (located.found, located.name()) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err(located.no_folder()),
+        (Some(what), Some(_)) => refuse_special(what, &located.asked),
+    }
+}
+
+fn refuse_special(what: What, path: &DevicePath) -> Result<(), ToolError> {
+    let (code, message) = match what {
+        What::File => return Ok(()),
+        What::Folder => (
+            ErrorCode::PreconditionFailed,
+            format!("{path} is a folder, not a file; use list_directory to see what is in it."),
+        ),
+        What::Link => (
+            ErrorCode::PreconditionFailed,
+            format!("{path} became a link while it was being opened; try again."),
+        ),
+        What::Special => (
+            ErrorCode::NotSupported,
+            format!("{path} is a FIFO, a socket or a device; only regular files are opened."),
+        ),
+    };
+    Err(ToolError::new(code, message).with("attempted_path", path.to_string()))
+}

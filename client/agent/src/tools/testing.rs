@@ -1,0 +1,233 @@
+//! A device for tests: a real folder that is lent, one beside it that is not, and the agent's state.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use orion_domain::grants::{Grants, PathGrant};
+use orion_domain::{Access, ErrorCode, PathStyle, Places, ToolError};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Context, Outcome, find};
+use crate::apps::Apps;
+use crate::roots::Roots;
+use crate::trash::Trash;
+
+pub(crate) const ALL: &[Access] = &[Access::Read, Access::Write, Access::Delete];
+
+pub(crate) struct Device {
+    temp: TempDir,
+    pub(crate) roots: Roots,
+    pub(crate) places: Places,
+    pub(crate) apps: Apps,
+    pub(crate) trash: Trash,
+    pub(crate) cancelled: AtomicBool,
+    pub(crate) time: Duration,
+    pub(crate) progress: Cell<u64>,
+}
+
+impl Device {
+    /// Lends `files` for everything.
+    pub(crate) fn new() -> Self {
+        Self::lending(&[("files", ALL)])
+    }
+
+    /// Lends the named folders, each for what stands beside it.
+    pub(crate) fn lending(paths: &[(&str, &[Access])]) -> Self {
+        let temp = TempDir::new().unwrap();
+        for name in ["files", "outside", "state"] {
+            fs::create_dir(temp.path().join(name)).unwrap();
+        }
+        fs::write(temp.path().join("outside/secret.txt"), "secret").unwrap();
+        let at = |name: &str| temp.path().join(name).to_str().unwrap().to_owned();
+        let workspace = at("files");
+        let places =
+            Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
+        let grants = Grants {
+            paths: paths
+                .iter()
+                .map(|(name, access)| PathGrant { path: at(name), access: set(access) })
+                .collect(),
+            ..Grants::default()
+        };
+        let scope = grants.compile(&places).0;
+        let trash = Trash::open(&temp.path().join("state")).unwrap();
+        Self {
+            roots: Roots::open(&scope, &scope, &[]),
+            places,
+            apps: Apps::default(),
+            trash,
+            cancelled: AtomicBool::new(false),
+            time: Duration::from_secs(60),
+            progress: Cell::new(0),
+            temp,
+        }
+    }
+
+    /// A path in the device's temporary folder.
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.at(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn folder(&self, name: &str) {
+        fs::create_dir_all(self.at(name)).unwrap();
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn link(&self, name: &str, target: impl AsRef<Path>) {
+        std::os::unix::fs::symlink(target, self.at(name)).unwrap();
+    }
+
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
+        self.run(tool, arguments, false)
+    }
+
+    /// A preview, which is held to change nothing.
+    pub(crate) fn dry(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
+        let before = self.tree();
+        let outcome = self.run(tool, arguments, true);
+        assert_eq!(self.tree(), before, "a preview of {tool} changed something");
+        outcome
+    }
+
+    pub(crate) fn data(&self, tool: &str, arguments: Value) -> Value {
+        self.call(tool, arguments).unwrap().data
+    }
+
+    /// The code that a call is refused with; the refusal changes nothing.
+    pub(crate) fn refused(&self, tool: &str, arguments: Value) -> ErrorCode {
+        self.error(tool, arguments).code
+    }
+
+    pub(crate) fn error(&self, tool: &str, arguments: Value) -> ToolError {
+        let before = self.tree();
+        let dry = self.run(tool, arguments.clone(), true);
+        let error = self.run(tool, arguments, false).unwrap_err();
+        assert_eq!(self.tree(), before, "a refused {tool} changed something");
+        if error.code != ErrorCode::ConfirmationRequired {
+            assert_eq!(dry.map_err(|error| error.code), Err(error.code), "{tool} as a preview");
+        }
+        error
+    }
+
+    fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
+        let context = Context {
+            roots: &self.roots,
+            places: &self.places,
+            apps: &self.apps,
+            trash: &self.trash,
+            device_id: "kiosk",
+            dry_run,
+            cancelled: &self.cancelled,
+            deadline: Instant::now() + self.time,
+            progress: &|done, _, _| self.progress.set(done),
+        };
+        (find(tool).unwrap().run)(arguments, &context)
+    }
+
+    /// Everything that is there, with content for files and the target for links.
+    pub(crate) fn tree(&self) -> BTreeMap<String, String> {
+        let mut tree = BTreeMap::new();
+        let mut folders = vec![self.temp.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let kind = fs::symlink_metadata(&path).unwrap().file_type();
+                let told = if kind.is_dir() {
+                    folders.push(path.clone());
+                    "folder".to_owned()
+                } else if kind.is_file() {
+                    format!("{:?}", fs::metadata(&path).unwrap().len())
+                        + &fs::read(&path).map(|it| short(&it)).unwrap_or_default()
+                } else {
+                    format!("{:?}", fs::read_link(&path).ok())
+                };
+                tree.insert(path.to_str().unwrap_or("?").to_owned(), told);
+            }
+        }
+        tree
+    }
+
+    /// What must be refused in the same words by every tool that takes a path.
+    pub(crate) fn hold_the_ground(&self, tool: &str, argument: &str, more: &Value) {
+        let with = |path: &str| {
+            let mut arguments = more.clone();
+            arguments[argument] = json!(path);
+            arguments
+        };
+        self.folder("files2");
+        self.put("files/.ssh/id", "key");
+        let outside = [
+            self.text("outside"),
+            self.text("outside/secret.txt"),
+            self.text("outside/none"),
+            self.text("files2"),
+            self.text("files2/none"),
+            "../outside".to_owned(),
+            "../outside/secret.txt".to_owned(),
+            "/etc/passwd".to_owned(),
+            "/dev/zero".to_owned(),
+            ".ssh".to_owned(),
+            ".ssh/id".to_owned(),
+            ".SSH/none".to_owned(),
+            ".orion-trash".to_owned(),
+            ".orion-trash/x".to_owned(),
+        ];
+        for path in outside {
+            let error = self.error(tool, with(&path));
+            assert_eq!(error.code, ErrorCode::PathNotAllowed, "{tool} {path}");
+            let attempted = error.details["attempted_path"].as_str().unwrap();
+            let access = error.details["access"].as_str().unwrap();
+            let words = format!(
+                "{attempted} is kept out, or not inside a path that allows {access} on this device: {}.",
+                self.text("files")
+            );
+            assert_eq!(error.message, words, "{tool} {path}");
+        }
+        for path in ["", "a\0b"] {
+            assert_eq!(self.refused(tool, with(path)), ErrorCode::InvalidPath, "{tool} {path:?}");
+        }
+        assert_eq!(self.refused(tool, json!({"no_such": 1})), ErrorCode::InvalidArgument);
+        #[cfg(unix)]
+        self.hold_links(tool, &with);
+        self.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(self.refused(tool, with("x")), ErrorCode::Cancelled, "{tool}");
+        self.cancelled.store(false, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    #[cfg(unix)]
+    fn hold_links(&self, tool: &str, with: &dyn Fn(&str) -> Value) {
+        self.link("files/out", self.at("outside"));
+        self.link("files/up", "../outside");
+        self.link("files/gone", "../none");
+        self.link("files/keys", ".ssh");
+        self.link("files/turn", "turn");
+        for path in ["out/x", "up/x", "up/secret.txt", "gone/x", "keys/id", "keys/none"] {
+            let code = self.refused(tool, with(path));
+            assert_eq!(code, ErrorCode::PathNotAllowed, "{tool} {path}");
+        }
+        assert_eq!(self.refused(tool, with("turn/x")), ErrorCode::PreconditionFailed, "{tool}");
+    }
+}
+
+fn set(access: &[Access]) -> BTreeSet<Access> {
+    access.iter().copied().collect()
+}
+
+fn short(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(..256).unwrap_or(bytes)).into_owned()
+}

@@ -1,0 +1,156 @@
+//! `write_file` on real files.
+
+use orion_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::tools::testing::Device;
+
+const TOOL: &str = "write_file";
+
+fn read(device: &Device, name: &str) -> String {
+    std::fs::read_to_string(device.at(&format!("files/{name}"))).unwrap()
+}
+
+fn write(path: &str, content: &str) -> Value {
+    json!({"path": path, "content": content})
+}
+
+#[test]
+fn it_writes_replaces_and_adds() {
+    let device = Device::new();
+    let told = |size: u64, mode: &str, created: bool| {
+        json!({"path": device.text("files/a/b.txt"), "size_bytes": size, "mode": mode, "created": created})
+    };
+    assert_eq!(device.data(TOOL, write("a/b.txt", "one\n")), told(4, "write", true));
+    assert_eq!(device.data(TOOL, write("a/b.txt", "two")), told(3, "write", false));
+    assert_eq!(read(&device, "a/b.txt"), "two");
+    let add = json!({"path": "a/b.txt", "content": " and three", "append": true});
+    assert_eq!(device.data(TOOL, add), told(13, "append", false));
+    assert_eq!(read(&device, "a/b.txt"), "two and three");
+    let names: Vec<_> = std::fs::read_dir(device.at("files/a")).unwrap().collect();
+    assert_eq!(names.len(), 1, "no temporary file stays");
+}
+
+#[test]
+fn a_preview_is_a_diff() {
+    let device = Device::new();
+    device.put("files/a", "one\ntwo\n");
+    let path = device.text("files/a");
+    let told = device.dry(TOOL, write("a", "one\n2\n")).unwrap();
+    let diff = format!("--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+    assert_eq!(
+        told.data,
+        json!({"path": path, "size_bytes": 6, "mode": "write", "created": false, "diff": diff})
+    );
+    let add = json!({"path": "a", "content": "three\n", "append": true});
+    let told = device.dry(TOOL, add).unwrap();
+    assert!(told.data["diff"].as_str().unwrap().ends_with("+three\n"));
+    let told = device.dry(TOOL, write("new/b", "x\n")).unwrap();
+    assert_eq!(told.data["created"], json!(true));
+    device.put("files/binary", [0xff; 10]);
+    let told = device.dry(TOOL, write("binary", "x")).unwrap();
+    assert!(told.data["diff"].as_str().unwrap().contains("10 bytes before, 1 after"));
+    device.put("files/large", "line\n".repeat(100_000));
+    let told = device.dry(TOOL, write("large", &"other\n".repeat(100_000))).unwrap();
+    assert!(told.data["diff"].as_str().unwrap().len() < 70 * 1024);
+}
+
+#[test]
+fn missing_folders_are_made_unless_that_is_not_wanted() {
+    let device = Device::new();
+    device.folder("files/notes");
+    let error = device.error(TOOL, json!({"path": "nots/a", "content": "x", "create_dirs": false}));
+    assert_eq!(error.code, ErrorCode::DirectoryNotFound);
+    assert_eq!(error.suggestions, [device.text("files/notes")]);
+    device.call(TOOL, write("x/y/z", "x")).unwrap();
+    assert_eq!(read(&device, "x/y/z"), "x");
+}
+
+#[test]
+fn what_cannot_be_a_file_is_refused() {
+    let device = Device::new();
+    device.folder("files/folder");
+    device.put("files/file", "");
+    for path in ["folder", ".", "file/below"] {
+        assert_eq!(device.refused(TOOL, write(path, "x")), ErrorCode::PreconditionFailed, "{path}");
+    }
+    let large = write("large", &"x".repeat(16 * 1024 * 1024 + 1));
+    assert_eq!(device.refused(TOOL, large), ErrorCode::ResourceExhausted);
+    assert_eq!(device.refused(TOOL, json!({"path": "a"})), ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn it_stays_inside() {
+    let device = Device::new();
+    device.hold_the_ground(TOOL, "path", &json!({"content": "x"}));
+}
+
+#[cfg(unix)]
+#[test]
+fn mode_and_owner_stay() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let device = Device::new();
+    device.put("files/run.sh", "old");
+    let path = device.at("files/run.sh");
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+    }
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o750)).unwrap();
+    let before = std::fs::metadata(&path).unwrap();
+    device.call(TOOL, write("run.sh", "new")).unwrap();
+    let after = std::fs::metadata(&path).unwrap();
+    let of = |it: &std::fs::Metadata| (it.mode(), it.uid(), it.gid());
+    assert_eq!(of(&after), of(&before));
+    assert_ne!(after.ino(), before.ino(), "the new content came as a whole");
+    assert_eq!(read(&device, "run.sh"), "new");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_with_another_name_elsewhere_is_not_written() {
+    let device = Device::new();
+    std::fs::hard_link(device.at("outside/secret.txt"), device.at("files/twin")).unwrap();
+    let error = device.error(TOOL, write("twin", "x"));
+    assert_eq!(error.code, ErrorCode::PathNotAllowed);
+    assert_eq!(error.details["rule"], json!("device: hard links"));
+    let add = json!({"path": "twin", "content": "x", "append": true});
+    assert_eq!(device.refused(TOOL, add), ErrorCode::PathNotAllowed);
+    device.put("files/own", "");
+    std::fs::hard_link(device.at("files/own"), device.at("files/other")).unwrap();
+    assert_eq!(device.refused(TOOL, write("own", "x")), ErrorCode::PathNotAllowed);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_inside_stays_a_link_and_its_target_is_written() {
+    let device = Device::new();
+    device.put("files/real/a", "old");
+    device.link("files/link", "real/a");
+    device.link("files/new", "real/b");
+    device.call(TOOL, write("link", "x")).unwrap();
+    device.call(TOOL, write("new", "y")).unwrap();
+    assert_eq!((read(&device, "real/a"), read(&device, "real/b")), ("x".into(), "y".into()));
+    assert!(std::fs::symlink_metadata(device.at("files/link")).unwrap().is_symlink());
+}
+
+#[test]
+fn a_large_file_is_added_to_in_place() {
+    let device = Device::new();
+    device.put("files/log", "");
+    let file = std::fs::OpenOptions::new().write(true).open(device.at("files/log")).unwrap();
+    file.set_len(65 << 20).unwrap();
+    let add = json!({"path": "log", "content": "end", "append": true});
+    assert_eq!(device.data(TOOL, add)["size_bytes"], json!((65_u64 << 20) + 3));
+    let add = json!({"path": "log", "content": "x", "append": true});
+    assert_eq!(device.dry(TOOL, add).unwrap().data["size_bytes"], json!((65_u64 << 20) + 4));
+}
+
+#[test]
+fn names_are_kept_as_they_are_written() {
+    let device = Device::new();
+    for name in ["Übung 🎉.txt", "cafe\u{301}", "caf\u{e9}", "line\nbreak"] {
+        device.call(TOOL, write(name, name)).unwrap();
+        assert_eq!(read(&device, name), name);
+    }
+}

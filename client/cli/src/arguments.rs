@@ -1,0 +1,224 @@
+//! `name=value` on the command line → a call's arguments, typed by the tool's schema.
+//!
+//! Forms: `name=text`, `name:=json`, `name=@file`. What does not fit the schema is passed on as it
+//! was written, so that the backend refuses it, with the reason, and the record has it.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::input;
+
+/// Reads the arguments; `base` are those of `--json`, which the pairs add to and override.
+///
+/// # Errors
+/// A pair without `=`, JSON that is none, a name that is given twice and is no list, a file that
+/// cannot be read.
+pub(crate) fn arguments(
+    pairs: &[String],
+    base: Map<String, Value>,
+    schema: Option<&Value>,
+) -> Result<Map<String, Value>, Failure> {
+    let mut arguments = base;
+    let mut given: Vec<String> = Vec::new();
+    for pair in pairs {
+        let (name, written) = pair.split_once('=').ok_or_else(|| {
+            usage(format!("`{pair}` is no argument; write name=value, as in path=Documents"))
+        })?;
+        let (name, value) = if let Some(name) = name.strip_suffix(':') {
+            let value = serde_json::from_str(written)
+                .map_err(|error| usage(format!("`{name}:=` must be followed by JSON: {error}")))?;
+            (name, value)
+        } else {
+            let property = schema.and_then(|schema| schema.get("properties")?.get(name));
+            let content = match written.strip_prefix('@') {
+                Some(path) => input::file(Path::new(path))?,
+                None => written.to_owned(),
+            };
+            (name, typed(&content, property))
+        };
+        if name.is_empty() {
+            return Err(usage(format!("`{pair}` has no name before the `=`")));
+        }
+        if given.iter().any(|earlier| earlier == name) {
+            match (arguments.get_mut(name), value) {
+                (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
+                _ => return Err(usage(format!("`{name}` is given twice, and takes one value"))),
+            }
+        } else {
+            given.push(name.to_owned());
+            arguments.insert(name.to_owned(), value);
+        }
+    }
+    Ok(arguments)
+}
+
+/// Reads `--json`: an object, `@file` or `-`.
+///
+/// # Errors
+/// It is not a JSON object, or the file cannot be read.
+pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
+    match serde_json::from_str(&input::value(given)?) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(usage("--json must be an object, as in '{\"path\":\"Documents\"}'".to_owned())),
+        Err(error) => Err(usage(format!("--json is not JSON: {error}"))),
+    }
+}
+
+const fn usage(message: String) -> Failure {
+    Failure::Usage(message)
+}
+
+/// Gives a text the type that its schema wants, where the text can be read so.
+fn typed(text: &str, schema: Option<&Value>) -> Value {
+    let kinds = schema.map(kinds).unwrap_or_default();
+    let wants = |kind: &str| kinds.contains(&kind);
+    let word = text.trim();
+    if wants("array") {
+        if word.starts_with('[')
+            && let Ok(items @ Value::Array(_)) = serde_json::from_str(word)
+        {
+            return items;
+        }
+        return Value::Array(vec![typed(text, schema.and_then(|schema| schema.get("items")))]);
+    }
+    if wants("boolean")
+        && let Ok(flag) = word.parse::<bool>()
+    {
+        return Value::Bool(flag);
+    }
+    if wants("integer")
+        && let Ok(number) = word.parse::<i64>()
+    {
+        return number.into();
+    }
+    if wants("integer")
+        && let Ok(number) = word.parse::<u64>()
+    {
+        return number.into();
+    }
+    if wants("number")
+        && let Ok(number @ Value::Number(_)) = serde_json::from_str(word)
+    {
+        return number;
+    }
+    if wants("object")
+        && let Ok(object @ Value::Object(_)) = serde_json::from_str(word)
+    {
+        return object;
+    }
+    if word == "null" && wants("null") && !wants("string") {
+        return Value::Null;
+    }
+    Value::String(text.to_owned())
+}
+
+/// The types that a schema allows, through its alternatives.
+fn kinds(schema: &Value) -> Vec<&str> {
+    let mut kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+            Vec::new()
+        }
+    };
+    for key in ["anyOf", "oneOf", "allOf"] {
+        if let Some(Value::Array(alternatives)) = schema.get(key) {
+            kinds.extend(alternatives.iter().flat_map(|schema| self::kinds(schema)));
+        }
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({"type": "object", "properties": {
+            "path": {"type": "string"},
+            "recursive": {"type": "boolean"},
+            "limit": {"type": ["integer", "null"]},
+            "ratio": {"type": "number"},
+            "include": {"type": "array", "items": {"type": "string"}},
+            "lines": {"type": "array", "items": {"type": "integer"}},
+            "mode": {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
+            "filter": {"type": "object"},
+        }})
+    }
+
+    fn read(pairs: &[&str]) -> Result<Value, Failure> {
+        let pairs: Vec<_> = pairs.iter().map(|&pair| pair.to_owned()).collect();
+        arguments(&pairs, Map::new(), Some(&schema())).map(Value::Object)
+    }
+
+    #[rstest]
+    #[case(&["path=a=b c"], json!({"path": "a=b c"}))]
+    #[case(&["path="], json!({"path": ""}))]
+    #[case(&["path=true"], json!({"path": "true"}))]
+    #[case(&["path=7"], json!({"path": "7"}))]
+    #[case(&["recursive=true"], json!({"recursive": true}))]
+    #[case(&["recursive=maybe"], json!({"recursive": "maybe"}))]
+    #[case(&["limit=-3"], json!({"limit": -3}))]
+    #[case(&["limit=18446744073709551615"], json!({"limit": 18_446_744_073_709_551_615_u64}))]
+    #[case(&["limit=null"], json!({"limit": null}))]
+    #[case(&["limit=many"], json!({"limit": "many"}))]
+    #[case(&["ratio=0.5"], json!({"ratio": 0.5}))]
+    #[case(&["include=cpu", "include=disk"], json!({"include": ["cpu", "disk"]}))]
+    #[case(&["include=[\"cpu\",\"disk\"]"], json!({"include": ["cpu", "disk"]}))]
+    #[case(&["include=a,b"], json!({"include": ["a,b"]}))]
+    #[case(&["lines=1", "lines=2"], json!({"lines": [1, 2]}))]
+    #[case(&["mode=a"], json!({"mode": "a"}))]
+    #[case(&["mode=null"], json!({"mode": "null"}))]
+    #[case(&["filter={\"a\":1}"], json!({"filter": {"a": 1}}))]
+    #[case(&["unknown=1"], json!({"unknown": "1"}))]
+    #[case(&["path:=[1,\"x\"]"], json!({"path": [1, "x"]}))]
+    fn values_take_the_type_that_the_tool_wants(#[case] pairs: &[&str], #[case] expected: Value) {
+        assert_eq!(read(pairs).unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case(&["path"])]
+    #[case(&["=x"])]
+    #[case(&["path=a", "path=b"])]
+    #[case(&["path:=nope"])]
+    fn what_is_no_argument_is_a_usage_error(#[case] pairs: &[&str]) {
+        assert_eq!(read(pairs).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_file_gives_its_whole_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("note.txt");
+        std::fs::write(&path, "one\ntwo\n").unwrap();
+        let pair = format!("path=@{}", path.display());
+        assert_eq!(read(&[&pair]).unwrap(), json!({"path": "one\ntwo\n"}));
+        assert_eq!(read(&["path=@/nonexistent/file"]).unwrap_err().exit_code(), 3);
+    }
+
+    #[test]
+    fn pairs_override_what_json_said_and_without_a_schema_all_is_text() {
+        let base = object(r#"{"path":"a","limit":1,"include":["x"]}"#).unwrap();
+        let pairs = ["path=b".to_owned(), "include=y".to_owned()];
+        assert_eq!(
+            Value::Object(arguments(&pairs, base, None).unwrap()),
+            json!({"path": "b", "limit": 1, "include": "y"})
+        );
+        assert_eq!(object("[1]").unwrap_err().exit_code(), 2);
+        assert_eq!(object("{").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn every_tool_of_the_catalogue_can_be_called_this_way() {
+        for spec in orion_catalog::CATALOG {
+            let schema = spec.arguments_schema();
+            let properties = schema["properties"].as_object().unwrap();
+            for (name, property) in properties {
+                assert!(!kinds(property).is_empty(), "{}.{name}: {property}", spec.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! How a call ended, or where it waits: the envelope, the exit code, and what people read of it.
+
+use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
+use orion_wire::{call_state_from, v1};
+use serde_json::Value;
+
+use crate::args::Format;
+use crate::failure::{Failure, tool_error_lines};
+use crate::json;
+use crate::output::{BAD, DIM, GOOD, Output};
+use crate::show;
+use crate::text;
+
+/// A call's envelope with what the command line needs to know of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CallResult {
+    /// The envelope as it was received, or as it would be while there is none.
+    pub(crate) bytes: Vec<u8>,
+    /// The same, read.
+    pub(crate) envelope: Envelope,
+    /// The question that the call waits for, where it waits.
+    pub(crate) waits_for: Option<String>,
+}
+
+impl CallResult {
+    /// Of a recorded call.
+    ///
+    /// # Errors
+    /// The envelope cannot be read.
+    pub(crate) fn of(call: v1::Call) -> Result<Self, Failure> {
+        let v1::Call { call_id, state, tool, device, dry_run, result, approval_id, .. } = call;
+        let state = call_state_from(state).unwrap_or(CallState::Unknown);
+        let waits = state == CallState::AwaitingApproval && !approval_id.is_empty();
+        if !result.is_empty() {
+            let envelope = serde_json::from_slice(&result).map_err(|error| {
+                Failure::Failed(format!("the result of {call_id} cannot be read: {error}"))
+            })?;
+            let waits_for = waits.then_some(approval_id);
+            return Ok(Self { bytes: result.to_vec(), envelope, waits_for });
+        }
+        let meta = Meta { call_id: call_id.clone(), device, tool, ..Meta::default() };
+        if state == CallState::Succeeded {
+            return Ok(Self::made(Envelope::success("Done.", Value::Null, dry_run, meta)));
+        }
+        let (code, message) = match state {
+            CallState::AwaitingApproval => (ErrorCode::ApprovalRequired, "A person must approve this call."),
+            CallState::Denied => (ErrorCode::PermissionDenied, "The backend denied the call."),
+            CallState::Refused => (ErrorCode::PermissionDenied, "The device refused the call."),
+            CallState::Failed => (ErrorCode::ExecutionFailed, "The call failed."),
+            CallState::TimedOut => (ErrorCode::Timeout, "The call took too long."),
+            CallState::Cancelled => (ErrorCode::Cancelled, "The call was stopped."),
+            CallState::Succeeded
+            | CallState::Unknown
+            | CallState::Received
+            | CallState::Queued
+            | CallState::Dispatched
+            | CallState::Running => (ErrorCode::OutcomeUnknown, "How the call ends is not known yet."),
+        };
+        let mut error = ToolError::new(code, message).with("call_id", call_id);
+        if waits {
+            error = error.with("approval_id", approval_id.clone());
+        }
+        let mut result = Self::made(Envelope::failure(error, dry_run, meta));
+        result.waits_for = waits.then_some(approval_id);
+        Ok(result)
+    }
+
+    /// Of a call that the backend refused before it was one.
+    pub(crate) fn refused(error: ToolError, tool: &str, device: &str, dry_run: bool) -> Self {
+        let (tool, device) = (tool.to_owned(), device.to_owned());
+        Self::made(Envelope::failure(error, dry_run, Meta { tool, device, ..Meta::default() }))
+    }
+
+    fn made(envelope: Envelope) -> Self {
+        // A struct of strings always has a form in JSON.
+        let bytes = serde_json::to_vec(&envelope).unwrap_or_default();
+        Self { bytes, envelope, waits_for: None }
+    }
+
+    /// The program's exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match (&self.envelope.error, self.envelope.success) {
+            (Some(error), _) => error.code.exit_code(),
+            (None, true) => 0,
+            (None, false) => 1,
+        }
+    }
+
+    /// Prints the envelope, or for people its data on standard output and its words beside it.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub(crate) fn print(&self, out: &Output) -> Result<(), Failure> {
+        match out.format {
+            Format::Json => out.line(&json::pretty(&self.bytes)?),
+            Format::Yaml => out.line(&json::yaml(&self.bytes)?),
+            Format::Table | Format::Wide => {
+                if let Some(error) = &self.envelope.error {
+                    let mut lines = tool_error_lines(error).into_iter();
+                    let first = lines.next().unwrap_or_default();
+                    out.error_line(&format!("{BAD}error:{BAD:#} {first}"));
+                    lines.for_each(|line| out.error_line(&line));
+                } else {
+                    let preview = if self.envelope.dry_run { "Preview: " } else { "" };
+                    out.note(&format!(
+                        "{GOOD}✓{GOOD:#} {preview}{}",
+                        text::plain(&self.envelope.message)
+                    ));
+                }
+                if out.is_wide() {
+                    let meta = &self.envelope.meta;
+                    out.note(&format!(
+                        "{DIM}{} on {} in {} ms, call {}{DIM:#}",
+                        text::one_line(&meta.tool, 80),
+                        text::one_line(&meta.device, 80),
+                        meta.duration_ms,
+                        text::one_line(&meta.call_id, 80)
+                    ));
+                }
+                match self.envelope.data.as_ref().map(show::value) {
+                    Some(data) if !data.is_empty() => out.line(&data),
+                    Some(_) | None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The end of a call in one line, for chats.
+    pub(crate) fn in_short(&self) -> String {
+        let Envelope { message, error, dry_run, meta, .. } = &self.envelope;
+        match error {
+            Some(error) => {
+                let message = text::one_line(message, 300);
+                format!("{BAD}✗{BAD:#} {message} {DIM}({}){DIM:#}", error.code)
+            }
+            None => {
+                let preview = if *dry_run { "Preview: " } else { "" };
+                let message = text::one_line(message, 300);
+                format!("{GOOD}✓{GOOD:#} {preview}{message} {DIM}({} ms){DIM:#}", meta.duration_ms)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orion_wire::call_state;
+    use serde_json::json;
+
+    fn call(state: CallState) -> v1::Call {
+        v1::Call {
+            call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
+            state: call_state(state) as i32,
+            tool: "read_file".to_owned(),
+            device: "demo-device".to_owned(),
+            ..v1::Call::default()
+        }
+    }
+
+    #[test]
+    fn a_call_that_waits_says_for_which_approval() {
+        let waiting =
+            v1::Call { approval_id: "a-1".to_owned(), ..call(CallState::AwaitingApproval) };
+        let result = CallResult::of(waiting).unwrap();
+        assert_eq!(result.waits_for.as_deref(), Some("a-1"));
+        assert_eq!(result.exit_code(), 6);
+        let envelope: Value = serde_json::from_slice(&result.bytes).unwrap();
+        assert_eq!(envelope["error"]["code"], "APPROVAL_REQUIRED");
+        assert_eq!(envelope["error"]["details"]["approval_id"], "a-1");
+    }
+
+    #[test]
+    fn every_state_without_an_envelope_has_its_exit_code() {
+        let codes: Vec<_> = CallState::ALL
+            .into_iter()
+            .map(|state| CallResult::of(call(state)).unwrap().exit_code())
+            .collect();
+        assert_eq!(codes, [8, 5, 6, 8, 8, 8, 0, 1, 5, 8, 130, 8]);
+    }
+
+    #[test]
+    fn the_envelope_decides_and_stays_as_it_was_sent() {
+        let envelope = json!({
+            "success": false, "message": "Outside.", "data": null, "dry_run": false,
+            "error": {"code": "PATH_NOT_ALLOWED", "message": "Outside.", "recoverable": false},
+            "meta": {"call_id": "c", "device": "d", "tool": "t", "duration_ms": 1, "newer": 1},
+        });
+        let sent = v1::Call {
+            result: envelope.to_string().into_bytes().into(),
+            ..call(CallState::Denied)
+        };
+        let result = CallResult::of(sent).unwrap();
+        assert_eq!(result.exit_code(), 5);
+        assert_eq!(serde_json::from_slice::<Value>(&result.bytes).unwrap(), envelope);
+    }
+}

@@ -1,0 +1,300 @@
+//! A conversation: one message of a person at a time, and everything that follows from it, shown as
+//! it comes. The model's words are data; calls, questions and notes stand beside them.
+
+mod lines;
+
+use std::pin::pin;
+use std::time::Duration;
+
+use orion_domain::{ErrorCode, ToolError};
+use orion_wire::v1;
+use orion_wire::v1::send_message_response::Event;
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use lines::{converse, said};
+
+use crate::app::App;
+use crate::call_result::CallResult;
+use crate::card::{card, hint};
+use crate::client::Client;
+use crate::failure::{Failure, exit_code_of};
+use crate::output::{DIM, Output};
+use crate::show::{ApprovalView, short_arguments};
+use crate::terminal::{self, Waiting};
+use crate::text;
+
+/// How long stopping a call may hold up the person who stopped it.
+const STOPPING: Duration = Duration::from_secs(2);
+
+/// What happens when a call asks for approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// The person at the terminal is asked.
+    Ask,
+    /// Every question is answered with yes.
+    Yes,
+    /// The question is left to others, and the answer ends.
+    Leave,
+}
+
+impl Consent {
+    /// What the command line and the terminal allow.
+    pub(crate) fn of(app: &App<'_>) -> Self {
+        match () {
+            () if app.yes => Self::Yes,
+            () if terminal::is_interactive() => Self::Ask,
+            () => Self::Leave,
+        }
+    }
+}
+
+/// A conversation that goes on.
+#[derive(Debug)]
+pub(crate) struct Session<'a> {
+    out: &'a Output,
+    client: &'a Client,
+    consent: Consent,
+    timeout: Option<Duration>,
+    conversation: String,
+    model: String,
+}
+
+/// What a message led to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Answer {
+    /// The conversation, to go on with.
+    pub(crate) conversation_id: String,
+    /// The model that answered.
+    pub(crate) model: String,
+    /// Its words.
+    pub(crate) text: String,
+    /// The envelopes of the calls it made, in order.
+    pub(crate) calls: Vec<Value>,
+    /// What the backend said beside.
+    pub(crate) notes: Vec<String>,
+    /// The last call's exit code; 0 where there was none.
+    pub(crate) exit_code: u8,
+}
+
+impl<'a> Session<'a> {
+    /// A new conversation, or the one with this id, with the named model or the first.
+    pub(crate) fn new(
+        app: &App<'a>,
+        client: &'a Client,
+        conversation: Option<String>,
+        model: Option<String>,
+    ) -> Self {
+        Self {
+            out: app.out,
+            client,
+            consent: Consent::of(app),
+            timeout: app.timeout,
+            conversation: conversation.unwrap_or_default(),
+            model: model.unwrap_or_default(),
+        }
+    }
+
+    /// Forgets what was said.
+    pub(crate) fn begin_anew(&mut self) {
+        self.conversation.clear();
+    }
+
+    /// Says something and shows what comes of it. Ctrl-C stops the answer and its calls.
+    ///
+    /// # Errors
+    /// The backend fails, nobody approves, or the person stops it.
+    pub(crate) async fn say(&mut self, text: &str) -> Result<Answer, Failure> {
+        let (out, client) = (self.out, self.client);
+        let limit = self.timeout;
+        let mut open = Vec::new();
+        let mut speech = Speech { out, printed: false, at_line_start: true };
+        let end = {
+            let follow = pin!(self.follow(text, &mut open, &mut speech));
+            let limit = async {
+                match limit {
+                    Some(limit) => tokio::time::sleep(limit).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                end = follow => end,
+                _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+                () = limit => Err(Failure::TimedOut(
+                    "the answer took longer than --timeout allows; it was stopped".to_owned(),
+                )),
+            }
+        };
+        if end.is_err() {
+            speech.end_line()?;
+        }
+        if matches!(end, Err(Failure::Interrupted | Failure::TimedOut(_))) {
+            for call_id in open {
+                let request = v1::CancelCallRequest { call_id };
+                // The call may have ended meanwhile; then there is nothing to stop.
+                let _ =
+                    tokio::time::timeout(STOPPING, client.tools().cancel_call(request)).await;
+            }
+        }
+        end
+    }
+
+    async fn follow(
+        &mut self,
+        text: &str,
+        open: &mut Vec<String>,
+        speech: &mut Speech<'a>,
+    ) -> Result<Answer, Failure> {
+        let out = self.out;
+        let mut waiting = Some(Waiting::on(out, "…"));
+        let request = v1::SendMessageRequest {
+            conversation_id: self.conversation.clone(),
+            text: text.to_owned(),
+            model: self.model.clone(),
+        };
+        let mut events = self.client.chat().send_message(request).await?.into_inner();
+        let mut answer = Answer::default();
+        while let Some(v1::SendMessageResponse { event }) = events.message().await? {
+            // Events of a newer backend are none of this program's business.
+            let Some(event) = event else { continue };
+            waiting = None;
+            match event {
+                Event::Began(v1::Began { conversation_id, model }) => {
+                    self.conversation.clone_from(&conversation_id);
+                    answer.conversation_id = conversation_id;
+                    answer.model = model;
+                    waiting = Some(Waiting::on(out, "…"));
+                }
+                Event::TextDelta(delta) => speech.say(&delta.text)?,
+                Event::CallBegan(call) => {
+                    speech.end_line()?;
+                    let line = call_line(&call);
+                    waiting = Some(Waiting::on(out, &line));
+                    if out.verbose {
+                        out.detail(&line);
+                    }
+                    open.push(call.call_id);
+                }
+                Event::ApprovalNeeded(approval) => {
+                    speech.end_line()?;
+                    self.decide(approval).await?;
+                    waiting = Some(Waiting::on(out, "…"));
+                }
+                Event::CallEnded(v1::CallEnded { call }) => {
+                    let Some(call) = call else { continue };
+                    open.retain(|id| *id != call.call_id);
+                    speech.end_line()?;
+                    let line = ended_line(&call);
+                    let result = CallResult::of(call)?;
+                    out.note(&format!("{line} {}", result.in_short()));
+                    answer.exit_code = result.exit_code();
+                    answer.calls.push(serde_json::from_slice(&result.bytes).unwrap_or_default());
+                    waiting = Some(Waiting::on(out, "…"));
+                }
+                Event::Note(v1::Note { text }) => {
+                    speech.end_line()?;
+                    out.note(&format!("{DIM}{}{DIM:#}", text::plain(&text)));
+                    answer.notes.push(text);
+                }
+                Event::Done(v1::Done { text, tools_used }) => {
+                    if !speech.printed {
+                        speech.say(&text)?;
+                    }
+                    speech.end_line()?;
+                    answer.text = text;
+                    if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
+                        answer.exit_code = exit_code_of(&last.code);
+                    }
+                    return Ok(answer);
+                }
+            }
+        }
+        drop(waiting);
+        Err(Failure::Failed(
+            "the answer broke off; what was done until then is in `orion audit list`".to_owned(),
+        ))
+    }
+
+    /// Answers a question, or leaves it.
+    async fn decide(&self, approval: v1::Approval) -> Result<(), Failure> {
+        let approval_id = approval.approval_id.clone();
+        let approve = match self.consent {
+            Consent::Leave => {
+                let error = ToolError::new(
+                    ErrorCode::ApprovalRequired,
+                    format!("{} waits for a person's yes.", approval.tool),
+                );
+                self.out.note(&hint(&approval_id));
+                return Err(error.with("approval_id", approval_id).into());
+            }
+            Consent::Yes => {
+                self.out.note(&card(self.out, &ApprovalView::from(approval)));
+                self.out.note("approved by --yes");
+                true
+            }
+            Consent::Ask => {
+                self.out.error_line(&card(self.out, &ApprovalView::from(approval)));
+                terminal::confirm("Approve?").await?
+            }
+        };
+        let reason = if approve { "" } else { "The person at the terminal said no." };
+        let request =
+            v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
+        match self.client.ask(self.client.approvals().decide_approval(request)).await {
+            Ok(_) => Ok(()),
+            // Somebody or the clock was quicker: the stream tells how the call goes on.
+            Err(failure) if matches!(failure.exit_code(), 6 | 9) => {
+                self.out.note(&failure.to_string());
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// The model's words on standard output, for people only; programs get the whole answer.
+#[derive(Debug)]
+struct Speech<'a> {
+    out: &'a Output,
+    printed: bool,
+    at_line_start: bool,
+}
+
+impl Speech<'_> {
+    fn say(&mut self, words: &str) -> Result<(), Failure> {
+        if words.is_empty() || !self.out.is_for_people() {
+            return Ok(());
+        }
+        let words = text::plain(words);
+        self.printed = true;
+        self.at_line_start = words.ends_with('\n');
+        self.out.data(&words)
+    }
+
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if self.at_line_start {
+            return Ok(());
+        }
+        self.at_line_start = true;
+        self.out.data("\n")
+    }
+}
+
+fn call_line(call: &v1::CallBegan) -> String {
+    let recovered = if call.recovered { " (found in prose)" } else { "" };
+    format!(
+        "{} · {} {}{recovered}",
+        text::one_line(&call.device, 64),
+        text::one_line(&call.tool, 64),
+        short_arguments(&call.arguments)
+    )
+}
+
+fn ended_line(call: &v1::Call) -> String {
+    format!(
+        "{DIM}{} ·{DIM:#} {} {}",
+        text::one_line(&call.device, 64),
+        text::one_line(&call.tool, 64),
+        short_arguments(&call.arguments)
+    )
+}

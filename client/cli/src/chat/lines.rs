@@ -1,0 +1,124 @@
+//! Where messages come from: a line editor on a terminal, standard input elsewhere.
+
+use std::io::IsTerminal as _;
+
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+
+use super::Session;
+use crate::failure::Failure;
+use crate::output::{DIM, Output};
+
+/// The longest message, in bytes.
+const LONGEST: u64 = 64 * 1024;
+
+const HELP: &str = "\
+Say what you want done, in your own words. Beside that:
+  /new    begin a new conversation
+  /help   show this
+  /quit   end; so do Ctrl-D, and Ctrl-C at the prompt
+Ctrl-C during an answer stops the answer and its calls.";
+
+/// Takes messages until there are no more. On a terminal a failed message is shown and the chat goes
+/// on; elsewhere the last message's exit code is the program's.
+///
+/// # Errors
+/// Standard input or output fails.
+pub(crate) async fn converse(session: &mut Session<'_>) -> Result<u8, Failure> {
+    if std::io::stdin().is_terminal() {
+        at_terminal(session).await
+    } else {
+        from_pipe(session).await
+    }
+}
+
+async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let out = session.out;
+    out.note(&format!("{DIM}/help shows what can be typed here{DIM:#}"));
+    let broken =
+        |error: &dyn std::fmt::Display| Failure::Failed(format!("the terminal fails: {error}"));
+    let mut editor = DefaultEditor::new().map_err(|error| broken(&error))?;
+    loop {
+        // The editor waits for keys, so it waits on a thread of its own and is handed back.
+        let reading = tokio::task::spawn_blocking(move || {
+            let line = editor.readline("› ");
+            (editor, line)
+        });
+        let (back, line) = reading.await.map_err(|error| broken(&error))?;
+        editor = back;
+        let line = match line {
+            Ok(line) => line,
+            Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(0),
+            Err(error) => return Err(broken(&error)),
+        };
+        let line = line.trim();
+        match line {
+            "" => continue,
+            "/quit" | "/exit" => return Ok(0),
+            "/help" => {
+                out.note(HELP);
+                continue;
+            }
+            "/new" => {
+                session.begin_anew();
+                out.note("a new conversation");
+                continue;
+            }
+            _ if line.starts_with('/') => {
+                out.note(&format!("{line} is not known here; /help shows what is"));
+                continue;
+            }
+            _ => {}
+        }
+        // A history that cannot grow is no reason to stop.
+        let _ = editor.add_history_entry(line);
+        match said(session, line).await {
+            Ok(_) => {}
+            Err(Failure::Interrupted) => out.note("stopped"),
+            Err(failure @ Failure::ReaderGone) => return Err(failure),
+            Err(failure) => out.failure(&failure),
+        }
+    }
+}
+
+async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let mut input = BufReader::new(tokio::io::stdin());
+    let mut code = 0;
+    loop {
+        let mut line = Vec::new();
+        let read = tokio::select! {
+            read = (&mut input).take(LONGEST + 1).read_until(b'\n', &mut line) => read,
+            _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
+        };
+        let read = read.map_err(|error| {
+            Failure::Failed(format!("standard input cannot be read: {error}"))
+        })?;
+        if read == 0 {
+            return Ok(code);
+        }
+        if line.len() > usize::try_from(LONGEST).unwrap_or(usize::MAX) {
+            return Err(Failure::Usage(format!("a message is longer than {LONGEST} bytes")));
+        }
+        let line = String::from_utf8(line)
+            .map_err(|_| Failure::Usage("a message is not text in UTF-8".to_owned()))?;
+        match line.trim() {
+            "" => {}
+            "/quit" | "/exit" => return Ok(code),
+            message => code = said(session, message).await?,
+        }
+    }
+}
+
+/// Says one message, prints the answer for programs, and gives the exit code.
+///
+/// # Errors
+/// As [`Session::say`].
+pub(crate) async fn said(session: &mut Session<'_>, message: &str) -> Result<u8, Failure> {
+    let answer = session.say(message).await?;
+    let out: &Output = session.out;
+    if !out.is_for_people() {
+        out.show_one_of_many(&answer, String::new)?;
+    }
+    Ok(answer.exit_code)
+}

@@ -1,0 +1,198 @@
+//! The connection to the backend: one channel, the token on every request, a limit on every wait.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use orion_wire::v1::approval_service_client::ApprovalServiceClient;
+use orion_wire::v1::audit_service_client::AuditServiceClient;
+use orion_wire::v1::auth_service_client::AuthServiceClient;
+use orion_wire::v1::chat_service_client::ChatServiceClient;
+use orion_wire::v1::device_service_client::DeviceServiceClient;
+use orion_wire::v1::policy_service_client::PolicyServiceClient;
+use orion_wire::v1::tool_service_client::ToolServiceClient;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
+use tonic::{Request, Response, Status};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::input;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How often a silent connection is checked.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// A channel that names its person.
+pub(crate) type Authorized = InterceptedService<Channel, Bearer>;
+
+/// Puts the token on a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(token) = &self.0 {
+            request.metadata_mut().insert("authorization", token.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// The connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    channel: Channel,
+    bearer: Bearer,
+    /// How long an ordinary question may take.
+    limit: Duration,
+}
+
+macro_rules! services {
+    ($($(#[$doc:meta])* $name:ident = $client:ident;)+) => {
+        impl Client {
+            $($(#[$doc])* pub(crate) fn $name(&self) -> $client<Authorized> {
+                $client::with_interceptor(self.channel.clone(), self.bearer.clone())
+            })+
+        }
+    };
+}
+
+services! {
+    /// Who people are.
+    auth = AuthServiceClient;
+    /// Talking.
+    chat = ChatServiceClient;
+    /// Tools and calls.
+    tools = ToolServiceClient;
+    /// The fleet.
+    devices = DeviceServiceClient;
+    /// Grants.
+    policy = PolicyServiceClient;
+    /// Questions to people.
+    approvals = ApprovalServiceClient;
+    /// The record.
+    audit = AuditServiceClient;
+}
+
+impl Client {
+    /// Connects to the context's backend.
+    ///
+    /// # Errors
+    /// The address cannot be used, or nothing answers there.
+    pub(crate) async fn connect(context: &Context, limit: Duration) -> Result<Self, Failure> {
+        let backend = &context.backend;
+        let mut endpoint = endpoint(backend)?
+            .connect_timeout(CONNECT)
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE)
+            .tcp_nodelay(true);
+        if endpoint.uri().scheme_str() == Some("https") {
+            let mut tls = ClientTlsConfig::new().with_enabled_roots();
+            if let Some(path) = &context.file.ca_file {
+                tls = tls.ca_certificate(Certificate::from_pem(input::file(path)?));
+            }
+            endpoint = endpoint.tls_config(tls).map_err(|error| {
+                Failure::Failed(format!("TLS cannot be set up: {}", innermost(&error)))
+            })?;
+        }
+        let bearer = match &context.token {
+            None => None,
+            Some(token) => {
+                let mut value: MetadataValue<Ascii> =
+                    format!("Bearer {}", token.expose()).parse().map_err(|_| {
+                        Failure::SignIn(
+                            "the token has characters that no token has; run `orion login`"
+                                .to_owned(),
+                        )
+                    })?;
+                value.set_sensitive(true);
+                Some(value)
+            }
+        };
+        let channel = endpoint.connect().await.map_err(|error| Failure::Unreachable {
+            backend: backend.clone(),
+            why: innermost(&error),
+        })?;
+        Ok(Self { channel, bearer: Bearer(bearer), limit })
+    }
+
+    /// Waits for an answer as long as an ordinary question may take.
+    ///
+    /// # Errors
+    /// What the backend says, or that it says nothing.
+    pub(crate) async fn ask<T>(
+        &self,
+        question: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, Failure> {
+        within(self.limit, question).await
+    }
+}
+
+/// Waits for an answer as long as is said.
+///
+/// # Errors
+/// What the backend says, or that it says nothing.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    question: impl Future<Output = Result<Response<T>, Status>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(limit, question).await {
+        Ok(answer) => Ok(answer?.into_inner()),
+        Err(_) => Err(Failure::TimedOut(format!(
+            "the backend did not answer within {} s; give it longer with --timeout",
+            limit.as_secs_f32()
+        ))),
+    }
+}
+
+/// Plain HTTP stays on this machine: a token must not travel where others can read it.
+fn endpoint(backend: &str) -> Result<Endpoint, Failure> {
+    let bad = |why: &str| {
+        Failure::Usage(format!(
+            "`{backend}` {why}; write an address like http://127.0.0.1:7080 or https://orion.example"
+        ))
+    };
+    let endpoint = Endpoint::from_shared(backend.to_owned()).map_err(|_| bad("is no address"))?;
+    let host = endpoint.uri().host().ok_or_else(|| bad("names no host"))?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    match endpoint.uri().scheme_str() {
+        Some("https") => Ok(endpoint),
+        Some("http") if is_here => Ok(endpoint),
+        Some("http") => Err(bad("is on another machine, and the token would travel unencrypted")),
+        Some(_) | None => Err(bad("is neither http nor https")),
+    }
+}
+
+/// The last cause: the one that says what is wrong.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("http://127.0.0.1:7080", true)]
+    #[case("http://[::1]:7080", true)]
+    #[case("http://localhost:7080", true)]
+    #[case("https://orion.example", true)]
+    #[case("http://orion.example", false)]
+    #[case("http://127.0.0.1.evil.example", false)]
+    #[case("ftp://127.0.0.1", false)]
+    #[case("127.0.0.1:7080", false)]
+    #[case("", false)]
+    fn a_token_travels_unencrypted_only_on_this_machine(#[case] backend: &str, #[case] good: bool) {
+        assert_eq!(endpoint(backend).is_ok(), good, "{backend}");
+    }
+}

@@ -1,0 +1,46 @@
+//! `orion ask`: says one thing to the fleet.
+
+use clap::Args;
+
+use crate::app::App;
+use crate::chat::{Session, said};
+use crate::failure::Failure;
+use crate::input;
+
+/// Says one thing to the fleet.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion ask \"Make a folder Test\"
+  orion ask --yes \"Delete the folder Old with everything in it\"
+  orion ask @request.txt -o json
+
+The exit code is the last call's. Without a terminal and without --yes, a call that needs approval
+ends the command with 6; `orion approvals` shows what waits.")]
+pub(crate) struct Ask {
+    /// What to say; @file or - for standard input
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// A model's name in the backend's configuration
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// A conversation to go on with
+    #[arg(long, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+impl Ask {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, nobody approves, or the backend fails.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let text = input::value(&self.text)?;
+        if text.trim().is_empty() {
+            return Err(Failure::Usage("there is nothing to say; give a text".to_owned()));
+        }
+        let client = app.signed_in().await?;
+        let mut session = Session::new(app, client, self.conversation, self.model);
+        said(&mut session, text.trim()).await
+    }
+}

@@ -1,0 +1,212 @@
+//! `orion call`: one tool on one device, through the same pipeline as a model's calls.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap_complete::ArgValueCandidates;
+use orion_domain::CallState;
+use orion_wire::v1;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::app::App;
+use crate::arguments;
+use crate::call_result::CallResult;
+use crate::card::{card, hint};
+use crate::client::{Client, within};
+use crate::complete;
+use crate::failure::Failure;
+use crate::show::ApprovalView;
+use crate::terminal::{self, Waiting};
+
+/// The longest that the backend lets a call take, and some for the way.
+const LONGEST: Duration = Duration::from_secs(615);
+/// How much longer than the call its answer may take.
+const WAY: Duration = Duration::from_secs(15);
+/// How long one question for the call's end waits.
+const POLL: Duration = Duration::from_secs(30);
+
+/// A tool, a device and arguments, as both `call` and `why` take them.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The device's name or id
+    #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+    pub(crate) device: String,
+    /// The tool's name or alias
+    #[arg(value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
+    pub(crate) tool: String,
+    /// Arguments: name=text, name:=json, name=@file; a list by giving the name again
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+    /// All arguments as a JSON object, as @file, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) json: Option<String>,
+}
+
+impl Target {
+    /// The request for this call, its arguments typed by the tool's schema.
+    ///
+    /// # Errors
+    /// The arguments cannot be read, or the backend does not tell its tools.
+    pub(crate) async fn request(self, client: &Client) -> Result<v1::CallToolRequest, Failure> {
+        let base = self.json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
+        let arguments = if self.arguments.is_empty() {
+            base
+        } else {
+            let schema = schema(client, &self.tool).await?;
+            arguments::arguments(&self.arguments, base, schema.as_ref())?
+        };
+        Ok(v1::CallToolRequest {
+            tool: self.tool,
+            device: self.device,
+            arguments: Value::Object(arguments).to_string().into_bytes().into(),
+            ..v1::CallToolRequest::default()
+        })
+    }
+}
+
+/// The schema of a tool's arguments; none for a tool that there is not, which the backend refuses.
+async fn schema(client: &Client, tool: &str) -> Result<Option<Value>, Failure> {
+    let request = v1::ListToolsRequest { device: String::new() };
+    let tools = client.ask(client.tools().list_tools(request)).await?.tools;
+    Ok(tools
+        .iter()
+        .find(|known| known.name == tool || known.aliases.iter().any(|alias| alias == tool))
+        .and_then(|known| serde_json::from_str(&known.arguments_schema).ok()))
+}
+
+/// Calls one tool on one device.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion call laptop-123 create_directory path=Test
+  orion call laptop-123 write_file path=notes.txt content=@notes.txt
+  orion call laptop-123 write_file path=notes.txt content=hello --dry-run
+  orion call laptop-123 get_device_info include=cpu include=memory -o json
+  orion call laptop-123 list_directory --json '{\"path\":\".\",\"recursive\":true}'
+  orion call laptop-123 delete_directory path=Old recursive=true confirm=true --wait
+
+A call that needs approval asks at a terminal. Elsewhere it ends with 6 and goes on waiting for
+`orion approvals approve`; --wait stays until it has ended, --yes approves it at once.")]
+pub(crate) struct Call {
+    #[command(flatten)]
+    target: Target,
+    /// Change nothing; show what would happen
+    #[arg(long)]
+    dry_run: bool,
+    /// The same key by the same person is the same call, made once
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Where the call waits for a person, wait too
+    #[arg(long)]
+    wait: bool,
+}
+
+impl Call {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, or the backend fails. A call that ends badly is no error here: its
+    /// envelope is printed and its exit code given.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let Self { target, dry_run, idempotency_key, wait } = self;
+        let client = app.signed_in().await?;
+        let mut request = target.request(client).await?;
+        request.dry_run = dry_run;
+        request.idempotency_key = idempotency_key.unwrap_or_default();
+        request.timeout_ms =
+            app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        let limit = app.timeout.map_or(LONGEST, |limit| limit.saturating_add(WAY));
+        let deadline = app.timeout.map(|limit| Instant::now() + limit.min(LONGEST));
+        let (tool, device) = (request.tool.clone(), request.device.clone());
+
+        let waiting = Waiting::on(app.out, &format!("{tool} on {device}"));
+        let called = within(limit, client.tools().call_tool(request)).await;
+        drop(waiting);
+        let mut result = match called {
+            Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
+            Ok(v1::CallToolResponse { call: None, .. }) => {
+                return Err(Failure::Failed("the backend answered without a call".to_owned()));
+            }
+            Err(Failure::Tool(error)) => CallResult::refused(*error, &tool, &device, dry_run),
+            Err(failure) => return Err(failure),
+        };
+        if let Some(approval_id) = result.waits_for.clone() {
+            let goes_on = decide(app, client, &approval_id, wait).await?;
+            if goes_on {
+                let call_id = result.envelope.meta.call_id.clone();
+                result = wait_for_end(app, client, &call_id, deadline).await?;
+            }
+        }
+        result.print(app.out)?;
+        if let Some(approval_id) = &result.waits_for {
+            app.out.error_line(&hint(approval_id));
+        }
+        Ok(result.exit_code())
+    }
+}
+
+/// Has the question answered as the command line says, and tells whether the call's end is near
+/// enough to wait for.
+async fn decide(
+    app: &App<'_>,
+    client: &Client,
+    approval_id: &str,
+    wait: bool,
+) -> Result<bool, Failure> {
+    let approval_id = approval_id.to_owned();
+    let approve = if app.yes {
+        true
+    } else if wait {
+        app.out.error_line(&hint(&approval_id));
+        return Ok(true);
+    } else if terminal::is_interactive() {
+        let request = v1::GetApprovalRequest { approval_id: approval_id.clone() };
+        let answer = client.ask(client.approvals().get_approval(request)).await?;
+        let approval = answer.approval.unwrap_or_default();
+        app.out.error_line(&card(app.out, &ApprovalView::from(approval)));
+        terminal::confirm("Approve?").await?
+    } else {
+        return Ok(false);
+    };
+    let reason = if approve { "" } else { "The person at the terminal said no." };
+    let request = v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
+    client.ask(client.approvals().decide_approval(request)).await?;
+    Ok(true)
+}
+
+/// Waits until the call has ended.
+///
+/// # Errors
+/// The backend fails, or the time is up.
+pub(crate) async fn wait_for_end(
+    app: &App<'_>,
+    client: &Client,
+    call_id: &str,
+    deadline: Option<Instant>,
+) -> Result<CallResult, Failure> {
+    let _waiting = Waiting::on(app.out, "waiting for the call to end");
+    loop {
+        let asked_at = Instant::now();
+        let left = deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(asked_at));
+        let wait_ms = u64::try_from(left.min(POLL).as_millis()).unwrap_or(0);
+        let request = v1::GetCallRequest { call_id: call_id.to_owned(), wait_ms };
+        let answer = within(POLL + WAY, client.tools().get_call(request)).await?;
+        let call = answer.call.ok_or_else(|| {
+            Failure::Failed(format!("the backend answered without the call {call_id}"))
+        })?;
+        let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+        if state.is_closed() {
+            return CallResult::of(call);
+        }
+        if left.is_zero() {
+            return Err(Failure::TimedOut(format!(
+                "the call {call_id} has not ended and still waits; `orion audit list --call {call_id}` shows how it goes on"
+            )));
+        }
+        // A backend that answers early is not asked again at once.
+        if asked_at.elapsed() < Duration::from_millis(100) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}

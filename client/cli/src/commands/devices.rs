@@ -1,0 +1,180 @@
+//! `orion devices`: the fleet, who may join it, and what each device lends.
+
+mod invite;
+mod permissions;
+
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
+use orion_wire::v1;
+
+use crate::app::App;
+use crate::client::Client;
+use crate::complete;
+use crate::failure::Failure;
+use crate::output::GOOD;
+use crate::show::{DeviceView, devices_table};
+use crate::terminal;
+use crate::text;
+
+/// The devices and what they lend.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion devices list
+  orion devices invite --name laptop-123 --profile operator --path '~/Projects' --preapproved
+  orion devices pending
+  orion devices approve laptop-123
+  orion devices permissions get laptop-123 > grants.yaml")]
+pub(crate) struct Devices {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// One device by name or id.
+#[derive(Debug, Args)]
+struct Named {
+    /// The device's name or id; an id may be shortened
+    #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+    device: String,
+}
+
+/// One device, and why.
+#[derive(Debug, Args)]
+struct NamedWithReason {
+    /// The device's name or id; an id may be shortened
+    #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+    device: String,
+    /// Why; it is recorded
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List devices
+    #[command(after_help = "Example:\n  orion devices list -o wide")]
+    List,
+    /// Show one device
+    #[command(after_help = "Example:\n  orion devices show laptop-123")]
+    Show(Named),
+    /// Make an enrolment token
+    Invite(invite::Invite),
+    /// List devices that wait for approval
+    #[command(after_help = "Example:\n  orion devices pending")]
+    Pending,
+    /// Let a pending or quarantined device in; compare its fingerprint first
+    #[command(after_help = "Example:\n  orion devices approve laptop-123")]
+    Approve(Named),
+    /// Turn a pending device away
+    #[command(after_help = "Example:\n  orion devices reject laptop-123")]
+    Reject(Named),
+    /// Hold a device: it stays enrolled and gets no calls
+    #[command(
+        after_help = "Example:\n  orion devices quarantine laptop-123 --reason \"Left in a train\""
+    )]
+    Quarantine(NamedWithReason),
+    /// End a device's identity for good
+    #[command(after_help = "Example:\n  orion devices revoke laptop-123 --reason Sold")]
+    Revoke(NamedWithReason),
+    /// What a device lends
+    Permissions(permissions::Permissions),
+}
+
+impl Devices {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, there is no such device, or the backend fails.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let client = app.signed_in().await?;
+        match self.what {
+            What::List => list(app, client, false).await,
+            What::Pending => list(app, client, true).await,
+            What::Show(Named { device }) => {
+                let device = get(client, device).await?;
+                app.out.show(&device, || device.page(app.out))?;
+                Ok(0)
+            }
+            What::Invite(command) => command.run(app, client).await,
+            What::Approve(Named { device }) => {
+                let before = get(client, device).await?;
+                if !app.yes && terminal::is_interactive() && before.state == "pending" {
+                    app.out.error_line(&format!(
+                        "fingerprint: {}",
+                        text::one_line(&before.fingerprint_words, 400)
+                    ));
+                    if !terminal::confirm("Does the device show the same words?").await? {
+                        return Err(Failure::Conflict(format!(
+                            "{} was not approved; turn it away with `orion devices reject {}`",
+                            before.name, before.name
+                        )));
+                    }
+                }
+                let request = v1::ApproveDeviceRequest { device: before.device_id };
+                let answer = client.ask(client.devices().approve_device(request)).await?;
+                changed(app, answer.device)
+            }
+            What::Reject(Named { device }) => {
+                let request = v1::RejectDeviceRequest { device };
+                let answer = client.ask(client.devices().reject_device(request)).await?;
+                changed(app, answer.device)
+            }
+            What::Quarantine(NamedWithReason { device, reason }) => {
+                let request = v1::QuarantineDeviceRequest { device, reason };
+                let answer = client.ask(client.devices().quarantine_device(request)).await?;
+                changed(app, answer.device)
+            }
+            What::Revoke(NamedWithReason { device, reason }) => {
+                if !app.yes && terminal::is_interactive() {
+                    let question = format!("Revoke {device}? It must be enrolled anew afterwards.");
+                    if !terminal::confirm(&question).await? {
+                        return Err(Failure::Conflict(format!("{device} was not revoked")));
+                    }
+                }
+                let request = v1::RevokeDeviceRequest { device, reason };
+                let answer = client.ask(client.devices().revoke_device(request)).await?;
+                changed(app, answer.device)
+            }
+            What::Permissions(command) => command.run(app, client).await,
+        }
+    }
+}
+
+/// One device by name, id or the front of an id.
+///
+/// # Errors
+/// There is none, or the backend fails.
+pub(crate) async fn get(client: &Client, device: String) -> Result<DeviceView, Failure> {
+    let name = device.clone();
+    let answer = client.ask(client.devices().get_device(v1::GetDeviceRequest { device })).await?;
+    answer
+        .device
+        .map(DeviceView::from)
+        .ok_or_else(|| Failure::NotFound(format!("there is no device {name}")))
+}
+
+async fn list(app: &App<'_>, client: &Client, pending_only: bool) -> Result<u8, Failure> {
+    let request = v1::ListDevicesRequest { pending_only };
+    let list = client.ask(client.devices().list_devices(request)).await?;
+    let devices: Vec<_> = list.devices.into_iter().map(DeviceView::from).collect();
+    if devices.is_empty() {
+        app.out.note(if pending_only {
+            "no device waits for approval"
+        } else {
+            "there is no device yet; `orion devices invite` makes a token for one"
+        });
+    }
+    app.out.show(&devices, || devices_table(app.out, &devices))?;
+    Ok(0)
+}
+
+fn changed(app: &App<'_>, device: Option<v1::Device>) -> Result<u8, Failure> {
+    let device = DeviceView::from(device.unwrap_or_default());
+    app.out.note(&format!(
+        "{GOOD}✓{GOOD:#} {} is {}",
+        text::one_line(&device.name, 80),
+        device.state
+    ));
+    app.out.show(&device, String::new)?;
+    Ok(0)
+}

@@ -1,0 +1,178 @@
+//! `orion devices invite`: a token that lets a device enrol, and what the device will lend.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use orion_domain::grants::PathGrant;
+use orion_domain::{Access, Grants, Profile};
+use orion_wire::v1;
+use serde::Serialize;
+
+use super::permissions::read_grants;
+use crate::app::App;
+use crate::args::duration;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::text;
+
+/// Makes an enrolment token.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion devices invite --name laptop-123
+  orion devices invite --name laptop-123 --profile operator --path '~/Projects' --app code
+  orion devices invite --uses 20 --valid 8h --preapproved --grants @kiosk.yaml
+  orion devices invite -o json | jq -r .token | ssh kiosk orion-agent enroll -
+
+Whoever has the token can enrol a device with it: hand it over as you would a password.")]
+pub(crate) struct Invite {
+    /// The name the device will have; it suggests one itself when nothing is said
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// How long the token is good
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    valid: Duration,
+    /// How often it can be used
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    uses: u32,
+    /// Let devices in at once, without comparing fingerprints
+    #[arg(long)]
+    preapproved: bool,
+    /// A first set of permissions
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
+    /// A path to lend, as the device writes it; may be given again
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<String>,
+    /// A tool to lend, and no others; may be given again
+    #[arg(long = "tool", value_name = "TOOL")]
+    tools: Vec<String>,
+    /// An application to lend; may be given again
+    #[arg(long = "app", value_name = "APP")]
+    apps: Vec<String>,
+    /// The grants as a file, JSON or YAML, instead of the four above
+    #[arg(long, value_name = "@FILE", conflicts_with_all = ["profile", "paths", "tools", "apps"])]
+    grants: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileName {
+    /// Reads files and facts
+    Reader,
+    /// Reads, writes, deletes, opens and closes applications
+    Operator,
+    /// An operator who also runs commands and developer tools
+    Developer,
+    /// An operator who also looks after services
+    Homelab,
+}
+
+/// A token as programs read it.
+#[derive(Debug, Serialize)]
+struct Invitation {
+    token: String,
+    invite_id: String,
+    expires_at: i64,
+    command: String,
+}
+
+impl Invite {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The grants cannot be read, or the backend refuses.
+    pub(crate) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
+        let grants = match &self.grants {
+            Some(given) => Some(read_grants(given)?),
+            None => self.flags(),
+        };
+        let request = v1::InviteDeviceRequest {
+            name: self.name.unwrap_or_default(),
+            valid_seconds: self.valid.as_secs(),
+            uses: self.uses,
+            preapproved: self.preapproved,
+            grants: grants.map(|grants| to_json(&grants)).transpose()?.unwrap_or_default(),
+        };
+        let answer = client.ask(client.devices().invite_device(request)).await?;
+        let v1::InviteDeviceResponse { token, invite_id, expires_at, command } = answer;
+        let invitation = Invitation { token, invite_id, expires_at, command };
+        app.out.note(&format!(
+            "Run this on the device before {}:",
+            text::when(&app.out.zone, invitation.expires_at)
+        ));
+        app.out.show(&invitation, || text::plain(&invitation.command))?;
+        if !self.preapproved {
+            app.out.note("Then compare fingerprints: orion devices pending");
+        }
+        Ok(0)
+    }
+
+    /// The grants that the flags describe; none when there are no flags.
+    fn flags(&self) -> Option<Grants> {
+        let Self { profile, paths, tools, apps, .. } = self;
+        if profile.is_none() && paths.is_empty() && tools.is_empty() && apps.is_empty() {
+            return None;
+        }
+        let every = BTreeSet::from([Access::Read, Access::Write, Access::Delete]);
+        Some(Grants {
+            profile: profile.map(|profile| match profile {
+                ProfileName::Reader => Profile::Reader,
+                ProfileName::Operator => Profile::Operator,
+                ProfileName::Developer => Profile::Developer,
+                ProfileName::Homelab => Profile::Homelab,
+            }),
+            tools: (!tools.is_empty()).then(|| tools.iter().cloned().collect()),
+            paths: paths
+                .iter()
+                .map(|path| PathGrant { path: path.clone(), access: every.clone() })
+                .collect(),
+            apps: apps.iter().cloned().collect(),
+            ..Grants::default()
+        })
+    }
+}
+
+/// Grants as they are sent.
+///
+/// # Errors
+/// They have no form in JSON.
+pub(crate) fn to_json(grants: &Grants) -> Result<String, Failure> {
+    serde_json::to_string(grants)
+        .map_err(|error| Failure::Failed(format!("the grants cannot be sent: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+    use serde_json::json;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        invite: Invite,
+    }
+
+    fn grants(line: &[&str]) -> Option<serde_json::Value> {
+        let line = Line::try_parse_from(std::iter::once(&"invite").chain(line)).unwrap();
+        line.invite.flags().map(|grants| serde_json::to_value(grants).unwrap())
+    }
+
+    #[test]
+    fn flags_become_grants_and_nothing_lends_nothing() {
+        assert_eq!(grants(&["--name", "x", "--preapproved"]), None);
+        assert_eq!(
+            grants(&["--profile", "operator", "--path", "~/a", "--path", "C:/b", "--app", "code"]),
+            Some(json!({
+                "profile": "operator",
+                "paths": [
+                    {"path": "~/a", "access": ["read", "write", "delete"]},
+                    {"path": "C:/b", "access": ["read", "write", "delete"]},
+                ],
+                "apps": ["code"],
+            }))
+        );
+        assert_eq!(grants(&["--tool", "read_file"]), Some(json!({"tools": ["read_file"]})));
+    }
+}

@@ -1,0 +1,195 @@
+//! `orion devices permissions`: reads, compares and replaces what a device lends.
+
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
+use orion_domain::Grants;
+use orion_wire::v1;
+use serde::Serialize;
+use serde_json::Value;
+use similar::TextDiff;
+
+use super::invite::to_json;
+use crate::app::App;
+use crate::client::Client;
+use crate::complete;
+use crate::failure::Failure;
+use crate::input;
+use crate::json;
+use crate::output::{GOOD, to_yaml};
+use crate::text;
+
+/// What a device lends.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion devices permissions get laptop-123 > grants.yaml
+  orion devices permissions diff laptop-123 @grants.yaml
+  orion devices permissions set laptop-123 @grants.yaml --expected 0123456789abcdef")]
+pub(crate) struct Permissions {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Print the grants, in the form that `set` takes
+    #[command(after_help = "Example:\n  orion devices permissions get laptop-123 -o json")]
+    Get {
+        /// The device's name or id
+        #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+        device: String,
+    },
+    /// Replace the grants
+    #[command(after_help = "Example:\n  orion devices permissions set laptop-123 @grants.yaml")]
+    Set {
+        /// The device's name or id
+        #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+        device: String,
+        /// The grants, JSON or YAML; - for standard input
+        #[arg(value_name = "@FILE")]
+        grants: String,
+        /// Refuse where another version has come since this one was read
+        #[arg(long, value_name = "VERSION")]
+        expected: Option<String>,
+    },
+    /// Show what `set` would change
+    #[command(after_help = "Example:\n  orion devices permissions diff laptop-123 @grants.yaml")]
+    Diff {
+        /// The device's name or id
+        #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+        device: String,
+        /// The grants, JSON or YAML; - for standard input
+        #[arg(value_name = "@FILE")]
+        grants: String,
+    },
+}
+
+/// What a device lends, as programs read it.
+#[derive(Debug, Serialize)]
+struct PermissionsView {
+    grants: Value,
+    version: String,
+    acknowledged_version: String,
+    ceiling: Value,
+}
+
+/// What `set` would change, as programs read it.
+#[derive(Debug, Serialize)]
+struct Difference {
+    version: String,
+    before: Value,
+    after: Value,
+    changed: bool,
+}
+
+impl Permissions {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// There is no such device, the grants make no sense, another version came between, or the
+    /// backend fails.
+    pub(crate) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
+        match self.what {
+            What::Get { device } => {
+                let permissions = get(client, device).await?;
+                let yaml = to_yaml(&permissions.grants)?;
+                app.out.note(&status(&permissions));
+                app.out.show(&permissions, || text::plain(yaml.trim_end()))?;
+            }
+            What::Set { device, grants, expected } => {
+                let request = v1::SetDevicePermissionsRequest {
+                    device: device.clone(),
+                    grants: to_json(&read_grants(&grants)?)?,
+                    expected_version: expected.unwrap_or_default(),
+                };
+                client.ask(client.policy().set_device_permissions(request)).await?;
+                let permissions = get(client, device).await?;
+                app.out.note(&format!("{GOOD}✓{GOOD:#} {}", status(&permissions)));
+                app.out.show(&permissions, String::new)?;
+            }
+            What::Diff { device, grants } => {
+                let new = read_grants(&grants)?;
+                let permissions = get(client, device).await?;
+                let old: Grants = serde_json::from_value(permissions.grants).unwrap_or_default();
+                let text = difference(&to_yaml(&old)?, &to_yaml(&new)?);
+                let as_value = |grants: &Grants| {
+                    serde_json::to_value(grants)
+                        .map_err(|error| Failure::Failed(format!("cannot be shown: {error}")))
+                };
+                let difference = Difference {
+                    version: permissions.version,
+                    before: as_value(&old)?,
+                    after: as_value(&new)?,
+                    changed: old != new,
+                };
+                if !difference.changed {
+                    app.out.note("nothing would change");
+                }
+                app.out.show(&difference, || text::plain(text.trim_end()))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+async fn get(client: &Client, device: String) -> Result<PermissionsView, Failure> {
+    let request = v1::GetDevicePermissionsRequest { device };
+    let answer = client.ask(client.policy().get_device_permissions(request)).await?;
+    let v1::GetDevicePermissionsResponse { grants, version, acknowledged_version, ceiling } =
+        answer;
+    Ok(PermissionsView {
+        grants: json::embedded(&grants),
+        version,
+        acknowledged_version,
+        ceiling: json::embedded(&ceiling),
+    })
+}
+
+fn status(permissions: &PermissionsView) -> String {
+    let PermissionsView { version, acknowledged_version, .. } = permissions;
+    if version == acknowledged_version {
+        format!("version {version}, active on the device")
+    } else {
+        format!("version {version}, not yet acknowledged by the device")
+    }
+}
+
+/// Reads grants from a file or standard input, JSON or YAML.
+///
+/// # Errors
+/// It cannot be read, or says something that has no meaning.
+pub(crate) fn read_grants(given: &str) -> Result<Grants, Failure> {
+    // JSON is YAML.
+    serde_yaml_ng::from_str(&input::document(given)?)
+        .map_err(|error| Failure::Usage(format!("{given} is not grants: {error}")))
+}
+
+fn difference(old: &str, new: &str) -> String {
+    TextDiff::from_lines(old, new).unified_diff().header("on the device", "new").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_are_read_as_yaml_and_json_and_unknown_keys_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            let path = folder.path().join("grants");
+            std::fs::write(&path, text).unwrap();
+            read_grants(&format!("@{}", path.display()))
+        };
+        let yaml = read("profile: reader\npaths: [~/a]\n").unwrap();
+        assert_eq!(yaml, read(r#"{"profile":"reader","paths":["~/a"]}"#).unwrap());
+        assert_eq!(read("profiles: reader").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_difference_shows_lines_with_their_signs() {
+        insta::assert_snapshot!(
+            difference("profile: reader\napps:\n- code\n", "profile: operator\napps:\n- code\n"),
+            @""
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! `orion login`: becomes the first admin with the one-time secret, or signs in with a password,
+//! and remembers the token.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use orion_domain::Secret;
+use orion_wire::v1;
+
+use crate::app::App;
+use crate::client::Client;
+use crate::context::{Context, ContextFile};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::GOOD;
+use crate::terminal;
+
+/// Signs in, and remembers where and as whom.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion login --secret @first-admin-secret              become the first admin
+  orion login --user ann                                sign in with a password
+  orion login --user ann --password @password.txt       the same without a terminal
+  orion --backend https://orion.example login --ca ca.pem --user ann
+
+The token is kept in a file that only you may read; `orion -v tools list` says which.")]
+pub(crate) struct Login {
+    /// The one-time secret that the backend printed at its first start; @file, or - for standard input
+    #[arg(long, value_name = "SECRET")]
+    secret: Option<String>,
+    /// Your account's name; the first admin is called admin when nothing is said
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// @file with your password, or - for standard input; asked for at a terminal
+    #[arg(long, value_name = "@FILE")]
+    password: Option<String>,
+    /// PEM file with the authority that signed the backend's certificate
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+impl Login {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The secret or the password is wrong, or the backend does not answer.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let Self { secret, user, password, ca } = self;
+        if let Some(given) = &password
+            && given != "-"
+            && !given.starts_with('@')
+        {
+            return Err(Failure::Usage(
+                "a password in the command line can be seen by others; write --password @file or -"
+                    .to_owned(),
+            ));
+        }
+        let password = password.as_deref().map(input::value).transpose()?;
+        let password = password.map(|text| Secret::new(text.trim_end_matches(['\r', '\n'])));
+        let ca_file = match ca {
+            Some(path) => Some(std::path::absolute(&path).unwrap_or(path)),
+            None => app.context.file.ca_file.clone(),
+        };
+        let file = ContextFile { ca_file, ..app.context.file.clone() };
+        let before = Context { token: None, file: file.clone(), ..app.context.clone() };
+        let client = Client::connect(&before, std::time::Duration::from_secs(30)).await?;
+
+        let (user, token) = match secret {
+            Some(secret) => first_admin(&client, &secret, user, password).await?,
+            None => sign_in(&client, user, password).await?,
+        };
+        let signed_in = Context { token: Some(Secret::new(token.as_str())), ..before };
+        let client = Client::connect(&signed_in, std::time::Duration::from_secs(30)).await?;
+        let v1::WhoAmIResponse { user: _, role } =
+            client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
+        let path = &app.context.path;
+        let backend = Some(app.context.backend.clone());
+        ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }.write(path)?;
+        app.out.note(&format!(
+            "{GOOD}✓{GOOD:#} signed in at {} as {user}, {role}; kept in {}",
+            app.context.backend,
+            path.display()
+        ));
+        Ok(0)
+    }
+}
+
+async fn first_admin(
+    client: &Client,
+    secret: &str,
+    user: Option<String>,
+    password: Option<Secret>,
+) -> Result<(String, String), Failure> {
+    let secret = input::value(secret)?.trim().to_owned();
+    let user = user.unwrap_or_else(|| "admin".to_owned());
+    let password = match password {
+        Some(password) => password,
+        None if terminal::is_interactive() => Secret::new(
+            terminal::password("New password (12 characters or more, empty for none):", true)
+                .await?,
+        ),
+        None => Secret::new(""),
+    };
+    let request = v1::CreateFirstAdminRequest {
+        secret,
+        user: user.clone(),
+        password: password.expose().to_owned(),
+    };
+    let answer = client.ask(client.auth().create_first_admin(request)).await?;
+    Ok((user, answer.token))
+}
+
+async fn sign_in(
+    client: &Client,
+    user: Option<String>,
+    password: Option<Secret>,
+) -> Result<(String, String), Failure> {
+    let interactive = terminal::is_interactive();
+    let missing = |what: &str| {
+        Failure::Usage(format!(
+            "there is no terminal to ask for {what}; give --user and --password @file, or --secret @file"
+        ))
+    };
+    let user = match user {
+        Some(user) => user,
+        None if interactive => terminal::ask("User:").await?,
+        None => return Err(missing("a user")),
+    };
+    let password = match password {
+        Some(password) => password,
+        None if interactive => Secret::new(terminal::password("Password:", false).await?),
+        None => return Err(missing("a password")),
+    };
+    let request =
+        v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
+    let answer = client.ask(client.auth().login(request)).await?;
+    Ok((user, answer.token))
+}

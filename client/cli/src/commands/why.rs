@@ -1,0 +1,109 @@
+//! `orion why`: what each layer says to a call, without making it.
+
+use clap::Args;
+use orion_wire::v1;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::call::Target;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::table;
+
+/// Shows what each layer says to a call, without making it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion why laptop-123 read_file path=/etc/passwd
+  orion why laptop-123 delete_directory path=Old confirm=true -o json
+
+The line marked → decides.")]
+pub(crate) struct Why {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A judgement as programs read it.
+#[derive(Debug, Serialize)]
+struct Judgement {
+    tool: String,
+    device: String,
+    arguments: Value,
+    evidence: Vec<EvidenceView>,
+}
+
+/// One line of it.
+#[derive(Debug, Serialize)]
+struct EvidenceView {
+    layer: String,
+    decision: String,
+    name: String,
+    deciding: bool,
+}
+
+impl Why {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, the call cannot be judged, or the backend fails.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let client = app.signed_in().await?;
+        let mut request = self.target.request(client).await?;
+        request.explain = true;
+        let (tool, device) = (request.tool.clone(), request.device.clone());
+        let arguments = serde_json::from_slice(&request.arguments).unwrap_or(Value::Null);
+        let v1::CallToolResponse { call: _, evidence } =
+            client.ask(client.tools().call_tool(request)).await?;
+        let evidence = evidence
+            .into_iter()
+            .map(|v1::Evidence { layer, decision, name, deciding }| EvidenceView {
+                layer,
+                decision,
+                name,
+                deciding,
+            })
+            .collect();
+        let judgement = Judgement { tool, device, arguments, evidence };
+        app.out.show(&judgement, || people(&judgement))?;
+        Ok(0)
+    }
+}
+
+fn people(judgement: &Judgement) -> String {
+    table(
+        &["", "LAYER", "SAYS", "BECAUSE OF"],
+        judgement.evidence.iter().map(|line| {
+            vec![
+                if line.deciding { "→" } else { "" }.to_owned(),
+                line.layer.clone(),
+                line.decision.replace('_', " "),
+                line.name.clone(),
+            ]
+        }),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deciding_line_is_marked() {
+        let line = |layer: &str, decision: &str, name: &str, deciding| EvidenceView {
+            layer: layer.to_owned(),
+            decision: decision.to_owned(),
+            name: name.to_owned(),
+            deciding,
+        };
+        let judgement = Judgement {
+            tool: "read_file".to_owned(),
+            device: "demo-device".to_owned(),
+            arguments: Value::Null,
+            evidence: vec![
+                line("role", "allow", "admin", false),
+                line("grants", "deny", "/etc/passwd is outside the allowed paths", true),
+            ],
+        };
+        insta::assert_snapshot!(people(&judgement), @"");
+    }
+}

@@ -1,0 +1,59 @@
+//! What shells complete beyond words of the command line: tools, and the devices of the backend.
+
+use std::time::Duration;
+
+use clap_complete::CompletionCandidate;
+use orion_wire::v1;
+
+use crate::args::Global;
+use crate::client::Client;
+use crate::context::{Context, Surroundings};
+
+/// How long a person who presses Tab is kept waiting.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// The tools of the catalogue.
+pub(crate) fn tools() -> Vec<CompletionCandidate> {
+    let candidate = |spec: &orion_catalog::ToolSpec| {
+        let sentence = spec.description.split_inclusive(". ").next().unwrap_or_default();
+        CompletionCandidate::new(spec.name).help(Some(sentence.trim_end().to_owned().into()))
+    };
+    orion_catalog::CATALOG.iter().map(candidate).collect()
+}
+
+/// The devices of the backend; none when it does not answer at once.
+pub(crate) fn devices() -> Vec<CompletionCandidate> {
+    let global = Global {
+        context: std::env::var_os("ORION_CONTEXT").map(Into::into),
+        backend: std::env::var("ORION_BACKEND").ok(),
+        ..Global::default()
+    };
+    let Ok(context) = Context::resolve(Surroundings::of_process(&global)) else {
+        return Vec::new();
+    };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return Vec::new();
+    };
+    let names = async {
+        let client = Client::connect(&context, PATIENCE).await.ok()?;
+        let request = v1::ListDevicesRequest { pending_only: false };
+        let list = client.ask(client.devices().list_devices(request)).await.ok()?;
+        Some(list.devices.into_iter().map(|device| device.name).collect::<Vec<_>>())
+    };
+    let names = runtime.block_on(async { tokio::time::timeout(PATIENCE, names).await });
+    let names = names.ok().flatten().unwrap_or_default();
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_offered() {
+        let offered: Vec<_> =
+            tools().iter().map(|c| c.get_value().to_string_lossy().into_owned()).collect();
+        let names: Vec<_> = orion_catalog::CATALOG.iter().map(|spec| spec.name).collect();
+        assert_eq!(offered, names);
+    }
+}

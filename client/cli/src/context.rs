@@ -1,0 +1,258 @@
+//! Which backend is talked to, and as whom: a small file, overridden by the environment and by
+//! flags. A token is only ever sent to the backend that it was written down for.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use orion_domain::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::input;
+
+/// Where a backend listens for people when nothing else is said.
+pub(crate) const DEFAULT_BACKEND: &str = "http://127.0.0.1:7080";
+
+/// The file, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ContextFile {
+    /// The backend's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) backend: Option<String>,
+    /// The API token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
+    /// Whose token it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) user: Option<String>,
+    /// PEM file with the authority that signed the backend's certificate, where the system does not
+    /// know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// The backend's data folder, where it runs on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The `orion-server` program that can read the data folder; the one beside `orion` when it is
+    /// not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_binary: Option<PathBuf>,
+}
+
+/// What holds for this run.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    /// The backend's address.
+    pub(crate) backend: String,
+    /// The token, where there is one for that backend.
+    pub(crate) token: Option<Secret>,
+    /// What else the file says; empty where it is about another backend.
+    pub(crate) file: ContextFile,
+    /// Where the file is, or would be written.
+    pub(crate) path: PathBuf,
+    /// Whether the file is there.
+    pub(crate) found: bool,
+}
+
+/// Everything around the program that a context depends on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surroundings {
+    /// `--context` or `ORION_CONTEXT`.
+    pub(crate) named: Option<PathBuf>,
+    /// `--backend` or `ORION_BACKEND`.
+    pub(crate) backend: Option<String>,
+    /// `ORION_TOKEN`.
+    pub(crate) token: Option<String>,
+    /// The person's configuration folder for Orion.
+    pub(crate) config_dir: Option<PathBuf>,
+    /// Where the program was started.
+    pub(crate) working_dir: PathBuf,
+}
+
+impl Surroundings {
+    /// This process's.
+    pub(crate) fn of_process(global: &Global) -> Self {
+        Self {
+            named: global.context.clone(),
+            backend: global.backend.clone(),
+            token: std::env::var("ORION_TOKEN").ok().filter(|token| !token.is_empty()),
+            config_dir: directories::ProjectDirs::from("", "", "orion")
+                .map(|dirs| dirs.config_dir().to_owned()),
+            working_dir: PathBuf::from("."),
+        }
+    }
+}
+
+impl Context {
+    /// Finds the file and applies what overrides it.
+    ///
+    /// # Errors
+    /// A file that was named is not there, or a file says something that has no meaning.
+    pub(crate) fn resolve(around: Surroundings) -> Result<Self, Failure> {
+        let Surroundings { named, backend, token, config_dir, working_dir } = around;
+        let own = config_dir.map(|dir| dir.join("context.toml"));
+        let demo = working_dir.join("orion-demo").join("context.toml");
+        let (path, found) = match (named, own) {
+            (Some(path), _) => (path.clone(), path.exists()),
+            (None, Some(path)) if path.exists() => (path, true),
+            (None, _) if demo.exists() => (demo, true),
+            (None, Some(path)) => (path, false),
+            (None, None) => (working_dir.join("orion-context.toml"), false),
+        };
+        let mut file = if found { ContextFile::read(&path)? } else { ContextFile::default() };
+        let written = file.backend.clone().unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
+        let backend = backend.filter(|backend| !backend.is_empty()).unwrap_or(written.clone());
+        let backend = backend.trim_end_matches('/').to_owned();
+        if backend != written.trim_end_matches('/') {
+            file = ContextFile::default();
+        }
+        let token = token.or_else(|| file.token.clone()).map(|token| Secret::new(token.trim()));
+        Ok(Self { backend, token, file, path, found })
+    }
+}
+
+impl ContextFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or says something that has no meaning.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = input::file(path)?;
+        // The parser's own words would quote the line, and the line may hold the token.
+        toml::from_str(&text).map_err(|error| {
+            Failure::Usage(format!(
+                "{} is not a context: {}; write it anew with `orion login`",
+                path.display(),
+                error.message()
+            ))
+        })
+    }
+
+    /// Writes the file for its owner alone, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let text = toml::to_string(self)
+            .map_err(|error| Failure::Failed(format!("the context cannot be written: {error}")))?;
+        write_private(path, text.as_bytes())
+    }
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    let write = || {
+        std::fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok::<(), std::io::Error>(())
+    };
+    write().map_err(|error| {
+        Failure::Failed(format!("{} cannot be written: {error}", path.display()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_file(folder: &Path, name: &str, file: &ContextFile) -> PathBuf {
+        let path = folder.join(name);
+        file.write(&path).unwrap();
+        path
+    }
+
+    fn context(backend: &str, token: &str) -> ContextFile {
+        ContextFile {
+            backend: Some(backend.to_owned()),
+            token: Some(token.to_owned()),
+            ..ContextFile::default()
+        }
+    }
+
+    fn seen(context: &Context) -> (String, Option<String>) {
+        (context.backend.clone(), context.token.as_ref().map(|token| token.expose().to_owned()))
+    }
+
+    #[test]
+    fn the_named_file_wins_over_the_persons_own_and_that_over_the_demos() {
+        let folder = tempfile::tempdir().unwrap();
+        let demo = context("http://127.0.0.1:1", "demo");
+        with_file(folder.path(), "orion-demo/context.toml", &demo);
+        let mut around = Surroundings {
+            config_dir: Some(folder.path().join("config")),
+            working_dir: folder.path().to_owned(),
+            ..Surroundings::default()
+        };
+        let expect = |around: &Surroundings, backend: &str, token: &str| {
+            let context = Context::resolve(around.clone()).unwrap();
+            assert_eq!(seen(&context), (backend.to_owned(), Some(token.to_owned())));
+        };
+        expect(&around, "http://127.0.0.1:1", "demo");
+        with_file(folder.path(), "config/context.toml", &context("http://127.0.0.1:2", "own"));
+        expect(&around, "http://127.0.0.1:2", "own");
+        around.named =
+            Some(with_file(folder.path(), "named.toml", &context("http://127.0.0.1:3", "named")));
+        expect(&around, "http://127.0.0.1:3", "named");
+        around.token = Some("from-environment".to_owned());
+        expect(&around, "http://127.0.0.1:3", "from-environment");
+    }
+
+    #[test]
+    fn a_token_is_never_sent_to_another_backend_than_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = context("http://127.0.0.1:3/", "secret");
+        let around = Surroundings {
+            named: Some(with_file(folder.path(), "c.toml", &file)),
+            backend: Some("http://127.0.0.1:4".to_owned()),
+            ..Surroundings::default()
+        };
+        let other = Context::resolve(around.clone()).unwrap();
+        assert_eq!(seen(&other), ("http://127.0.0.1:4".to_owned(), None));
+        let same = Surroundings { backend: Some("http://127.0.0.1:3".to_owned()), ..around };
+        let same = Context::resolve(same).unwrap();
+        assert_eq!(seen(&same), ("http://127.0.0.1:3".to_owned(), Some("secret".to_owned())));
+    }
+
+    #[test]
+    fn without_any_file_the_default_backend_is_meant_and_nobody_is_signed_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let config_dir = Some(folder.path().to_owned());
+        let working_dir = folder.path().to_owned();
+        let around = Surroundings { config_dir, working_dir, ..Surroundings::default() };
+        let context = Context::resolve(around).unwrap();
+        assert_eq!(seen(&context), (DEFAULT_BACKEND.to_owned(), None));
+        assert_eq!((context.path, context.found), (folder.path().join("context.toml"), false));
+    }
+
+    #[test]
+    fn a_bad_file_is_refused_without_showing_what_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.toml");
+        std::fs::write(&path, "token = \"hush\"\ntokens = \"hush\"\n").unwrap();
+        let failure = ContextFile::read(&path).unwrap_err();
+        assert_eq!(failure.exit_code(), 2);
+        assert!(failure.to_string().contains("tokens"), "{failure}");
+        assert!(!failure.to_string().contains("hush"), "{failure}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_may_read_a_written_context() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = with_file(folder.path(), "deep/c.toml", &context("http://localhost:1", "t"));
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(ContextFile::read(&path).unwrap(), context("http://localhost:1", "t"));
+    }
+}

@@ -1,0 +1,219 @@
+//! Where output goes: data to standard output in the format that was asked for, everything else to
+//! standard error. Colours are left to `anstream`, which honours `NO_COLOR` and terminals.
+
+use std::io::{self, Write as _};
+
+use clap::builder::styling::{AnsiColor, Style};
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::args::{Format, Global};
+use crate::failure::Failure;
+use crate::text;
+
+/// The colour of what went wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// The colour of what went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// The colour of what wants a person's attention.
+pub(crate) const ASKS: Style = AnsiColor::Yellow.on_default().bold();
+/// The colour of what is beside the point.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// Where output goes, and in what form.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    /// How data is printed.
+    pub(crate) format: Format,
+    /// Whether only data and errors are printed.
+    pub(crate) quiet: bool,
+    /// Whether more is said.
+    pub(crate) verbose: bool,
+    /// Where times are shown for.
+    pub(crate) zone: TimeZone,
+}
+
+impl Output {
+    /// As the command line asks.
+    pub(crate) fn new(global: &Global) -> Self {
+        Self {
+            format: global.output,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            zone: TimeZone::system(),
+        }
+    }
+
+    /// Whether data is for people.
+    pub(crate) const fn is_for_people(&self) -> bool {
+        matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    /// Whether every column is wanted.
+    pub(crate) const fn is_wide(&self) -> bool {
+        matches!(self.format, Format::Wide)
+    }
+
+    /// Data as it is, without a line break after it, at once.
+    ///
+    /// # Errors
+    /// Whoever reads it went away, or the disk is full.
+    pub(crate) fn data(&self, text: &str) -> Result<(), Failure> {
+        let mut out = anstream::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ReaderGone),
+            Err(error) => Err(Failure::Failed(format!("the output cannot be written: {error}"))),
+        }
+    }
+
+    /// Data with a line break after it.
+    ///
+    /// # Errors
+    /// As [`Output::data`].
+    pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
+        self.data(&format!("{text}\n"))
+    }
+
+    /// A value: as `people` writes it, or as JSON or YAML.
+    ///
+    /// # Errors
+    /// As [`Output::data`].
+    pub(crate) fn show<T: Serialize>(
+        &self,
+        value: &T,
+        people: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        match self.format {
+            Format::Table | Format::Wide => match people() {
+                text if text.is_empty() => Ok(()),
+                text => self.line(&text),
+            },
+            Format::Json => self.line(&to_json(value)?),
+            Format::Yaml => self.data(&format!("---\n{}", to_yaml(value)?)),
+        }
+    }
+
+    /// One value of a stream: a line of JSON, a YAML document, or as `people` writes it.
+    ///
+    /// # Errors
+    /// As [`Output::data`].
+    pub(crate) fn show_one_of_many<T: Serialize>(
+        &self,
+        value: &T,
+        people: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            let line = serde_json::to_string(value).map_err(|error| unprintable(&error))?;
+            return self.line(&line);
+        }
+        self.show(value, people)
+    }
+
+    /// Something that is not data, for whoever watches.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.error_line(text);
+        }
+    }
+
+    /// Something that only curious people want to know.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbose {
+            self.error_line(&format!("{DIM}{text}{DIM:#}"));
+        }
+    }
+
+    /// A line on standard error whatever was asked for. There is nobody to tell when that fails.
+    pub(crate) fn error_line(&self, text: &str) {
+        let _ = writeln!(anstream::stderr().lock(), "{text}");
+    }
+
+    /// Why the command did not do what it should.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        match (self.format, failure) {
+            (_, Failure::ReaderGone) => {}
+            (Format::Json, _) => self.error_line(&format!("{:#}", failure.to_json())),
+            (Format::Table | Format::Wide | Format::Yaml, _) => {
+                let mut lines = failure.to_lines().into_iter();
+                let first = lines.next().unwrap_or_default();
+                self.error_line(&format!("{BAD}error:{BAD:#} {first}"));
+                lines.for_each(|line| self.error_line(&line));
+            }
+        }
+    }
+}
+
+fn unprintable(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Failed(format!("the answer cannot be printed: {error}"))
+}
+
+fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value).map_err(|error| unprintable(&error))
+}
+
+/// YAML, with a line break at its end.
+///
+/// # Errors
+/// The value has no form in YAML.
+pub(crate) fn to_yaml<T: Serialize>(value: &T) -> Result<String, Failure> {
+    serde_yaml_ng::to_string(value).map_err(|error| unprintable(&error))
+}
+
+/// Rows under headings, without lines between them. Cells are made safe to print.
+pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(header.to_vec());
+    for row in rows {
+        table.add_row(row.iter().map(|cell| text::one_line(cell, 2000)).collect::<Vec<_>>());
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 2));
+    });
+    table.trim_fmt()
+}
+
+/// Names and values below one another.
+pub(crate) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let lines: Vec<_> = facts
+        .iter()
+        .map(|(name, value)| {
+            let value = text::plain(value).replace('\n', &format!("\n{:width$}  ", ""));
+            format!("{:width$}  {}", text::one_line(name, 80), value.trim_end())
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_stands_in_columns_and_obeys_nothing() {
+        let rows = [vec!["a".to_owned(), "x\x1b[1m".to_owned()], vec!["long-name".to_owned(), "y".to_owned()]];
+        assert_eq!(
+            table(&["NAME", "WHAT"], rows),
+            "NAME       WHAT\na          x\u{fffd}[1m\nlong-name  y"
+        );
+        assert_eq!(table(&["NAME"], []), "");
+    }
+
+    #[test]
+    fn facts_stand_below_one_another_and_empty_ones_are_left_out() {
+        let text = facts([
+            ("name", "demo".to_owned()),
+            ("none", String::new()),
+            ("fingerprint", "a\nb".to_owned()),
+        ]);
+        assert_eq!(text, "name         demo\nfingerprint  a\n             b");
+    }
+}

@@ -1,0 +1,207 @@
+//! Devices.
+
+use orion_wire::v1;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::json;
+use crate::output::{Output, facts, table};
+use crate::text;
+
+/// A device as programs read it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the comments in proto/ say what the fields are")]
+pub(crate) struct DeviceView {
+    pub(crate) device_id: String,
+    pub(crate) name: String,
+    pub(crate) state: &'static str,
+    pub(crate) online: bool,
+    pub(crate) os: String,
+    pub(crate) hostname: String,
+    pub(crate) agent_version: String,
+    pub(crate) fingerprint_words: String,
+    pub(crate) sandbox: String,
+    pub(crate) enrolled_at: i64,
+    pub(crate) last_seen_at: i64,
+    pub(crate) certificate_not_after: i64,
+    pub(crate) policy_version: String,
+    pub(crate) acknowledged_policy_version: String,
+    pub(crate) grants: Value,
+    pub(crate) ceiling: Value,
+}
+
+impl From<v1::Device> for DeviceView {
+    fn from(device: v1::Device) -> Self {
+        let v1::Device {
+            device_id,
+            name,
+            state,
+            online,
+            os,
+            hostname,
+            agent_version,
+            fingerprint_words,
+            enrolled_at,
+            last_seen_at,
+            policy_version,
+            acknowledged_policy_version,
+            certificate_not_after,
+            grants,
+            ceiling,
+            sandbox,
+        } = device;
+        Self {
+            device_id,
+            name,
+            state: match v1::DeviceState::try_from(state) {
+                Ok(v1::DeviceState::Pending) => "pending",
+                Ok(v1::DeviceState::Approved) => "approved",
+                Ok(v1::DeviceState::Rejected) => "rejected",
+                Ok(v1::DeviceState::Quarantined) => "quarantined",
+                Ok(v1::DeviceState::Revoked) => "revoked",
+                Ok(v1::DeviceState::Unspecified) | Err(_) => "unknown",
+            },
+            online,
+            os,
+            hostname,
+            agent_version,
+            fingerprint_words,
+            sandbox,
+            enrolled_at,
+            last_seen_at,
+            certificate_not_after,
+            policy_version,
+            acknowledged_policy_version,
+            grants: json::embedded(&grants),
+            ceiling: json::embedded(&ceiling),
+        }
+    }
+}
+
+impl DeviceView {
+    /// Whether the device holds the policy that the backend has for it.
+    fn policy(&self) -> String {
+        let version = text::one_line(&self.policy_version, 12);
+        match () {
+            () if self.policy_version.is_empty() => "none".to_owned(),
+            () if self.policy_version == self.acknowledged_policy_version => {
+                format!("{version} active")
+            }
+            () => format!("{version} not yet on the device"),
+        }
+    }
+
+    /// One device for people.
+    pub(crate) fn page(&self, out: &Output) -> String {
+        let grants = |grants: &Value| {
+            if grants.is_null() {
+                String::new()
+            } else {
+                serde_yaml_ng::to_string(grants).unwrap_or_default().trim_end().to_owned()
+            }
+        };
+        let at = |ms| text::when(&out.zone, ms);
+        facts([
+            ("name", self.name.clone()),
+            ("id", self.device_id.clone()),
+            ("state", self.state.to_owned()),
+            ("online", if self.online { "yes" } else { "no" }.to_owned()),
+            ("system", self.os.clone()),
+            ("hostname", self.hostname.clone()),
+            ("agent", self.agent_version.clone()),
+            ("fingerprint", self.fingerprint_words.clone()),
+            ("sandbox", self.sandbox.clone()),
+            ("enrolled", at(self.enrolled_at)),
+            ("last seen", at(self.last_seen_at)),
+            ("certificate", format!("until {}", at(self.certificate_not_after))),
+            ("policy", self.policy()),
+            ("grants", grants(&self.grants)),
+            ("ceiling", grants(&self.ceiling)),
+        ])
+    }
+}
+
+/// Devices for people.
+pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
+    let mut header = vec!["NAME", "STATE", "ONLINE", "OS", "POLICY", "LAST SEEN"];
+    if out.is_wide() {
+        header.extend(["HOSTNAME", "AGENT", "SANDBOX", "CERTIFICATE UNTIL", "FINGERPRINT", "ID"]);
+    }
+    let row = |device: &DeviceView| {
+        let mut row = vec![
+            device.name.clone(),
+            device.state.to_owned(),
+            if device.online { "yes" } else { "no" }.to_owned(),
+            device.os.clone(),
+            device.policy(),
+            text::when(&out.zone, device.last_seen_at),
+        ];
+        if out.is_wide() {
+            row.extend([
+                device.hostname.clone(),
+                device.agent_version.clone(),
+                device.sandbox.clone(),
+                text::when(&out.zone, device.certificate_not_after),
+                device.fingerprint_words.clone(),
+                device.device_id.clone(),
+            ]);
+        }
+        row
+    };
+    table(&header, devices.iter().map(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Format;
+    use jiff::tz::TimeZone;
+
+    fn out(format: Format) -> Output {
+        Output { format, quiet: false, verbose: false, zone: TimeZone::UTC }
+    }
+
+    fn devices() -> Vec<DeviceView> {
+        let laptop = v1::Device {
+            device_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
+            name: "laptop-123".to_owned(),
+            state: v1::DeviceState::Approved as i32,
+            online: true,
+            os: "linux".to_owned(),
+            hostname: "lap".to_owned(),
+            agent_version: "0.1.0".to_owned(),
+            fingerprint_words: "amber-birch".to_owned(),
+            enrolled_at: 1_700_000_000_000,
+            last_seen_at: 1_700_000_100_000,
+            policy_version: "0123456789abcdef".to_owned(),
+            acknowledged_policy_version: "0123456789abcdef".to_owned(),
+            certificate_not_after: 1_700_086_400_000,
+            grants: r#"{"profile":"reader"}"#.to_owned(),
+            ceiling: String::new(),
+            sandbox: "handles".to_owned(),
+        };
+        let kiosk = v1::Device {
+            name: "kiosk".to_owned(),
+            state: v1::DeviceState::Pending as i32,
+            ..v1::Device::default()
+        };
+        let lagging = v1::Device {
+            name: "lagging".to_owned(),
+            acknowledged_policy_version: String::new(),
+            online: false,
+            ..laptop.clone()
+        };
+        [laptop, kiosk, lagging].into_iter().map(DeviceView::from).collect()
+    }
+
+    #[test]
+    fn devices_stand_in_a_table() {
+        insta::assert_snapshot!(devices_table(&out(Format::Table), &devices()), @"");
+    }
+
+    #[test]
+    fn a_wide_table_and_a_page_show_the_rest() {
+        insta::assert_snapshot!(devices_table(&out(Format::Wide), &devices()[..1]), @"");
+        insta::assert_snapshot!(devices()[0].page(&out(Format::Table)), @"");
+    }
+}

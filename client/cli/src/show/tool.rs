@@ -1,0 +1,212 @@
+//! Tools.
+
+use orion_wire::v1;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::json;
+use crate::output::{Output, facts, table};
+use crate::text;
+
+/// A tool as programs read it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the comments in proto/ say what the fields are")]
+pub(crate) struct ToolView {
+    pub(crate) name: String,
+    pub(crate) aliases: Vec<String>,
+    pub(crate) category: String,
+    pub(crate) description: String,
+    pub(crate) risk: &'static str,
+    pub(crate) permissions: Vec<String>,
+    pub(crate) arguments: Value,
+    pub(crate) returns: Value,
+    pub(crate) has_effects: bool,
+    pub(crate) undo: bool,
+    pub(crate) untrusted: bool,
+    pub(crate) example: String,
+}
+
+/// A risk's word.
+pub(super) fn risk(risk: i32) -> &'static str {
+    orion_wire::risk_from(risk).map_or("unknown", orion_domain::Risk::as_str)
+}
+
+impl From<v1::Tool> for ToolView {
+    fn from(tool: v1::Tool) -> Self {
+        let v1::Tool {
+            name,
+            aliases,
+            category,
+            description,
+            risk,
+            permissions,
+            arguments_schema,
+            returns_schema,
+            has_effects,
+            undo,
+            untrusted,
+            example,
+        } = tool;
+        Self {
+            name,
+            aliases,
+            category,
+            description,
+            risk: self::risk(risk),
+            permissions,
+            arguments: json::embedded(&arguments_schema),
+            returns: json::embedded(&returns_schema),
+            has_effects,
+            undo,
+            untrusted,
+            example,
+        }
+    }
+}
+
+/// Tools for people.
+pub(crate) fn tools_table(out: &Output, tools: &[ToolView]) -> String {
+    if out.is_wide() {
+        return table(
+            &["NAME", "CATEGORY", "RISK", "PERMISSIONS", "UNDO", "ALIASES", "DESCRIPTION"],
+            tools.iter().map(|tool| {
+                vec![
+                    tool.name.clone(),
+                    tool.category.clone(),
+                    tool.risk.to_owned(),
+                    tool.permissions.join(","),
+                    if tool.undo { "yes" } else { "no" }.to_owned(),
+                    tool.aliases.join(","),
+                    tool.description.clone(),
+                ]
+            }),
+        );
+    }
+    table(
+        &["NAME", "CATEGORY", "RISK", "DESCRIPTION"],
+        tools.iter().map(|tool| {
+            let sentence = tool.description.split_inclusive(". ").next().unwrap_or_default();
+            vec![
+                tool.name.clone(),
+                tool.category.clone(),
+                tool.risk.to_owned(),
+                text::one_line(sentence.trim_end(), 72),
+            ]
+        }),
+    )
+}
+
+/// One tool for people.
+pub(crate) fn tool_page(tool: &ToolView) -> String {
+    let properties = |schema: &Value| {
+        let required: Vec<&str> = schema["required"]
+            .as_array()
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        let Some(properties) = schema["properties"].as_object() else { return String::new() };
+        let rows = properties.iter().map(|(name, property)| {
+            let kind = match &property["type"] {
+                Value::String(kind) => kind.clone(),
+                Value::Array(kinds) => {
+                    kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                    "one of several".to_owned()
+                }
+            };
+            let default = match &property["default"] {
+                Value::Null if required.contains(&name.as_str()) => "required".to_owned(),
+                Value::Null => "optional".to_owned(),
+                default => format!("default {default}"),
+            };
+            let description = property["description"].as_str().unwrap_or_default();
+            vec![format!("  {name}"), kind, default, description.to_owned()]
+        });
+        table(&["  NAME", "TYPE", "NEEDED", "DESCRIPTION"], rows)
+    };
+    let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
+    let head = facts([
+        ("name", tool.name.clone()),
+        ("also", tool.aliases.join(", ")),
+        ("category", tool.category.clone()),
+        ("risk", tool.risk.to_owned()),
+        ("permissions", tool.permissions.join(", ")),
+        ("changes things", yes(tool.has_effects)),
+        ("can be undone", yes(tool.undo)),
+        ("output may be strangers'", yes(tool.untrusted)),
+        ("example", tool.example.clone()),
+    ]);
+    let mut page = format!("{}\n\n{head}", text::plain(&tool.description));
+    for (title, schema) in [("Arguments", &tool.arguments), ("Returns", &tool.returns)] {
+        let properties = properties(schema);
+        if !properties.is_empty() {
+            page.push_str(&format!("\n\n{title}:\n{properties}"));
+        }
+    }
+    page
+}
+
+/// Tools in OpenAI's form, each with an example in the text form for models that write calls as
+/// text.
+pub(crate) fn openai(tools: &[ToolView]) -> Value {
+    let form = |tool: &ToolView| {
+        json!({"type": "function", "function": {
+            "name": tool.name,
+            "description": format!("{}\nExample: {}", tool.description, tool.example),
+            "parameters": tool.arguments,
+        }})
+    };
+    tools.iter().map(form).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Format;
+    use jiff::tz::TimeZone;
+
+    fn tool() -> ToolView {
+        v1::Tool {
+            name: "delete_directory".to_owned(),
+            aliases: vec!["rmdir".to_owned()],
+            category: "file".to_owned(),
+            description: "Deletes a folder. Needs confirm: true.".to_owned(),
+            risk: v1::Risk::High as i32,
+            permissions: vec!["file_write".to_owned(), "file_delete".to_owned()],
+            arguments_schema: json!({"type": "object", "required": ["path"], "properties": {
+                "path": {"type": "string", "description": "The folder."},
+                "recursive": {"type": "boolean", "default": false, "description": "With all in it."},
+            }})
+            .to_string(),
+            returns_schema: json!({"type": "object", "properties": {
+                "trash_id": {"type": ["string", "null"], "description": "Where it went."},
+            }})
+            .to_string(),
+            has_effects: true,
+            undo: false,
+            untrusted: false,
+            example: r#"{"tool":"delete_directory","device":"laptop-123","path":"Old"}"#.to_owned(),
+        }
+        .into()
+    }
+
+    fn out(format: Format) -> Output {
+        Output { format, quiet: false, verbose: false, zone: TimeZone::UTC }
+    }
+
+    #[test]
+    fn tools_stand_in_a_table() {
+        insta::assert_snapshot!(tools_table(&out(Format::Table), &[tool()]), @"");
+        insta::assert_snapshot!(tools_table(&out(Format::Wide), &[tool()]), @"");
+    }
+
+    #[test]
+    fn a_page_tells_every_argument() {
+        insta::assert_snapshot!(tool_page(&tool()), @"");
+    }
+
+    #[test]
+    fn the_form_of_openai_keeps_the_schema_and_shows_an_example() {
+        insta::assert_json_snapshot!(openai(&[tool()]), @"");
+    }
+}

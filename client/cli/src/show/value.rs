@@ -1,0 +1,169 @@
+//! A tool's data for people, whatever tool it is: text as text, lists as tables, the rest as names
+//! and values.
+
+use serde_json::{Map, Value};
+
+use crate::output::{facts, table};
+use crate::text;
+
+/// The data in the form that reads best.
+pub(crate) fn value(data: &Value) -> String {
+    match data {
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) => data.to_string(),
+        Value::String(content) => text::plain(content),
+        Value::Array(items) => list(items),
+        Value::Object(object) => self::object(object),
+    }
+}
+
+fn object(object: &Map<String, Value>) -> String {
+    // A file's lines are what was asked for; the rest would only be in the way of a pipe.
+    if let Some(Value::String(content)) = object.get("content") {
+        return text::plain(content).trim_end_matches('\n').to_owned();
+    }
+    let mut parts = vec![facts(object.iter().filter_map(|(name, value)| match value {
+        Value::Bool(_) | Value::Number(_) => Some((name.as_str(), value.to_string())),
+        Value::String(content) if name != "diff" => Some((name.as_str(), content.clone())),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            Some((name.as_str(), words(items)))
+        }
+        Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
+    }))];
+    for (name, value) in object {
+        match value {
+            Value::Array(items) if items.iter().any(|item| !item.is_string()) => {
+                parts.push(format!("\n{}:\n{}", text::one_line(name, 80), list(items)));
+            }
+            Value::Object(inner) => {
+                let inner = self::object(inner).replace('\n', "\n  ");
+                parts.push(format!("\n{}:\n  {inner}", text::one_line(name, 80)));
+            }
+            Value::String(diff) if name == "diff" => parts.push(format!("\n{}", text::plain(diff))),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => {}
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n").trim().to_owned()
+}
+
+fn words(items: &[Value]) -> String {
+    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+fn list(items: &[Value]) -> String {
+    let mut columns: Vec<&str> = Vec::new();
+    for item in items {
+        let Value::Object(object) = item else {
+            return items.iter().map(cell).collect::<Vec<_>>().join("\n");
+        };
+        for name in object.keys() {
+            if !columns.contains(&name.as_str()) {
+                columns.push(name);
+            }
+        }
+    }
+    // What a thing is called reads best in front.
+    columns.sort_by_key(|name| !matches!(*name, "name" | "path"));
+    let headings: Vec<String> =
+        columns.iter().map(|name| text::one_line(name, 40).to_uppercase()).collect();
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    table(
+        &headings,
+        items.iter().map(|item| columns.iter().map(|name| cell(&item[*name])).collect()),
+    )
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(content) => text::one_line(content, 2000),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            text::one_line(&value.to_string(), 2000)
+        }
+    }
+}
+
+/// A call's arguments in one line, as they would be typed.
+pub(crate) fn short_arguments(arguments: &[u8]) -> String {
+    let Ok(Value::Object(object)) = serde_json::from_slice(arguments) else {
+        return String::new();
+    };
+    let shown: Vec<String> = object
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(content)
+                if !content.is_empty() && !content.contains(|c: char| c.is_whitespace() || c == '"') =>
+            {
+                format!("{name}={content}")
+            }
+            _ => format!("{name}={value}"),
+        })
+        .collect();
+    text::one_line(&shown.join(" "), 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_listing_is_a_table() {
+        insta::assert_snapshot!(value(&json!({
+            "path": "/home/ann", "count": 2, "truncated": false,
+            "entries": [
+                {"kind": "directory", "name": "Test", "size_bytes": null},
+                {"kind": "file", "name": "a\u{1b}b.txt", "size_bytes": 12},
+            ],
+        })), @"
+        count      2
+        path       /home/ann
+        truncated  false
+
+        entries:
+        NAME     KIND       SIZE_BYTES
+        Test     directory
+        a�b.txt  file       12
+        ");
+    }
+
+    #[test]
+    fn a_file_is_its_text_alone_and_a_preview_shows_its_difference() {
+        assert_eq!(value(&json!({"content": "one\ntwo\n", "lines": 2})), "one\ntwo");
+        insta::assert_snapshot!(value(&json!({
+            "path": "/a", "diff": "-one\n+two\n", "first_entries": ["x", "y"],
+        })), @"
+        first_entries  x
+                       y
+        path           /a
+
+        -one
+        +two
+        ");
+    }
+
+    #[test]
+    fn facts_within_facts_are_indented() {
+        insta::assert_snapshot!(value(&json!({
+            "device_id": "d", "system": {"os": "linux", "ram_gb": 16.0}, "cpu": null,
+        })), @"
+        device_id  d
+
+        system:
+          os      linux
+          ram_gb  16.0
+        ");
+    }
+
+    #[test]
+    fn arguments_read_as_they_would_be_typed() {
+        let arguments = br#"{"confirm":true,"path":"My Folder","name":"x"}"#;
+        assert_eq!(short_arguments(arguments), r#"confirm=true name=x path="My Folder""#);
+        assert_eq!(short_arguments(b"nope"), "");
+    }
+}

@@ -1,0 +1,91 @@
+//! What needs a terminal with a person before it: prompts and spinners. Elsewhere none of it shows.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use inquire::{Confirm, InquireError, Password, PasswordDisplayMode, Text};
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::text;
+
+/// Whether a person can be asked.
+pub(crate) fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks for a yes or a no; anything but a clear yes is a no.
+///
+/// # Errors
+/// The person stopped the program.
+pub(crate) async fn confirm(question: &str) -> Result<bool, Failure> {
+    let question = text::one_line(question, 400);
+    prompt(move || Confirm::new(&question).with_default(false).prompt_skippable())
+        .await
+        .map(|answer| answer.unwrap_or(false))
+}
+
+/// Asks for a line of text.
+///
+/// # Errors
+/// The person stopped the program.
+pub(crate) async fn ask(question: &'static str) -> Result<String, Failure> {
+    prompt(move || Text::new(question).prompt()).await
+}
+
+/// Asks for a password without showing it; twice when it is a new one.
+///
+/// # Errors
+/// The person stopped the program.
+pub(crate) async fn password(question: &'static str, is_new: bool) -> Result<String, Failure> {
+    prompt(move || {
+        let prompt = Password::new(question).with_display_mode(PasswordDisplayMode::Hidden);
+        if is_new { prompt.prompt() } else { prompt.without_confirmation().prompt() }
+    })
+    .await
+}
+
+async fn prompt<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, InquireError> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(ask).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(InquireError::OperationCanceled | InquireError::OperationInterrupted)) => {
+            Err(Failure::Interrupted)
+        }
+        Ok(Err(
+            error @ (InquireError::NotTTY
+            | InquireError::InvalidConfiguration(_)
+            | InquireError::IO(_)
+            | InquireError::Custom(_)),
+        )) => Err(Failure::Failed(format!("the terminal cannot be asked: {error}"))),
+        Err(error) => Err(Failure::Failed(format!("the terminal cannot be asked: {error}"))),
+    }
+}
+
+/// Something that turns while a person waits; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Waiting(ProgressBar);
+
+impl Waiting {
+    /// Shows `what` on a terminal, and nothing elsewhere.
+    pub(crate) fn on(out: &Output, what: &str) -> Self {
+        if out.quiet || !out.is_for_people() || !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.set_message(text::one_line(what, 200));
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(bar)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,41 @@
+//! Everything that handlers share.
+
+use std::sync::Arc;
+
+use orion_mtls::{CertificateAuthority, ServerCertificate};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::bus::Bus;
+use crate::config::Config;
+use crate::fleet::Fleet;
+use crate::model::Model;
+use crate::people::FirstAdmin;
+use crate::store::Store;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Backend {
+    /// What the operator set.
+    pub config: Config,
+    /// The record.
+    pub store: Store,
+    /// The devices.
+    pub fleet: Fleet,
+    /// What wakes those who wait.
+    pub bus: Bus,
+    /// Signs device certificates.
+    pub authority: CertificateAuthority,
+    /// What this backend shows to devices.
+    pub certificate: Arc<ServerCertificate>,
+    /// The models by name, the default first; never empty.
+    pub models: Vec<(String, Model)>,
+    /// The one-time secret, while there is no admin.
+    pub first_admin: FirstAdmin,
+    /// What enrolment tokens tell devices to dial.
+    pub device_addresses: Vec<String>,
+    /// Work that must end before the process does.
+    pub tasks: TaskTracker,
+    /// Ends everything.
+    pub shutdown: CancellationToken,
+}

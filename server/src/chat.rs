@@ -1,0 +1,332 @@
+//! The chat loop: a person's words go to a model, the calls it makes go through the pipeline, their
+//! results go back to the model, until it answers in words or has had its rounds.
+
+mod history;
+mod prompt;
+mod relay;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use orion_domain::extract::{ExtractProblem, ExtractedCall, extract, from_native};
+use orion_domain::{
+    CallId, CallState, Caller, CanonicalArguments, ConversationId, Digest, Envelope, ErrorCode,
+    ToolError,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::new_uuid;
+use crate::model::{Answer, Message, Model, ModelError, NativeCall, Request};
+use crate::pipeline::audit::Incoming;
+use crate::pipeline::{self, Reply};
+use crate::store::{ApprovalRow, StoreError};
+
+/// What happens in a chat, for whoever watches.
+#[derive(Debug)]
+pub enum Event {
+    /// The first event.
+    Began {
+        /// Which chat.
+        conversation: ConversationId,
+        /// Which model answers.
+        model: String,
+    },
+    /// More of the model's words.
+    Text(String),
+    /// The model makes a call.
+    CallBegan {
+        /// The call.
+        call: CallId,
+        /// As the model wrote it.
+        written: ExtractedCall,
+    },
+    /// A person is asked.
+    ApprovalNeeded(Box<ApprovalRow>),
+    /// A call ended.
+    CallEnded(Box<Reply>),
+    /// Something the person should know that the model did not say.
+    Note(String),
+    /// The last event.
+    Done {
+        /// The whole answer.
+        text: String,
+        /// The calls that were made, in order.
+        calls: Vec<ToolUse>,
+    },
+}
+
+/// A call that was made for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// The device, where one was found.
+    pub device: String,
+    /// How it ended.
+    pub state: CallState,
+    /// The code it ended with; none on success.
+    pub code: Option<ErrorCode>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// No model of that name.
+    #[error("there is no model `{0}`; `[[models]]` in orion-server.toml lists those there are")]
+    NoModel(String),
+    /// Not this person's chat, or none at all.
+    #[error("there is no such conversation of yours")]
+    NoConversation,
+    /// The model failed.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The record cannot be kept.
+    #[error("the record could not be written")]
+    Store(#[from] StoreError),
+    /// The person went away.
+    #[error("the conversation was left")]
+    Left,
+}
+
+/// One turn of a chat under way.
+struct Turn<'a> {
+    backend: &'a Arc<Backend>,
+    caller: Caller,
+    model: &'a Model,
+    events: &'a mpsc::Sender<Event>,
+    messages: Vec<Message>,
+    used: Vec<ToolUse>,
+    /// Calls that ended for good: the same call is not sent again in this turn.
+    fatal: HashMap<Digest, ToolError>,
+}
+
+/// Answers one message of a person.
+///
+/// # Errors
+/// See [`ChatError`]; the calls that were made are on the record all the same.
+pub async fn answer(
+    backend: &Arc<Backend>,
+    caller: Caller,
+    conversation: Option<ConversationId>,
+    text: &str,
+    model: &str,
+    events: &mpsc::Sender<Event>,
+) -> Result<(), ChatError> {
+    let (name, model) = backend
+        .models
+        .iter()
+        .find(|(name, _)| model.is_empty() || name == model)
+        .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
+    let (conversation, earlier) = history::open(backend, &caller, conversation).await?;
+    let caller = Caller { conversation: Some(conversation), ..caller };
+    say(events, Event::Began { conversation, model: name.clone() }).await?;
+
+    let mut messages = vec![Message::system(prompt::system(backend, &caller))];
+    messages.extend(earlier);
+    messages.push(Message::user(text));
+    history::append(backend, conversation, &Message::user(text)).await?;
+
+    let mut turn = Turn {
+        backend,
+        caller,
+        model,
+        events,
+        messages,
+        used: Vec::new(),
+        fatal: HashMap::new(),
+    };
+    let text = turn.rounds().await?;
+    let last = Message::assistant(text.clone(), Vec::new());
+    history::append(backend, conversation, &last).await?;
+    say(events, Event::Done { text, calls: turn.used }).await
+}
+
+async fn say(events: &mpsc::Sender<Event>, event: Event) -> Result<(), ChatError> {
+    events.send(event).await.map_err(|_| ChatError::Left)
+}
+
+impl Turn<'_> {
+    /// Round after round, until the model answers in words. Gives its last words.
+    async fn rounds(&mut self) -> Result<String, ChatError> {
+        let most = self.backend.config.chat.max_tool_rounds;
+        let mut words = String::new();
+        for round in 0..=most {
+            let tools = if self.backend.config.chat.tools_enabled {
+                prompt::tools(self.backend, &self.caller)
+            } else {
+                Vec::new()
+            };
+            let request = Request { messages: self.messages.clone(), tools };
+            let (answer, shown) = relay::complete(self.model, &request, self.events).await?;
+            let (calls, problems, text) = self.read(&answer);
+            relay::rest(self.events, &text, &shown).await?;
+            if !text.is_empty() {
+                words = text;
+            }
+            if answer.truncated {
+                self.note("The model's answer was cut off at its limit.").await?;
+            }
+            if calls.is_empty() && problems.is_empty() {
+                return Ok(words);
+            }
+            if round == most {
+                self.note(&format!(
+                    "The model wanted more than {most} rounds of tool calls; its last words are the answer."
+                ))
+                .await?;
+                return Ok(words);
+            }
+            self.round(calls, problems).await?;
+        }
+        Ok(words)
+    }
+
+    /// What an answer asks for: calls, what is wrong with others, and the words around them.
+    fn read(&self, answer: &Answer) -> (Vec<ExtractedCall>, Vec<ExtractProblem>, String) {
+        if !self.backend.config.chat.tools_enabled {
+            return (Vec::new(), Vec::new(), answer.text.clone());
+        }
+        if answer.native_calls.is_empty() {
+            let extraction = extract(&answer.text);
+            return (extraction.calls, extraction.problems, extraction.text);
+        }
+        let (mut calls, mut problems) = (Vec::new(), Vec::new());
+        for call in &answer.native_calls {
+            match from_native(Some(&call.id), &call.name, &call.arguments) {
+                Ok(call) => calls.push(call),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        (calls, problems, answer.text.clone())
+    }
+
+    async fn round(
+        &mut self,
+        calls: Vec<ExtractedCall>,
+        problems: Vec<ExtractProblem>,
+    ) -> Result<(), ChatError> {
+        if !problems.is_empty() {
+            let listed: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            let text = format!("A tool call could not be read: {}", listed.join("; "));
+            self.note(&text).await?;
+            if calls.is_empty() {
+                self.messages.push(Message::user(format!("{text}. Write it again, correctly.")));
+                return Ok(());
+            }
+        }
+        let mut written = Vec::with_capacity(calls.len());
+        for (index, mut call) in calls.into_iter().enumerate() {
+            let id = call.id.take().unwrap_or_else(|| {
+                format!("call_{}_{index}", self.messages.len())
+            });
+            written.push((id, call));
+        }
+        let native = written
+            .iter()
+            .map(|(id, call)| NativeCall {
+                id: id.clone(),
+                name: call.tool.clone(),
+                arguments: relay::arguments_text(call),
+            })
+            .collect();
+        let message = Message::assistant(String::new(), native);
+        self.keep(message).await?;
+        for (id, call) in written {
+            let reply = self.call(call).await?;
+            let limit = self.backend.config.chat.result_limit;
+            self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
+        if let Some(conversation) = self.caller.conversation {
+            history::append(self.backend, conversation, &message).await?;
+        }
+        self.messages.push(message);
+        Ok(())
+    }
+
+    /// One call through the pipeline, waiting for a person where one is asked.
+    async fn call(&mut self, written: ExtractedCall) -> Result<Reply, ChatError> {
+        let key = identity_of(&written);
+        let request = pipeline::extract::request(written.clone());
+        let incoming = Incoming::new(self.caller.clone(), request);
+        say(self.events, Event::CallBegan { call: incoming.id, written }).await?;
+        let mut changes = self.backend.bus.subscribe();
+        let mut reply = match self.fatal.get(&key) {
+            Some(earlier) => {
+                let mut error = earlier.clone();
+                error.message =
+                    format!("This call failed for good before in this turn: {}", error.message);
+                pipeline::audit::deny(self.backend, incoming, None, error).await?
+            }
+            None => pipeline::run_incoming(self.backend, incoming).await?,
+        };
+        if let Some(approval) = reply.approval {
+            let card = self.backend.store.approval(&approval.to_string()).await?;
+            say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
+            while !reply.state.is_closed() {
+                tokio::select! {
+                    () = self.events.closed() => return Err(ChatError::Left),
+                    () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
+                    change = changes.recv() => {
+                        if !matches!(change, Ok(Change::Approval(_) | Change::Device(_))) {
+                            let row = self.backend.store.call(&reply.call.to_string()).await?;
+                            reply = Reply::from(row);
+                        }
+                    }
+                }
+            }
+        }
+        self.remember(key, &reply);
+        say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
+        Ok(reply)
+    }
+
+    fn remember(&mut self, key: Digest, reply: &Reply) {
+        let error = serde_json::from_slice::<Envelope>(&reply.result)
+            .ok()
+            .and_then(|envelope| envelope.error);
+        self.used.push(ToolUse {
+            call: reply.call,
+            tool: reply.tool.clone(),
+            device: reply.device.as_ref().map(ToString::to_string).unwrap_or_default(),
+            state: reply.state,
+            code: error.as_ref().map(|error| error.code),
+        });
+        if let Some(error) = error
+            && !error.recoverable
+        {
+            self.fatal.insert(key, error);
+        }
+    }
+
+    async fn note(&self, text: &str) -> Result<(), ChatError> {
+        say(self.events, Event::Note(text.to_owned())).await
+    }
+}
+
+/// What makes two calls of a turn the same one.
+fn identity_of(call: &ExtractedCall) -> Digest {
+    let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
+    Digest::of_fields(
+        "orion.chat.call.v1",
+        &[
+            call.tool.as_bytes(),
+            call.device.as_deref().unwrap_or_default().as_bytes(),
+            &[u8::from(call.dry_run)],
+            arguments.as_bytes(),
+        ],
+    )
+}
+
+/// A conversation's id that nobody has.
+fn new_conversation() -> ConversationId {
+    ConversationId::new(new_uuid())
+}

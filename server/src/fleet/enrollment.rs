@@ -1,0 +1,308 @@
+//! Becoming a device: invitation, redemption, approval, certificate, and the end of all that.
+
+use std::time::Duration;
+
+use orion_domain::id::InviteId;
+use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
+use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
+use orion_wire::EnrollmentToken;
+
+use super::Known;
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::{new_uuid, now_ms};
+use crate::people::random_secret;
+use crate::store::{
+    DeviceRow, DeviceState, NewDevice, NewInvite, RedeemError, StoreError,
+};
+
+/// How long an invitation is good when nobody says, in seconds.
+const VALID_SECONDS: u64 = 3600;
+/// How long an invitation may be good, in seconds.
+const MOST_SECONDS: u64 = 30 * 24 * 3600;
+
+/// Why a device does not get in.
+#[derive(Debug, thiserror::Error)]
+pub enum EnrollError {
+    /// Unknown invitation or wrong secret; which of them is not said.
+    #[error("this token is not one of this backend's; make a new one with `orion devices invite`")]
+    Unknown,
+    /// Too late.
+    #[error("this token has expired; make a new one with `orion devices invite`")]
+    Expired,
+    /// Used up.
+    #[error(
+        "this token was used as often as it may be; make a new one with `orion devices invite`"
+    )]
+    Spent,
+    /// Not a request for a certificate.
+    #[error("the certificate request is not one: {0}")]
+    Request(#[from] CsrError),
+    /// No name to call it by.
+    #[error("`{0}` cannot be a device's name: use lower-case letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// No certificate could be made.
+    #[error("the certificate could not be issued")]
+    Issue(#[from] MtlsError),
+    /// The ticket is not this device's.
+    #[error("there is no such pending device, or this is not its ticket")]
+    Ticket,
+    /// The device is held back.
+    #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
+    Held(DeviceState),
+    /// The record cannot be kept.
+    #[error("the record could not be written; nothing was changed")]
+    Store(#[from] StoreError),
+}
+
+/// What an invitation says.
+#[derive(Debug, Clone, Default)]
+pub struct Invitation {
+    /// The device's name, or what it suggests.
+    pub name: Option<DeviceName>,
+    /// How long it is good, in seconds; 0 for the default.
+    pub valid_seconds: u64,
+    /// How often it can be used; 0 for once.
+    pub uses: u32,
+    /// Whether devices are approved at once.
+    pub preapproved: bool,
+    /// What devices begin with.
+    pub grants: Grants,
+}
+
+/// Makes an invitation and its token.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn invite(
+    backend: &Backend,
+    by: &Caller,
+    invitation: Invitation,
+) -> Result<EnrollmentToken, StoreError> {
+    let now = now_ms();
+    let seconds = match invitation.valid_seconds {
+        0 => VALID_SECONDS,
+        seconds => seconds.min(MOST_SECONDS),
+    };
+    let expires_at = now + i64::try_from(seconds).unwrap_or(0) * 1000;
+    let (invite_id, secret) = (InviteId::new(new_uuid()), random_secret());
+    backend
+        .store
+        .create_invite(NewInvite {
+            id: invite_id,
+            secret_hash: Digest::of(secret.expose().as_bytes()),
+            name: invitation.name,
+            grants: serde_json::to_string(&invitation.grants).unwrap_or_default(),
+            preapproved: invitation.preapproved,
+            uses: invitation.uses.clamp(1, 1000),
+            expires_at,
+            created_by: by.user.clone(),
+            created_at: now,
+        })
+        .await?;
+    Ok(EnrollmentToken {
+        addresses: backend.device_addresses.clone(),
+        pins: backend.authority.fingerprint().to_string().parse().into_iter().collect(),
+        invite_id,
+        secret,
+        expires_at,
+    })
+}
+
+/// A device at the door.
+#[derive(Debug)]
+pub struct Applicant {
+    /// The invitation it came with.
+    pub invite_id: InviteId,
+    /// The secret that goes with it.
+    pub secret: Secret,
+    /// PEM.
+    pub certificate_request: String,
+    /// What it would like to be called.
+    pub suggested_name: String,
+    /// Its own name.
+    pub hostname: String,
+    /// Its operating system.
+    pub os: String,
+}
+
+/// What the device is told.
+#[derive(Debug)]
+pub struct Admission {
+    /// Its id.
+    pub id: DeviceId,
+    /// Its name.
+    pub name: DeviceName,
+    /// Its certificate, where it was approved at once.
+    pub certificate: Option<IssuedCertificate>,
+    /// What to ask with later, where it was not.
+    pub ticket: Option<Secret>,
+    /// Its key, for people to compare.
+    pub fingerprint_words: String,
+}
+
+/// Spends one use of an invitation and takes the device in, approved or pending. The request is
+/// checked first, so that a bad one spends nothing.
+///
+/// # Errors
+/// See [`EnrollError`].
+pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission, EnrollError> {
+    let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
+    let fingerprint = csr.public_key_fingerprint();
+    let now = now_ms();
+    let secret_hash = Digest::of(applicant.secret.expose().as_bytes());
+    let invite = backend
+        .store
+        .redeem_invite(applicant.invite_id, secret_hash, now)
+        .await
+        .map_err(|error| match error {
+            RedeemError::Unknown => EnrollError::Unknown,
+            RedeemError::Expired => EnrollError::Expired,
+            RedeemError::Spent => EnrollError::Spent,
+            RedeemError::Store(error) => EnrollError::Store(error),
+        })?;
+    let name = match invite.name {
+        Some(name) => name,
+        None => applicant
+            .suggested_name
+            .to_lowercase()
+            .parse()
+            .map_err(|_| EnrollError::Name(applicant.suggested_name.chars().take(63).collect()))?,
+    };
+    let ticket = (!invite.preapproved).then(random_secret);
+    let row = backend
+        .store
+        .create_device(NewDevice {
+            id: DeviceId::new(new_uuid()),
+            name,
+            state: if invite.preapproved { DeviceState::Approved } else { DeviceState::Pending },
+            public_key_fingerprint: fingerprint.to_string(),
+            fingerprint_words: fingerprint.words(),
+            certificate_request: applicant.certificate_request,
+            ticket_hash: ticket.as_ref().map(|ticket| Digest::of(ticket.expose().as_bytes())),
+            grants: invite.grants,
+            hostname: display(&applicant.hostname),
+            os: display(&applicant.os),
+            invite: applicant.invite_id,
+            created_at: now,
+        })
+        .await?;
+    learn(backend, &row);
+    let certificate =
+        if invite.preapproved { Some(issue(backend, &row).await?) } else { None };
+    tracing::info!(device = %row.name, state = row.state.as_str(), "a device enrolled");
+    Ok(Admission {
+        id: row.id,
+        name: row.name,
+        certificate,
+        ticket,
+        fingerprint_words: fingerprint.words(),
+    })
+}
+
+fn display(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(128).collect()
+}
+
+/// What has become of a pending device, and its certificate once it is approved.
+///
+/// # Errors
+/// The ticket is not this device's.
+pub async fn status(
+    backend: &Backend,
+    device: &str,
+    ticket: &str,
+) -> Result<(DeviceRow, Option<IssuedCertificate>), EnrollError> {
+    let row = match backend.store.device(device).await {
+        Ok(row) => row,
+        Err(StoreError::NotFound) => return Err(EnrollError::Ticket),
+        Err(error) => return Err(error.into()),
+    };
+    if row.ticket_hash != Some(Digest::of(ticket.as_bytes())) {
+        return Err(EnrollError::Ticket);
+    }
+    let certificate = match row.state {
+        DeviceState::Approved => Some(issue(backend, &row).await?),
+        DeviceState::Pending
+        | DeviceState::Rejected
+        | DeviceState::Quarantined
+        | DeviceState::Revoked => None,
+    };
+    Ok((row, certificate))
+}
+
+/// A new certificate for the same key. The old one stays good until it ends.
+///
+/// # Errors
+/// The device is held back, or asks with another key.
+pub async fn renew(
+    backend: &Backend,
+    identity: &DeviceIdentity,
+    request: String,
+) -> Result<IssuedCertificate, EnrollError> {
+    let mut row = backend.store.device(&identity.device_id).await?;
+    if row.state != DeviceState::Approved {
+        return Err(EnrollError::Held(row.state));
+    }
+    let csr = VerifiedCsr::parse(request.as_bytes())?;
+    if csr.public_key_fingerprint().to_string() != row.public_key_fingerprint {
+        return Err(EnrollError::Ticket);
+    }
+    row.certificate_request = request;
+    issue(backend, &row).await
+}
+
+async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, EnrollError> {
+    let validity =
+        Duration::from_secs(u64::from(backend.config.devices.certificate_hours) * 3600);
+    let now = now_ms();
+    let issued = backend.authority.issue_device(
+        row.certificate_request.as_bytes(),
+        &row.id.to_string(),
+        validity,
+        now,
+    )?;
+    backend
+        .store
+        .record_certificate(row.id, &issued.serial_hex, issued.not_after_ms, now)
+        .await?;
+    Ok(issued)
+}
+
+/// Changes a device's state by a person's word. Whatever takes its rights away also ends its live
+/// stream at once.
+///
+/// # Errors
+/// No such device, or not from the state it is in.
+pub async fn set_state(
+    backend: &Backend,
+    device: &str,
+    from: &[DeviceState],
+    to: DeviceState,
+    by: &Caller,
+    reason: &str,
+) -> Result<DeviceRow, StoreError> {
+    let row = backend.store.device(device).await?;
+    let reason: String = reason.chars().take(500).collect();
+    let row = backend.store.set_device_state(row.id, from, to, &by.user, &reason, now_ms()).await?;
+    learn(backend, &row);
+    match to {
+        DeviceState::Revoked | DeviceState::Rejected => {
+            backend.fleet.revoke(backend.store.certificates_of(row.id).await?);
+            backend.fleet.disconnect(row.id);
+        }
+        DeviceState::Quarantined => backend.fleet.disconnect(row.id),
+        DeviceState::Approved | DeviceState::Pending => {}
+    }
+    backend.bus.publish(Change::Device(row.id));
+    Ok(row)
+}
+
+/// Takes a row of the record into the fleet.
+pub fn learn(backend: &Backend, row: &DeviceRow) {
+    let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
+    // Grants that cannot be read grant nothing.
+    let grants = serde_json::from_str(&row.grants).unwrap_or_default();
+    let ceiling = row.ceiling.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    backend.fleet.learn(Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling));
+}

@@ -1,0 +1,145 @@
+//! A device says hello, and what it said is taken into the record and the fleet.
+
+use std::sync::Arc;
+
+use orion_domain::{DeviceId, DevicePath, Grants, Places};
+use orion_wire::{DeviceFacts, Os};
+use serde::{Deserialize, Serialize};
+
+use super::{Known, enrollment};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::store::{DeviceState, HelloError, StoreError};
+
+/// What a device said of itself, checked.
+#[derive(Debug)]
+pub struct Greeting {
+    /// What it is.
+    pub facts: DeviceFacts,
+    /// What its owner leaves at most.
+    pub ceiling: Grants,
+    /// Its agent's version.
+    pub agent_version: String,
+    /// Counts up with every connection.
+    pub generation: u64,
+}
+
+/// Why a device that is who it says is not welcome.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWelcome {
+    /// Not in the record.
+    #[error("this device is not in the backend's record; enrol it anew")]
+    Unknown,
+    /// Held back by a person.
+    #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
+    Held(DeviceState),
+    /// The counter ran backwards.
+    #[error(
+        "this device's connection counter ran backwards, as it does when a state folder was copied or restored; enrol it anew"
+    )]
+    Copied,
+    /// The record cannot be kept.
+    #[error("the record could not be written")]
+    Store(#[from] StoreError),
+}
+
+/// The facts as they stand in the record.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    os: String,
+    os_version: String,
+    hostname: String,
+    arch: String,
+    sandbox: String,
+    home: Option<String>,
+    workspace: Option<String>,
+}
+
+/// Facts for the record.
+#[must_use]
+pub fn facts_to_json(facts: &DeviceFacts) -> String {
+    let text = |path: &Option<DevicePath>| path.as_ref().map(ToString::to_string);
+    serde_json::to_string(&Recorded {
+        os: facts.os.as_str().to_owned(),
+        os_version: facts.os_version.clone(),
+        hostname: facts.hostname.clone(),
+        arch: facts.arch.clone(),
+        sandbox: facts.sandbox.clone(),
+        home: text(&facts.places.home),
+        workspace: text(&facts.places.workspace),
+    })
+    .unwrap_or_default()
+}
+
+/// Facts from the record; none where they cannot be read, and then everything is denied.
+#[must_use]
+pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
+    let recorded: Recorded = serde_json::from_str(json).ok()?;
+    let os = [Os::Linux, Os::Macos, Os::Windows]
+        .into_iter()
+        .find(|os| os.as_str() == recorded.os)?;
+    let places = Places::parse(
+        os.path_style(),
+        recorded.workspace.as_deref(),
+        recorded.home.as_deref(),
+    )
+    .ok()?;
+    Some(DeviceFacts {
+        os,
+        os_version: recorded.os_version,
+        hostname: recorded.hostname,
+        arch: recorded.arch,
+        sandbox: recorded.sandbox,
+        places,
+    })
+}
+
+/// Lets a device in that showed its certificate and said hello.
+///
+/// # Errors
+/// See [`NotWelcome`].
+pub async fn welcome(
+    backend: &Backend,
+    id: DeviceId,
+    greeting: Greeting,
+) -> Result<Arc<Known>, NotWelcome> {
+    let now = now_ms();
+    let row = match backend.store.device(&id.to_string()).await {
+        Ok(row) => row,
+        Err(StoreError::NotFound) => return Err(NotWelcome::Unknown),
+        Err(error) => return Err(error.into()),
+    };
+    if row.state != DeviceState::Approved {
+        return Err(NotWelcome::Held(row.state));
+    }
+    let ceiling = serde_json::to_string(&greeting.ceiling).unwrap_or_default();
+    let generation = i64::try_from(greeting.generation).unwrap_or(i64::MAX);
+    backend
+        .store
+        .record_hello(
+            id,
+            &facts_to_json(&greeting.facts),
+            &ceiling,
+            &greeting.agent_version,
+            generation,
+            now,
+        )
+        .await
+        .map_err(|error| match error {
+            HelloError::GenerationBackwards => NotWelcome::Copied,
+            HelloError::Store(error) => NotWelcome::Store(error),
+        })?;
+    let row = backend.store.device(&id.to_string()).await?;
+    enrollment::learn(backend, &row);
+    backend.bus.publish(Change::Device(id));
+    backend.fleet.known(id).ok_or(NotWelcome::Unknown)
+}
+
+/// The device has gone.
+pub async fn farewell(backend: &Backend, id: DeviceId) {
+    if let Err(error) = backend.store.touch_device(id, now_ms()).await {
+        tracing::warn!(device = %id, %error, "when the device was last seen could not be recorded");
+    }
+    backend.bus.publish(Change::Device(id));
+}

@@ -1,0 +1,248 @@
+//! One `[[models]]` section of `orion-server.toml`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orion_domain::Secret;
+use serde::{Deserialize, Serialize};
+
+use super::ModelError;
+
+/// A key longer than this is some other file.
+const MAX_KEY_BYTES: usize = 8 * 1024;
+
+/// Which kind of model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    /// A server that speaks the form of OpenAI's chat completions.
+    Openai,
+    /// The built-in planner.
+    Planner,
+}
+
+/// How a model is told of tools and asks for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolCalls {
+    /// In the provider's own form.
+    Native,
+    /// In the prompt and as JSON in the answer, for models without tool calls.
+    Text,
+    /// In the provider's own form until it refuses that, then as text.
+    #[default]
+    Auto,
+}
+
+/// One model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// What people call it.
+    pub name: String,
+    /// Which kind it is.
+    pub kind: ModelKind,
+    /// The address below which `/chat/completions` is, such as `http://127.0.0.1:11434/v1`.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The model's name at its provider.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// A file that holds the key and nothing else.
+    #[serde(default)]
+    pub api_key_file: Option<PathBuf>,
+    /// An environment variable that holds the key.
+    #[serde(default)]
+    pub api_key_env: Option<String>,
+    /// How it is told of tools.
+    #[serde(default)]
+    pub tool_calls: ToolCalls,
+    /// How long a whole answer may take, in seconds, from 1 to 3600.
+    #[serde(default = "two_minutes")]
+    pub timeout_seconds: u64,
+    /// How much text and calls an answer may hold, in bytes, from 1024 to 64 MiB.
+    #[serde(default = "one_mebibyte")]
+    pub max_answer_bytes: usize,
+}
+
+const fn two_minutes() -> u64 {
+    120
+}
+
+const fn one_mebibyte() -> usize {
+    1024 * 1024
+}
+
+impl ModelConfig {
+    /// The built-in planner, for a backend without any model.
+    #[must_use]
+    pub fn planner() -> Self {
+        Self {
+            name: "planner".to_owned(),
+            kind: ModelKind::Planner,
+            url: None,
+            model: None,
+            api_key_file: None,
+            api_key_env: None,
+            tool_calls: ToolCalls::Auto,
+            timeout_seconds: two_minutes(),
+            max_answer_bytes: one_mebibyte(),
+        }
+    }
+
+    /// Whether the section can work, without reading anything.
+    ///
+    /// # Errors
+    /// [`ModelError::BadConfig`] with the first thing at fault.
+    pub fn check(&self) -> Result<(), ModelError> {
+        if self.name.is_empty() || self.name.len() > 64 {
+            return Err(self.bad("`name` must have 1 to 64 bytes"));
+        }
+        if !(1..=3600).contains(&self.timeout_seconds) {
+            return Err(self.bad("`timeout_seconds` must be from 1 to 3600"));
+        }
+        if !(1024..=64 * 1024 * 1024).contains(&self.max_answer_bytes) {
+            return Err(self.bad("`max_answer_bytes` must be from 1024 to 67108864"));
+        }
+        let connects = [
+            self.url.is_some(),
+            self.model.is_some(),
+            self.api_key_file.is_some(),
+            self.api_key_env.is_some(),
+        ];
+        match self.kind {
+            ModelKind::Planner if connects.contains(&true) => Err(self.bad(
+                "the planner is built in and takes no `url`, `model` or key; for a language model say kind = \"openai\"",
+            )),
+            ModelKind::Planner => Ok(()),
+            ModelKind::Openai if self.url.as_deref().is_none_or(str::is_empty) => Err(self.bad(
+                "`url` is missing; give the address below which /chat/completions is, such as http://127.0.0.1:11434/v1",
+            )),
+            ModelKind::Openai if self.model.as_deref().is_none_or(str::is_empty) => {
+                Err(self.bad("`model` is missing; give the model's name at its provider"))
+            }
+            ModelKind::Openai if self.api_key_file.is_some() && self.api_key_env.is_some() => {
+                Err(self.bad("give one of `api_key_file` and `api_key_env`, not both"))
+            }
+            ModelKind::Openai => Ok(()),
+        }
+    }
+
+    /// How long a whole answer may take.
+    #[must_use]
+    pub const fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds)
+    }
+
+    pub(super) fn bad(&self, reason: impl Into<String>) -> ModelError {
+        ModelError::BadConfig { name: self.name.clone(), reason: reason.into() }
+    }
+
+    /// The key, where one is configured. `variable` looks up the environment.
+    pub(super) fn key(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Secret>, ModelError> {
+        let (text, origin) = match (&self.api_key_file, &self.api_key_env) {
+            (Some(path), _) => (self.key_in(path)?, format!("`api_key_file` {}", path.display())),
+            (None, Some(name)) => {
+                let text = variable(name).ok_or_else(|| {
+                    self.bad(format!("`api_key_env` names {name}, which is not set to any text"))
+                })?;
+                (text, format!("`api_key_env` {name}"))
+            }
+            (None, None) => return Ok(None),
+        };
+        let key = text.trim();
+        if key.is_empty() || key.len() > MAX_KEY_BYTES || !key.bytes().all(|b| b.is_ascii_graphic())
+        {
+            return Err(self.bad(format!(
+                "{origin} must hold the key and nothing else: one line of printable characters"
+            )));
+        }
+        Ok(Some(Secret::new(key)))
+    }
+
+    fn key_in(&self, path: &Path) -> Result<String, ModelError> {
+        use std::io::Read as _;
+
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .and_then(|file| {
+                file.take(MAX_KEY_BYTES as u64 + 1).read_to_string(&mut text)
+            })
+            .map_err(|error| {
+                self.bad(format!("`api_key_file` {} cannot be read ({error})", path.display()))
+            })?;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn openai(more: &str) -> Result<ModelConfig, toml::de::Error> {
+        toml::from_str(&format!(
+            "name = \"local\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n{more}"
+        ))
+    }
+
+    #[test]
+    fn defaults_fill_what_is_left_out() {
+        assert_eq!(
+            openai("").unwrap(),
+            ModelConfig {
+                name: "local".to_owned(),
+                kind: ModelKind::Openai,
+                url: Some("http://127.0.0.1:1/v1".to_owned()),
+                model: Some("m".to_owned()),
+                ..ModelConfig::planner()
+            }
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_or_kind_is_refused() {
+        assert!(openai("temprature = 1").is_err());
+        assert!(toml::from_str::<ModelConfig>("name = \"x\"\nkind = \"oracle\"").is_err());
+    }
+
+    #[test]
+    fn what_cannot_work_is_said_before_anything_is_asked() {
+        for (config, part) in [
+            (ModelConfig { url: None, ..openai("").unwrap() }, "`url` is missing"),
+            (ModelConfig { model: None, ..openai("").unwrap() }, "`model` is missing"),
+            (openai("timeout_seconds = 0").unwrap(), "`timeout_seconds` must be"),
+            (openai("max_answer_bytes = 1").unwrap(), "`max_answer_bytes` must be"),
+            (openai("api_key_file = \"a\"\napi_key_env = \"B\"").unwrap(), "not both"),
+            (
+                ModelConfig { model: Some("m".to_owned()), ..ModelConfig::planner() },
+                "the planner is built in",
+            ),
+        ] {
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(ModelConfig::planner().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_key_comes_from_a_file_or_a_variable_and_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, "abc\n").unwrap();
+        let file = ModelConfig { api_key_file: Some(path.clone()), ..openai("").unwrap() };
+        assert_eq!(file.key(|_| None), Ok(Some(Secret::new("abc"))));
+        std::fs::write(&path, "abc\ndef").unwrap();
+        assert!(file.key(|_| None).unwrap_err().to_string().contains("one line"));
+
+        let variable = openai("api_key_env = \"K\"").unwrap();
+        assert_eq!(
+            variable.key(|name| (name == "K").then(|| "xyz".to_owned())),
+            Ok(Some(Secret::new("xyz")))
+        );
+        assert!(variable.key(|_| None).unwrap_err().to_string().contains("is not set"));
+        assert_eq!(openai("").unwrap().key(|_| None), Ok(None));
+    }
+}

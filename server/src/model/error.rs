@@ -1,0 +1,99 @@
+//! Why a model gave no answer, each with what to do about it.
+
+use std::time::Duration;
+
+/// Why a model gave no answer. No variant holds a key, a whole address or a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// Nothing answers there.
+    #[error(
+        "The model server at {host} cannot be reached ({reason}). Check that it runs, and `url` of this model in orion-server.toml."
+    )]
+    Unreachable {
+        /// Host and port.
+        host: String,
+        /// The network's own word for it.
+        reason: String,
+    },
+    /// It answered, and said no.
+    #[error(
+        "The model server refused the request (HTTP {status}: {message}). Check `model` and `url` of this model in orion-server.toml, and the server's own log."
+    )]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// The server's reason, shortened, without control characters and keys.
+        message: String,
+    },
+    /// The key is missing, wrong or not enough.
+    #[error(
+        "The model server does not accept the key. Check `api_key_file` or `api_key_env` of this model in orion-server.toml."
+    )]
+    Unauthorized,
+    /// Too many requests.
+    #[error("The model server takes no more requests for the moment. Try again {}.", when(*retry_after))]
+    RateLimited {
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// It took too long.
+    #[error(
+        "The model gave no answer within {} s. Try again, or raise `timeout_seconds` of this model in orion-server.toml.",
+        after.as_secs()
+    )]
+    TimedOut {
+        /// The limit that passed.
+        after: Duration,
+    },
+    /// The answer began and did not end well.
+    #[error("The model's answer broke off ({reason}). Try again; if it stays, see the model server's log.")]
+    BrokenStream {
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// More than this backend wants to hold.
+    #[error(
+        "The model's answer is larger than {limit_bytes} bytes. Ask for less, or raise `max_answer_bytes` of this model in orion-server.toml."
+    )]
+    TooLarge {
+        /// The limit in bytes.
+        limit_bytes: usize,
+    },
+    /// The section in the configuration cannot work.
+    #[error("Model `{name}` in orion-server.toml: {reason}.")]
+    BadConfig {
+        /// The model's name.
+        name: String,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+}
+
+fn when(retry_after: Option<Duration>) -> String {
+    retry_after.map_or_else(
+        || "in a while".to_owned(),
+        |wait| format!("in {} s", wait.as_secs_f64().ceil()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sentence_says_what_to_do() {
+        for (error, end) in [
+            (ModelError::RateLimited { retry_after: None }, "Try again in a while."),
+            (
+                ModelError::RateLimited { retry_after: Some(Duration::from_millis(1500)) },
+                "Try again in 2 s.",
+            ),
+            (
+                ModelError::TimedOut { after: Duration::from_secs(120) },
+                "raise `timeout_seconds` of this model in orion-server.toml.",
+            ),
+        ] {
+            assert!(error.to_string().ends_with(end), "{error}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Any server that speaks the form of OpenAI's chat completions, read leniently.
+//!
+//! A request is repeated only as long as nothing of an answer came: [`attempt`] knows when, the rest
+//! reads what came.
+
+mod accumulate;
+mod attempt;
+mod calls;
+mod prompt;
+mod request;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use orion_domain::Secret;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Client, Response, Url};
+
+use self::accumulate::Accumulator;
+use self::attempt::Rejected;
+use self::stream::{Decoder, Frame, Unreadable};
+use super::{Answer, ModelConfig, ModelError, Request, ToolCalls};
+pub use prompt::text_prompt;
+
+/// How long a stream that has begun may be silent.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long one waits for the end of a stream whose server has said that it is at its end.
+const AFTER_THE_END: Duration = Duration::from_secs(5);
+/// How long to wait before the first repetition; the second waits twice as long.
+const BACKOFF: Duration = Duration::from_millis(250);
+/// What one event of a stream may hold beyond the answer itself, in bytes.
+const FRAME_BYTES: usize = 64 * 1024;
+
+/// A model behind an address.
+#[derive(Debug)]
+pub struct OpenAi {
+    client: Client,
+    url: Url,
+    /// Host and port, for people.
+    host: String,
+    model: String,
+    key: Option<Secret>,
+    tool_calls: ToolCalls,
+    /// This server has refused native tools.
+    text_only: AtomicBool,
+    timeout: Duration,
+    idle: Duration,
+    backoff: Duration,
+    max_answer_bytes: usize,
+}
+
+impl OpenAi {
+    /// The model of a checked section.
+    ///
+    /// # Errors
+    /// [`ModelError::BadConfig`] for an address or a key that cannot be used.
+    pub fn new(config: &ModelConfig) -> Result<Self, ModelError> {
+        let url = endpoint(config)?;
+        let host = match (url.host_str(), url.port_or_known_default()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            _ => return Err(config.bad("`url` has no host")),
+        };
+        let key = config.key(|name| std::env::var(name).ok())?;
+        if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
+            tracing::warn!(model = config.name, host, "the model's key is sent unencrypted; use https in `url`");
+        }
+        Ok(Self {
+            client: client(config, &url, key.as_ref())?,
+            url,
+            host,
+            model: config.model.clone().unwrap_or_default(),
+            key,
+            tool_calls: config.tool_calls,
+            text_only: AtomicBool::new(false),
+            timeout: config.timeout(),
+            idle: IDLE,
+            backoff: BACKOFF,
+            max_answer_bytes: config.max_answer_bytes,
+        })
+    }
+
+    /// Asks the model; see [`super::Model::complete`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn complete(
+        &self,
+        request: &Request,
+        on_text: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answer, ModelError> {
+        let whole = async {
+            let response = self.ask(request).await?;
+            self.read(response, request, on_text).await
+        };
+        tokio::time::timeout(self.timeout, whole)
+            .await
+            .unwrap_or(Err(ModelError::TimedOut { after: self.timeout }))
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Response, ModelError> {
+        let native = match self.tool_calls {
+            ToolCalls::Native => true,
+            ToolCalls::Text => false,
+            ToolCalls::Auto => !self.text_only.load(Ordering::Relaxed),
+        };
+        if !native {
+            return Ok(self.send(&request::text(&self.model, request)).await?);
+        }
+        match self.send(&request::native(&self.model, request)).await {
+            Ok(response) => Ok(response),
+            Err(Rejected { no_tools: true, .. })
+                if self.tool_calls == ToolCalls::Auto && !request.tools.is_empty() =>
+            {
+                if !self.text_only.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(
+                        host = self.host,
+                        model = self.model,
+                        "the model server refuses native tools; tools are described in the prompt instead"
+                    );
+                }
+                Ok(self.send(&request::text(&self.model, request)).await?)
+            }
+            Err(rejected) => Err(rejected.error),
+        }
+    }
+
+    async fn read(
+        &self,
+        mut response: Response,
+        request: &Request,
+        on_text: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answer, ModelError> {
+        let mut decoder = Decoder::new(self.max_answer_bytes.saturating_mul(2) + FRAME_BYTES);
+        let mut accumulator = Accumulator::new(&request.tools, self.max_answer_bytes);
+        let mut begun = false;
+        loop {
+            let patience = match (accumulator.finished(), begun) {
+                (true, _) => AFTER_THE_END.min(self.idle),
+                (false, true) => self.idle,
+                // A model may think long before its first word.
+                (false, false) => self.timeout,
+            };
+            let frames = match tokio::time::timeout(patience, response.chunk()).await {
+                Ok(Ok(Some(bytes))) => {
+                    begun = true;
+                    decoder.push(&bytes)
+                }
+                Ok(Ok(None)) => {
+                    self.take(decoder.finish(), &mut accumulator, on_text)?;
+                    break;
+                }
+                // Some servers never close, and some close badly, after their last word.
+                Ok(Err(_)) | Err(_) if accumulator.finished() => break,
+                Ok(Err(error)) => {
+                    return Err(ModelError::BrokenStream { reason: attempt::cause(&error) });
+                }
+                Err(_) => {
+                    return Err(ModelError::BrokenStream {
+                        reason: format!("the server said nothing for {} s", patience.as_secs()),
+                    });
+                }
+            };
+            if self.take(frames, &mut accumulator, on_text)? {
+                break;
+            }
+        }
+        accumulator.finish(on_text)
+    }
+
+    /// Takes what was read; gives whether the answer is whole.
+    fn take(
+        &self,
+        frames: Result<Vec<Frame>, Unreadable>,
+        accumulator: &mut Accumulator,
+        on_text: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<bool, ModelError> {
+        let frames = match frames {
+            Ok(frames) => frames,
+            Err(Unreadable::TooLarge) => {
+                return Err(ModelError::TooLarge { limit_bytes: self.max_answer_bytes });
+            }
+            Err(Unreadable::Broken) if accumulator.finished() => return Ok(true),
+            Err(Unreadable::Broken) => {
+                return Err(ModelError::BrokenStream { reason: "JSON that breaks".to_owned() });
+            }
+        };
+        for frame in frames {
+            match frame {
+                Frame::Done => {
+                    accumulator.done();
+                    return Ok(true);
+                }
+                Frame::Chunk(value) => {
+                    accumulator.take(&value, on_text).map_err(|error| self.told(error))?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The same error with the server's own words made safe.
+    fn told(&self, error: ModelError) -> ModelError {
+        let safe = |text: &str| attempt::safe(text, self.key.as_ref());
+        match error {
+            ModelError::Refused { status, message } => {
+                ModelError::Refused { status, message: safe(&message) }
+            }
+            ModelError::BrokenStream { reason } => {
+                ModelError::BrokenStream { reason: safe(&reason) }
+            }
+            ModelError::Unreachable { .. }
+            | ModelError::Unauthorized
+            | ModelError::RateLimited { .. }
+            | ModelError::TimedOut { .. }
+            | ModelError::TooLarge { .. }
+            | ModelError::BadConfig { .. } => error,
+        }
+    }
+}
+
+fn endpoint(config: &ModelConfig) -> Result<Url, ModelError> {
+    const PATH: &str = "/chat/completions";
+    let text = config.url.as_deref().unwrap_or_default().trim_end_matches('/');
+    let text = if text.ends_with(PATH) { text.to_owned() } else { format!("{text}{PATH}") };
+    let url = Url::parse(&text).map_err(|error| config.bad(format!("`url` is no address ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(config.bad("`url` must begin with http:// or https://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(config.bad("`url` must not hold a key; use `api_key_file` or `api_key_env`"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(config.bad("`url` must end with its path, without `?` and `#`"));
+    }
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn client(config: &ModelConfig, url: &Url, key: Option<&Secret>) -> Result<Client, ModelError> {
+    // The client panics without a provider. A program's own choice, made before, stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(key) = key {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+            .map_err(|_| config.bad("the key holds characters that no header can hold"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    let mut builder = Client::builder()
+        .user_agent(concat!("orion/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(10))
+        .pool_idle_timeout(Duration::from_secs(30));
+    if url.scheme() == "http" {
+        // No certificate is ever looked at, so a machine without any must not fail here.
+        builder = builder.tls_certs_only([]);
+    }
+    if is_loopback(url) {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| {
+        config.bad(format!(
+            "the system's root certificates cannot be used ({}); install the package ca-certificates",
+            attempt::cause(&error)
+        ))
+    })
+}

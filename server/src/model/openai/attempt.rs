@@ -1,0 +1,184 @@
+//! One request with its repetitions, up to the first byte of an answer.
+
+use std::error::Error;
+use std::time::Duration;
+
+use orion_domain::Secret;
+use rand::RngExt as _;
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+
+use super::{OpenAi, accumulate};
+use crate::model::ModelError;
+
+/// How often a request is repeated.
+const REPETITIONS: u32 = 2;
+/// A server that asks for more patience than this is told to people instead.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// How much of an error's body is read, in bytes.
+const BODY_BYTES: usize = 16 * 1024;
+/// How much of a server's words people are shown, in characters.
+const SHOWN: usize = 200;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) struct Rejected {
+    pub(super) error: ModelError,
+    /// The server says that it takes no tools.
+    pub(super) no_tools: bool,
+    /// How long to wait before asking again; none where that is no use.
+    again_in: Option<Duration>,
+}
+
+impl From<Rejected> for ModelError {
+    fn from(rejected: Rejected) -> Self {
+        rejected.error
+    }
+}
+
+impl OpenAi {
+    /// Sends `body` until there is an answer or no hope for one.
+    pub(super) async fn send(&self, body: &Value) -> Result<Response, Rejected> {
+        let bytes = body.to_string();
+        let mut wait = self.backoff;
+        let mut repetitions = 0;
+        loop {
+            let rejected = match self.client.post(self.url.clone()).body(bytes.clone()).send().await
+            {
+                Ok(response) if response.status().is_success() => return Ok(response),
+                Ok(response) => self.refusal(response, wait).await,
+                Err(error) => Rejected {
+                    error: ModelError::Unreachable {
+                        host: self.host.clone(),
+                        reason: cause(&error),
+                    },
+                    no_tools: false,
+                    again_in: Some(wait),
+                },
+            };
+            match rejected.again_in {
+                Some(pause) if repetitions < REPETITIONS && !rejected.no_tools => {
+                    // Not all at the same moment, where many wait for one server.
+                    tokio::time::sleep(pause.mul_f64(rand::rng().random_range(1.0..1.25))).await;
+                }
+                _ => return Err(rejected),
+            }
+            repetitions += 1;
+            wait *= 2;
+        }
+    }
+
+    async fn refusal(&self, mut response: Response, wait: Duration) -> Rejected {
+        let status = response.status();
+        let retry_after = response
+            .headers()
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse::<f64>().ok())
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let mut bytes = Vec::new();
+        let reading = async {
+            while let Ok(Some(more)) = response.chunk().await {
+                bytes.extend_from_slice(&more);
+                if bytes.len() >= BODY_BYTES {
+                    break;
+                }
+            }
+        };
+        // Words about the refusal are welcome, but the refusal stands without them.
+        let _ = tokio::time::timeout(self.idle, reading).await;
+        bytes.truncate(BODY_BYTES);
+        let text = String::from_utf8_lossy(&bytes);
+        let lower = text.to_ascii_lowercase();
+        let no_tools = matches!(status.as_u16(), 400 | 404 | 422 | 500 | 501)
+            && (lower.contains("tool") || lower.contains("function call"));
+        let (error, again_in) = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (ModelError::Unauthorized, None),
+            StatusCode::TOO_MANY_REQUESTS => (
+                ModelError::RateLimited { retry_after },
+                Some(retry_after.unwrap_or(wait)).filter(|pause| *pause <= LONGEST_WAIT),
+            ),
+            _ => {
+                let pause = retry_after.unwrap_or(wait);
+                let again = matches!(status.as_u16(), 500 | 502..=504 | 520..=529)
+                    && pause <= LONGEST_WAIT;
+                let message = self.message(status, &text);
+                (
+                    ModelError::Refused { status: status.as_u16(), message },
+                    again.then_some(pause),
+                )
+            }
+        };
+        Rejected { error, no_tools, again_in }
+    }
+
+    fn message(&self, status: StatusCode, text: &str) -> String {
+        if status.is_redirection() {
+            return "it points to another address, which is not followed".to_owned();
+        }
+        let value = serde_json::from_str::<Value>(text).ok();
+        let value = value.as_ref().map(|value| value.get(0).unwrap_or(value));
+        let said = value.and_then(|value| {
+            accumulate::error_in(value).or_else(|| Some(value.get("message")?.as_str()?.to_owned()))
+        });
+        said.map_or_else(
+            || status.canonical_reason().unwrap_or("no reason given").to_owned(),
+            |said| safe(&said, self.key.as_ref()),
+        )
+    }
+}
+
+/// A server's words as people may see them: one short line, without the key or what looks like one.
+pub(super) fn safe(text: &str, key: Option<&Secret>) -> String {
+    let text = match key {
+        Some(key) => text.replace(key.expose(), "…"),
+        None => text.to_owned(),
+    };
+    let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    let mut line = String::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let bare = word.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(if bare.starts_with("sk-") { "…" } else { word });
+        if line.len() > 4 * SHOWN {
+            break;
+        }
+    }
+    let mut short: String = line.chars().take(SHOWN).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short.trim_end_matches('.').to_owned()
+}
+
+/// The innermost cause, without any address.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no connection in time".to_owned();
+    }
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    if std::ptr::addr_eq(cause, error) {
+        return "the connection failed".to_owned();
+    }
+    safe(&cause.to_string(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_server_are_one_short_line_without_keys() {
+        let key = Secret::new("hunter2");
+        assert_eq!(
+            safe("Key hunter2 is\u{1b}[31m bad:\n'sk-abc***xyz'.", Some(&key)),
+            "Key … is [31m bad: …"
+        );
+        assert_eq!(safe(&"é".repeat(500), None).chars().count(), SHOWN + 1);
+    }
+}

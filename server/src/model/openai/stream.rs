@@ -1,0 +1,267 @@
+//! Bytes of a response to the JSON values in it: server-sent events, or one plain body.
+//!
+//! Read here and not by a library because servers err in ways that must neither lose a value nor
+//! end the backend: a byte order mark, a last event without its empty line, several values in one
+//! event, lines of any length.
+
+use serde_json::{Value, json};
+
+/// One thing in the stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Frame {
+    /// A JSON value.
+    Chunk(Value),
+    /// The server says that the answer is whole.
+    Done,
+}
+
+/// Why a stream cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// JSON that stops being JSON.
+    Broken,
+    /// An event or a body over the limit.
+    TooLarge,
+}
+
+/// Reads a response as it comes, however it is cut.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    /// The most bytes held at a time.
+    limit: usize,
+    form: Form,
+    /// What is not read yet: the line that is coming in, or the whole body.
+    held: Vec<u8>,
+    data: String,
+    /// The event's name, where it has one.
+    event: String,
+    /// The last byte was a carriage return, whose line feed may follow.
+    after_return: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Unknown,
+    Events,
+    Body,
+}
+
+impl Decoder {
+    pub(super) const fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            form: Form::Unknown,
+            held: Vec::new(),
+            data: String::new(),
+            event: String::new(),
+            after_return: false,
+        }
+    }
+
+    /// Takes the next bytes and gives what they complete.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Frame>, Unreadable> {
+        let start;
+        if self.form == Form::Unknown {
+            self.held.extend_from_slice(bytes);
+            start = std::mem::take(&mut self.held);
+            let Some((form, skipped)) = form(&start) else {
+                self.held = start;
+                self.bounded()?;
+                return Ok(Vec::new());
+            };
+            self.form = form;
+            bytes = start.get(skipped..).unwrap_or_default();
+        }
+        let mut frames = Vec::new();
+        if self.form == Form::Body {
+            self.held.extend_from_slice(bytes);
+        } else {
+            for byte in bytes {
+                match byte {
+                    b'\n' if self.after_return => self.after_return = false,
+                    b'\n' | b'\r' => {
+                        self.after_return = *byte == b'\r';
+                        self.line(&mut frames)?;
+                    }
+                    _ => {
+                        self.after_return = false;
+                        self.held.push(*byte);
+                    }
+                }
+            }
+        }
+        self.bounded()?;
+        Ok(frames)
+    }
+
+    /// The bytes are at their end; gives what was still open.
+    pub(super) fn finish(&mut self) -> Result<Vec<Frame>, Unreadable> {
+        let mut frames = Vec::new();
+        if self.form == Form::Body {
+            values(&String::from_utf8_lossy(&std::mem::take(&mut self.held)), &mut frames)?;
+        } else {
+            self.line(&mut frames)?;
+            self.dispatch(&mut frames)?;
+        }
+        Ok(frames)
+    }
+
+    const fn bounded(&self) -> Result<(), Unreadable> {
+        if self.held.len() + self.data.len() > self.limit {
+            return Err(Unreadable::TooLarge);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
+        let bytes = std::mem::take(&mut self.held);
+        if bytes.is_empty() {
+            return self.dispatch(frames);
+        }
+        let line = String::from_utf8_lossy(&bytes);
+        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => {
+                self.data.push_str(value);
+                self.data.push('\n');
+                self.bounded()?;
+            }
+            "event" => value.clone_into(&mut self.event),
+            // Comments keep the connection open; the rest is for browsers.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
+        let data = std::mem::take(&mut self.data);
+        let event = std::mem::take(&mut self.event);
+        let first = frames.len();
+        values(&data, frames)?;
+        if event == "error" {
+            for frame in frames.iter_mut().skip(first) {
+                if let Frame::Chunk(value) = frame
+                    && value.get("error").is_none()
+                {
+                    *value = json!({ "error": value.take() });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the first bytes say the response is, and how many of them are neither; none as long as they
+/// say nothing.
+fn form(bytes: &[u8]) -> Option<(Form, usize)> {
+    const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+    let marked = bytes.iter().zip(&MARK).take_while(|(byte, mark)| byte == mark).count();
+    if marked > 0 && marked < MARK.len() && marked == bytes.len() {
+        return None;
+    }
+    let skipped = if marked == MARK.len() { MARK.len() } else { 0 };
+    let rest = bytes.get(skipped..).unwrap_or_default();
+    let spaces = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match rest.get(spaces)? {
+        b'{' | b'[' => Some((Form::Body, skipped)),
+        _ => Some((Form::Events, skipped + spaces)),
+    }
+}
+
+/// The JSON values that stand in `text` one after another. What never was JSON is passed over, as
+/// proxies put words of their own between events.
+fn values(text: &str, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix("[DONE]") {
+            frames.push(Frame::Done);
+            rest = after.trim_start();
+        } else if rest.starts_with(['{', '[']) {
+            let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            match stream.next() {
+                Some(Ok(value)) => frames.push(Frame::Chunk(value)),
+                Some(Err(_)) | None => return Err(Unreadable::Broken),
+            }
+            rest = rest.get(stream.byte_offset()..).unwrap_or_default().trim_start();
+        } else {
+            rest = rest.split_once('\n').map_or("", |(_, after)| after).trim_start();
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Result<Vec<Frame>, Unreadable> {
+        let mut decoder = Decoder::new(1000);
+        let mut frames = Vec::new();
+        for piece in pieces {
+            frames.extend(decoder.push(piece)?);
+        }
+        frames.extend(decoder.finish()?);
+        Ok(frames)
+    }
+
+    fn chunk(value: Value) -> Frame {
+        Frame::Chunk(value)
+    }
+
+    #[test]
+    fn every_way_to_write_events_gives_the_same_values() {
+        let whole = vec![chunk(json!({"a": "é"})), chunk(json!({"b": [1]})), Frame::Done];
+        for text in [
+            "data: {\"a\":\"é\"}\n\ndata: {\"b\":[1]}\n\ndata: [DONE]\n\n",
+            "data:{\"a\":\"é\"}\r\n\r\ndata:{\"b\":[1]}\r\n\r\ndata:[DONE]\r\n\r\n",
+            "data: {\"a\":\"é\"}\r\rdata: {\"b\":[1]}\r\rdata: [DONE]\r\r",
+            "\u{feff}\n: waiting\n\ndata: {\"a\":\"é\"}\n\n: waiting\n\nid: 7\nevent: message\ndata: {\"b\":\ndata: [1]}\n\ndata: [DONE]",
+            "data: {\"a\":\"é\"}\ndata: {\"b\":[1]}\ndata: [DONE]\n",
+            "data: ping\n\ndata: {\"a\":\"é\"}\n\ndata\n\ndata: {\"b\":[1]}\n\nretry: 10\ndata: [DONE]\n\n",
+        ] {
+            let bytes = text.as_bytes();
+            for cut in 0..=bytes.len() {
+                let (left, right) = bytes.split_at(cut);
+                assert_eq!(read(&[left, right]), Ok(whole.clone()), "{text:?} cut at {cut}");
+            }
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(read(&single), Ok(whole.clone()), "{text:?} byte by byte");
+        }
+    }
+
+    #[test]
+    fn a_plain_body_is_read_at_its_end() {
+        assert_eq!(read(&[b" {\"a\"", b":1}\n"]), Ok(vec![chunk(json!({"a": 1}))]));
+        assert_eq!(
+            read(&[b"{\"a\":1}\n{\"b\":2}\n"]),
+            Ok(vec![chunk(json!({"a": 1})), chunk(json!({"b": 2}))])
+        );
+        assert_eq!(read(&[]), Ok(Vec::new()));
+        assert_eq!(read(&[b"<html>busy</html>"]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn an_error_event_is_an_error_whatever_it_holds() {
+        assert_eq!(
+            read(&[b"event: error\ndata: {\"message\":\"full\"}\n\n"]),
+            Ok(vec![chunk(json!({"error": {"message": "full"}}))])
+        );
+    }
+
+    #[test]
+    fn json_that_breaks_is_said_to_and_not_passed_over() {
+        assert_eq!(read(&[b"data: {\"a\":\n\n"]), Err(Unreadable::Broken));
+        assert_eq!(read(&[b"{\"a\":"]), Err(Unreadable::Broken));
+    }
+
+    #[test]
+    fn neither_a_line_nor_an_event_nor_a_body_grows_without_end() {
+        let long = vec![b'x'; 1001];
+        assert_eq!(read(&[b"data: ", &long]), Err(Unreadable::TooLarge));
+        assert_eq!(read(&[b"{", &long]), Err(Unreadable::TooLarge));
+        assert_eq!(read(&[&[b' '; 1001]]), Err(Unreadable::TooLarge));
+        let lines = b"data: 0123456789\n".repeat(100);
+        assert_eq!(read(&[&lines]), Err(Unreadable::TooLarge));
+    }
+}

@@ -1,0 +1,100 @@
+//! How a row of the grammar is matched to words.
+//!
+//! A pattern is a line of pieces. `make|create` is one of these words, `with_name` are words in a
+//! row, `?a|the` may be missing, `<path>` is a slot (see [`super::slots`]). The first row that takes
+//! every word is what was meant.
+
+use super::plan::Plan;
+use super::slots::{self, Slot};
+use super::words::Word;
+
+/// A sentence and what it means.
+pub(super) struct Row {
+    /// The sentence.
+    pub(super) pattern: &'static str,
+    /// What it means, by what its slots hold.
+    pub(super) plan: fn(&Filled) -> Plan,
+}
+
+/// What the slots of a sentence hold.
+#[derive(Debug, Default)]
+pub(super) struct Filled(Vec<(&'static str, String)>);
+
+impl Filled {
+    /// What the slot holds; nothing for a slot that the pattern does not have.
+    pub(super) fn get(&self, slot: &str) -> &str {
+        self.0.iter().find(|(name, _)| *name == slot).map_or("", |(_, value)| value.as_str())
+    }
+}
+
+impl Row {
+    /// What the words mean if they are this sentence.
+    pub(super) fn plan(&self, text: &str, words: &[Word]) -> Option<Plan> {
+        let pieces: Vec<&'static str> = self.pattern.split(' ').collect();
+        let mut filled = Filled::default();
+        matches(text, &pieces, words, &mut filled).then(|| (self.plan)(&filled))
+    }
+}
+
+fn matches(
+    text: &str,
+    pieces: &[&'static str],
+    words: &[Word],
+    filled: &mut Filled,
+) -> bool {
+    let Some((piece, more)) = pieces.split_first() else { return words.is_empty() };
+    if let Some(name) = piece.strip_prefix('<').and_then(|name| name.strip_suffix('>')) {
+        let Some(slot) = Slot::named(name) else { return false };
+        return (1..=words.len().min(slot.most_words())).any(|length| {
+            let Some((inside, rest)) = words.split_at_checked(length) else { return false };
+            let Some(value) = slots::read(slot, text, inside) else { return false };
+            filled.0.push((name, value));
+            let fits = matches(text, more, rest, filled);
+            if !fits {
+                filled.0.pop();
+            }
+            fits
+        });
+    }
+    let (options, optional) =
+        piece.strip_prefix('?').map_or((*piece, false), |options| (options, true));
+    options.split('|').any(|option| {
+        let parts = option.split('_');
+        let length = parts.clone().count();
+        words.split_at_checked(length).is_some_and(|(head, rest)| {
+            parts.zip(head).all(|(part, word)| word.key == part)
+                && matches(text, more, rest, filled)
+        })
+    }) || (optional && matches(text, more, words, filled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::planner::{dutch, english};
+
+    #[test]
+    fn every_pattern_is_well_formed() {
+        for row in english::ROWS.iter().chain(dutch::ROWS) {
+            assert!(!row.pattern.contains("  "), "{}", row.pattern);
+            for piece in row.pattern.split(' ') {
+                match piece.strip_prefix('<') {
+                    Some(name) => {
+                        let name = name.strip_suffix('>').unwrap();
+                        assert!(Slot::named(name).is_some(), "{}", row.pattern);
+                    }
+                    None => {
+                        let options = piece.strip_prefix('?').unwrap_or(piece);
+                        assert!(
+                            options.split(['|', '_']).all(|word| {
+                                !word.is_empty() && *word == word.to_lowercase()
+                            }),
+                            "{}",
+                            row.pattern
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What stands around a request: courtesies, the device, the wish for a preview; and, in Dutch, the
+//! verb that stands at the end.
+
+use super::words::Word;
+
+/// Takes courtesies off both ends.
+pub(super) fn trim(words: &[Word]) -> &[Word] {
+    const BEFORE: [&str; 28] = [
+        "please", "kindly", "hey", "hi", "hello", "orion", "ok", "okay", "now", "can_you",
+        "could_you", "would_you", "will_you", "i_want_you_to", "hallo", "hoi", "graag", "even",
+        "alsjeblieft", "alstublieft", "aub", "kun_je", "kan_je", "wil_je", "zou_je", "kunt_u",
+        "wilt_u", "je",
+    ];
+    const AFTER: [&str; 17] = [
+        "please", "thanks", "thank_you", "for_me", "now", "alsjeblieft", "alstublieft", "aub",
+        "graag", "bedankt", "dank_je", "dankjewel", "voor_mij", "voor_me", "orion", "eens", "even",
+    ];
+    let mut words = words;
+    while let Some(rest) = BEFORE.iter().find_map(|phrase| after(words, phrase)) {
+        words = rest;
+    }
+    while let Some(rest) = AFTER.iter().find_map(|phrase| before(words, phrase)) {
+        words = rest;
+    }
+    words
+}
+
+/// The words without the wish for a preview, where there is one.
+pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
+    const AT_THE_START: [&str; 10] = [
+        "as_a_dry_run", "as_a_preview", "dry_run", "dry-run", "dryrun", "preview", "als_proef",
+        "bij_wijze_van_proef", "proefdraaien", "proef",
+    ];
+    const AT_THE_END: [&str; 16] = [
+        "as_a_dry_run", "as_dry_run", "as_a_preview", "as_preview", "in_preview", "with_dry_run",
+        "dry_run", "dry-run", "dryrun", "preview", "als_proef", "als_preview", "als_dry_run",
+        "bij_wijze_van_proef", "proefdraaien", "proef",
+    ];
+    AT_THE_START
+        .iter()
+        .find_map(|phrase| after(words, phrase))
+        .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
+}
+
+/// The words without the device, and the device. "On this computer" names none.
+pub(super) fn device(words: &[Word]) -> (&[Word], Option<String>) {
+    const ON: [&str; 16] = [
+        "on_the_device", "on_device", "on_the", "on_my", "on_this", "on", "op_het_apparaat",
+        "op_apparaat", "op_de", "op_het", "op_mijn", "op_deze", "op_dit", "op_onze", "op_our", "op",
+    ];
+    const ANY: [&str; 9] = [
+        "computer", "pc", "device", "machine", "system", "apparaat", "disk", "schijf", "systeem",
+    ];
+    for phrase in ON {
+        let last = words.split_last().and_then(|(name, rest)| Some((before(rest, phrase)?, name)));
+        let first = || after(words, phrase).and_then(|rest| rest.split_first()).map(|(name, rest)| (rest, name));
+        if let Some((rest, word)) = last.or_else(first) {
+            if ANY.contains(&word.key.as_str()) {
+                return (rest, None);
+            }
+            if let Some(name) = device_name(word) {
+                return (rest, Some(name));
+            }
+        }
+    }
+    (words, None)
+}
+
+/// A device's name, or a selector such as `label:env=lab`.
+fn device_name(word: &Word) -> Option<String> {
+    let name = word.quoted.as_deref().unwrap_or(&word.key);
+    let fits = name.len() <= 128
+        && name.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._:=-".contains(&b));
+    fits.then(|| name.to_owned())
+}
+
+/// "… maken" as "maak …", "laat … zien" as "toon …".
+pub(super) fn verb_first(words: &[Word]) -> Vec<Word> {
+    const VERBS: [(&str, &str); 22] = [
+        ("maken", "maak"), ("aanmaken", "maak"), ("creëren", "maak"), ("toevoegen", "voeg"),
+        ("verwijderen", "verwijder"), ("wissen", "verwijder"), ("weggooien", "verwijder"),
+        ("tonen", "toon"), ("weergeven", "toon"), ("opsommen", "toon"), ("lezen", "lees"),
+        ("voorlezen", "lees"), ("openen", "open"), ("starten", "start"), ("opstarten", "start"),
+        ("zoeken", "zoek"), ("opzoeken", "zoek"), ("vinden", "zoek"), ("schrijven", "schrijf"),
+        ("zetten", "zet"), ("opslaan", "bewaar"), ("zien", "toon"),
+    ];
+    let Some((last, rest)) = words.split_last() else { return Vec::new() };
+    let Some((_, verb)) = VERBS.iter().find(|(infinitive, _)| *infinitive == last.key) else {
+        return words.to_vec();
+    };
+    let mut rest = rest;
+    if *verb == "toon" {
+        // "Laat me … zien" and "mij … laten zien".
+        rest = ["laat_me", "laat_mij", "laat"].iter().find_map(|phrase| after(rest, phrase)).unwrap_or(rest);
+        rest = before(rest, "laten").unwrap_or(rest);
+    }
+    let mut moved = vec![Word { key: (*verb).to_owned(), breaks: false, ..last.clone() }];
+    moved.extend_from_slice(rest);
+    moved
+}
+
+fn after<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
+    let (head, rest) = words.split_at_checked(phrase.split('_').count())?;
+    is(head, phrase).then_some(rest)
+}
+
+fn before<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
+    let (rest, tail) = words.split_at_checked(words.len().checked_sub(phrase.split('_').count())?)?;
+    is(tail, phrase).then_some(rest)
+}
+
+fn is(words: &[Word], phrase: &str) -> bool {
+    phrase.split('_').zip(words).all(|(part, word)| word.key == part)
+}

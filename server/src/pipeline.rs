@@ -1,0 +1,100 @@
+//! The life of a call in one function. Each step is a file beside this one:
+//!
+//! extract → **validate → authorize → confirm → route → result**, with the audit opened before
+//! anything is sent and closed last, whatever happens.
+
+pub mod audit;
+pub mod authorize;
+pub mod confirm;
+pub mod explain;
+pub mod extract;
+pub mod result;
+pub mod route;
+pub mod validate;
+
+use std::sync::Arc;
+
+use orion_domain::evaluate::Decision;
+use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName, ToolError};
+
+use self::audit::Incoming;
+use crate::backend::Backend;
+use crate::store::StoreError;
+
+/// What the one who called is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// The call.
+    pub call: CallId,
+    /// Where it is; final, or waiting for a person.
+    pub state: CallState,
+    /// The tool, by its own name where there is one.
+    pub tool: String,
+    /// The device, where one was found.
+    pub device: Option<DeviceName>,
+    /// The canonical arguments, JSON.
+    pub arguments: Vec<u8>,
+    /// Whether it is a preview.
+    pub dry_run: bool,
+    /// The result envelope, JSON.
+    pub result: Vec<u8>,
+    /// The question, while a person is asked.
+    pub approval: Option<ApprovalId>,
+    /// For whom.
+    pub caller: Caller,
+    /// When it was made, Unix milliseconds.
+    pub created_at: i64,
+    /// When it ended, Unix milliseconds.
+    pub closed_at: Option<i64>,
+}
+
+/// Takes a call from its request to its end, or to the question that it waits on.
+///
+/// # Errors
+/// Only where the record cannot be kept: then nothing is sent either.
+pub async fn run(
+    backend: &Arc<Backend>,
+    caller: Caller,
+    request: CallRequest,
+) -> Result<Reply, StoreError> {
+    run_incoming(backend, Incoming::new(caller, request)).await
+}
+
+/// The same for a call that has its identity already, so that it can be shown before it has ended.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_incoming(
+    backend: &Arc<Backend>,
+    incoming: Incoming,
+) -> Result<Reply, StoreError> {
+    if let Some(earlier) = audit::same_call(backend, &incoming).await? {
+        return Ok(earlier);
+    }
+    let target = match validate::target(backend, &incoming.request) {
+        Ok(target) => target,
+        Err(refusal) => return audit::deny(backend, incoming, None, refusal).await,
+    };
+    if let Err(refusal) = authorize::tool(&incoming, &target) {
+        return audit::deny(backend, incoming, Some(&target), refusal).await;
+    }
+    let parsed = match validate::arguments(&target, incoming.request.arguments.clone()) {
+        Ok(parsed) => parsed,
+        Err(refusal) => return audit::deny(backend, incoming, Some(&target), refusal).await,
+    };
+    let judged = authorize::call(incoming, target, parsed);
+    match judged.decision() {
+        Decision::Allow => {
+            let permit = match judged.permit(None) {
+                Ok(permit) => permit,
+                Err(refusal) => return audit::deny_judged(backend, judged, *refusal).await,
+            };
+            route::route(backend, judged, permit).await
+        }
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, judged).await,
+        Decision::Deny => {
+            let refusal: ToolError = judged.refusal();
+            audit::deny_judged(backend, judged, refusal).await
+        }
+    }
+}

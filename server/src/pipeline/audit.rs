@@ -1,0 +1,247 @@
+//! The record of a call: opened before anything is sent, closed when it ends, denials included.
+
+use std::sync::Arc;
+
+use orion_domain::{
+    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Risk, ToolError,
+};
+use serde_json::Value;
+
+use super::Reply;
+use super::authorize::Judged;
+use super::validate::Target;
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::{new_uuid, now_ms};
+use crate::store::{CallRow, CloseCall, NewCall, StoreError};
+
+/// A call as it came in, with the identity it keeps.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    /// Its id.
+    pub id: CallId,
+    /// For whom.
+    pub caller: Caller,
+    /// What was asked.
+    pub request: CallRequest,
+    /// When, Unix milliseconds.
+    pub created_at: i64,
+}
+
+impl Incoming {
+    /// Gives a request its identity.
+    #[must_use]
+    pub fn new(caller: Caller, request: CallRequest) -> Self {
+        Self { id: CallId::new(new_uuid()), caller, request, created_at: now_ms() }
+    }
+
+    /// The arguments in the form that is recorded.
+    #[must_use]
+    pub fn canonical(&self) -> CanonicalArguments {
+        CanonicalArguments::from_value(&Value::Object(self.request.arguments.clone()))
+    }
+}
+
+/// The reply to a call that this person made before under the same key.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn same_call(
+    backend: &Backend,
+    incoming: &Incoming,
+) -> Result<Option<Reply>, StoreError> {
+    let Some(key) = &incoming.request.idempotency_key else { return Ok(None) };
+    let row = backend.store.find_idempotent(&incoming.caller.user, key).await?;
+    Ok(row.map(Reply::from))
+}
+
+/// The row of a call that passed the gate, in the state in which it enters the record.
+#[must_use]
+pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
+    let Judged { incoming, target, parsed, .. } = judged;
+    let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
+    NewCall {
+        id: incoming.id,
+        conversation: incoming.caller.conversation,
+        caller: incoming.caller.clone(),
+        device: Some((target.device.id, target.device.name.clone())),
+        tool: target.spec.name.to_owned(),
+        arguments: parsed.arguments.as_bytes().to_vec(),
+        arguments_digest: parsed.arguments.digest(),
+        dry_run: incoming.request.dry_run,
+        recovered: incoming.request.recovered,
+        touches: judged.touches(),
+        decision: judged.decision().as_str().to_owned(),
+        rule: judged.rule(),
+        policy_version: target.device.policy.version.clone(),
+        risk: Some(target.spec.risk),
+        has_effects: target.spec.has_effects && !incoming.request.dry_run,
+        state,
+        idempotency_key: incoming.request.idempotency_key.clone(),
+        deadline_at: incoming.created_at + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        created_at: incoming.created_at,
+    }
+}
+
+fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>) -> NewCall {
+    let canonical = incoming.canonical();
+    let risk: Option<Risk> = target.map(|target| target.spec.risk);
+    let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
+    NewCall {
+        id: incoming.id,
+        conversation: incoming.caller.conversation,
+        caller: incoming.caller.clone(),
+        device: target.map(|target| (target.device.id, target.device.name.clone())),
+        tool: target.map_or_else(
+            || incoming.request.tool.chars().take(128).collect(),
+            |target| target.spec.name.to_owned(),
+        ),
+        arguments: canonical.as_bytes().to_vec(),
+        arguments_digest: canonical.digest(),
+        dry_run: incoming.request.dry_run,
+        recovered: incoming.request.recovered,
+        touches: Vec::new(),
+        decision: "deny".to_owned(),
+        rule: String::new(),
+        policy_version: target.map(|t| t.device.policy.version.clone()).unwrap_or_default(),
+        risk,
+        has_effects: false,
+        state: CallState::Received,
+        idempotency_key: incoming.request.idempotency_key.clone(),
+        deadline_at: incoming.created_at + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        created_at: incoming.created_at,
+    }
+}
+
+/// Records a call that did not pass the gate, opened and closed at once.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn deny(
+    backend: &Arc<Backend>,
+    incoming: Incoming,
+    target: Option<&Target>,
+    refusal: ToolError,
+) -> Result<Reply, StoreError> {
+    let mut row = unjudged_row(backend, &incoming, target);
+    row.rule = refusal
+        .details
+        .get("rule")
+        .and_then(Value::as_str)
+        .map_or_else(|| refusal.code.to_string(), str::to_owned);
+    open_and_close(backend, row, refusal).await
+}
+
+/// The same for a call that was judged as a whole.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn deny_judged(
+    backend: &Arc<Backend>,
+    judged: Judged,
+    refusal: ToolError,
+) -> Result<Reply, StoreError> {
+    let row = row(backend, &judged, CallState::Received);
+    open_and_close(backend, row, refusal).await
+}
+
+async fn open_and_close(
+    backend: &Arc<Backend>,
+    row: NewCall,
+    refusal: ToolError,
+) -> Result<Reply, StoreError> {
+    let mut reply = Reply::of_new(&row);
+    let close = closing(&reply, refusal);
+    reply.state = close.state;
+    reply.result.clone_from(&close.result);
+    reply.closed_at = Some(close.at);
+    tracing::info!(
+        call = %reply.call, user = %reply.caller.user, tool = %reply.tool, code = ?close.code,
+        "a call was denied"
+    );
+    backend.store.open_and_close_call(row, close).await?;
+    backend.bus.publish(Change::CallClosed(reply.call));
+    Ok(reply)
+}
+
+/// How a call ends that the backend ends by itself.
+#[must_use]
+pub fn closing(reply: &Reply, error: ToolError) -> CloseCall {
+    let (state, code) = (error.code.final_state(), error.code);
+    let meta = Meta {
+        call_id: reply.call.to_string(),
+        device: reply.device.as_ref().map(ToString::to_string).unwrap_or_default(),
+        tool: reply.tool.clone(),
+        ..Meta::default()
+    };
+    let envelope = Envelope::failure(error, reply.dry_run, meta);
+    CloseCall {
+        id: reply.call,
+        state,
+        code: Some(code),
+        result: serde_json::to_vec(&envelope).unwrap_or_default(),
+        duration_us: 0,
+        at: now_ms(),
+    }
+}
+
+/// Ends a recorded call from the backend's side and wakes those who wait for it. A call that has
+/// ended meanwhile stays as it is.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn close(
+    backend: &Backend,
+    mut reply: Reply,
+    error: ToolError,
+) -> Result<Reply, StoreError> {
+    let close = closing(&reply, error);
+    let (state, result, at) = (close.state, close.result.clone(), close.at);
+    if !backend.store.close_call(close).await? {
+        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+    }
+    backend.bus.publish(Change::CallClosed(reply.call));
+    reply.state = state;
+    reply.result = result;
+    reply.closed_at = Some(at);
+    reply.approval = None;
+    Ok(reply)
+}
+
+impl Reply {
+    /// A call that has just entered the record.
+    #[must_use]
+    pub fn of_new(row: &NewCall) -> Self {
+        Self {
+            call: row.id,
+            state: row.state,
+            tool: row.tool.clone(),
+            device: row.device.as_ref().map(|(_, name)| name.clone()),
+            arguments: row.arguments.clone(),
+            dry_run: row.dry_run,
+            result: Vec::new(),
+            approval: None,
+            caller: row.caller.clone(),
+            created_at: row.created_at,
+            closed_at: None,
+        }
+    }
+}
+
+impl From<CallRow> for Reply {
+    fn from(row: CallRow) -> Self {
+        Self {
+            call: row.id,
+            state: row.state,
+            tool: row.tool,
+            device: row.device.map(|(_, name)| name),
+            arguments: row.arguments,
+            dry_run: row.dry_run,
+            result: row.result.unwrap_or_default(),
+            approval: row.approval,
+            caller: row.caller,
+            created_at: row.created_at,
+            closed_at: row.closed_at,
+        }
+    }
+}

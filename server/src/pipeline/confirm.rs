@@ -1,0 +1,255 @@
+//! The human gate: a call that wants a person becomes a question, and a yes becomes a permit for
+//! exactly that call, once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_domain::evaluate::{Approved, Decision, Evaluation};
+use orion_domain::{
+    ApprovalId, CallRequest, CallState, Caller, ErrorCode, Risk, Role, ToolError, UserName,
+};
+use serde_json::Value;
+
+use super::audit::{self, Incoming};
+use super::authorize::{self, Judged};
+use super::{Reply, route, validate};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::{new_uuid, now_ms};
+use crate::fleet::Proof;
+use crate::store::{ApprovalRow, ApprovalState, DecideError, NewApproval, StoreError};
+
+/// How long the preview on the card may take.
+const PREVIEW: Duration = Duration::from_secs(5);
+
+/// Records the call as waiting and asks. The reply says where to answer.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn ask(backend: &Arc<Backend>, judged: Judged) -> Result<Reply, StoreError> {
+    let preview = preview(backend, &judged).await;
+    let row = audit::row(backend, &judged, CallState::Received);
+    let mut reply = Reply::of_new(&row);
+    backend.store.open_call(row).await?;
+
+    let id = ApprovalId::new(new_uuid());
+    let now = now_ms();
+    let expires_at = now + i64::from(backend.config.approvals.expire_seconds) * 1000;
+    let risk = judged.target.spec.risk;
+    backend
+        .store
+        .ask(NewApproval {
+            id,
+            call: judged.incoming.id,
+            binding: judged.binding(),
+            tool: judged.target.spec.name.to_owned(),
+            device: (judged.target.device.id, judged.target.device.name.clone()),
+            arguments: judged.parsed.arguments.as_bytes().to_vec(),
+            risk,
+            touches: judged.touches(),
+            rule: judged.rule(),
+            requester: judged.incoming.caller.user.clone(),
+            approver_role: Evaluation::approver_role(risk),
+            preview,
+            created_at: now,
+            expires_at,
+        })
+        .await?;
+    backend.bus.publish(Change::Approval(id));
+    tracing::info!(call = %reply.call, approval = %id, tool = %reply.tool, "a person is asked");
+
+    let error = judged
+        .refusal()
+        .with("approval_id", id.to_string())
+        .with("expires_at", expires_at)
+        .suggesting(vec![format!("orion approvals approve {id}")]);
+    let waiting = audit::closing(&reply, error);
+    reply.state = CallState::AwaitingApproval;
+    reply.result = waiting.result;
+    reply.approval = Some(id);
+    Ok(reply)
+}
+
+/// What the call would do, from the device itself, where it can say so soon.
+async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Option<Vec<u8>> {
+    let request = CallRequest {
+        dry_run: true,
+        idempotency_key: None,
+        timeout_ms: Some(u64::try_from(PREVIEW.as_millis()).unwrap_or(5_000)),
+        ..judged.incoming.request.clone()
+    };
+    let incoming = Incoming::new(judged.incoming.caller.clone(), request);
+    let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
+    let permit = dry.permit(None).ok()?;
+    let reply = Box::pin(route::route(backend, dry, permit)).await.ok()?;
+    Some(reply.result)
+}
+
+/// Why an answer to a question does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// There is no such question.
+    #[error("there is no such approval; `orion approvals list` shows the open ones")]
+    NotFound,
+    /// It was answered before; an approval is used once.
+    #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
+    AlreadyDecided(ApprovalState),
+    /// It ran out.
+    #[error("this approval has expired; make the call again to be asked again")]
+    Expired,
+    /// The role is too small.
+    #[error("a call of {risk} risk needs the role {needed} to approve it")]
+    Role {
+        /// How risky the call is.
+        risk: Risk,
+        /// Who may say yes.
+        needed: Role,
+    },
+    /// The record cannot be kept.
+    #[error("the record could not be written; nothing was decided")]
+    Store,
+}
+
+/// Takes a person's answer. A yes starts the call, which goes on by itself.
+///
+/// # Errors
+/// See [`Unanswered`]; nothing was decided then.
+pub async fn decide(
+    backend: &Arc<Backend>,
+    by: &Caller,
+    approval: &str,
+    yes: bool,
+    reason: &str,
+) -> Result<ApprovalRow, Unanswered> {
+    let row = backend.store.approval(approval).await.map_err(|error| match error {
+        StoreError::NotFound => Unanswered::NotFound,
+        StoreError::Unavailable | StoreError::Full | StoreError::Conflict | StoreError::Corrupt => {
+            Unanswered::Store
+        }
+    })?;
+    if yes && by.role < row.approver_role {
+        return Err(Unanswered::Role { risk: row.risk, needed: row.approver_role });
+    }
+    let reason: String = reason.chars().take(1000).collect();
+    let decided = backend
+        .store
+        .decide_approval(row.id, yes, &by.user, &reason, now_ms())
+        .await
+        .map_err(|error| match error {
+            DecideError::NotFound => Unanswered::NotFound,
+            DecideError::AlreadyDecided(state) => Unanswered::AlreadyDecided(state),
+            DecideError::Expired => Unanswered::Expired,
+            DecideError::Store(_) => Unanswered::Store,
+        })?;
+    backend.bus.publish(Change::Approval(decided.id));
+    let (task, decided_row) = (Arc::clone(backend), decided.clone());
+    if yes {
+        backend.tasks.spawn(async move {
+            if let Err(error) = run_approved(&task, &decided_row).await {
+                tracing::error!(call = %decided_row.call, %error, "an approved call could not be recorded");
+            }
+        });
+    } else {
+        let message = format!("{} did not approve this call: {reason}", by.user);
+        let error = ToolError::new(
+            ErrorCode::ApprovalRejected,
+            message.trim_end_matches([':', ' ']).to_owned(),
+        );
+        close_asked(&task, &decided_row, error).await.map_err(|_| Unanswered::Store)?;
+    }
+    Ok(decided)
+}
+
+/// Runs a call that a person approved, if it is still the call that they saw.
+async fn run_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), StoreError> {
+    let row = backend.store.call(&approval.call.to_string()).await?;
+    let arguments = match serde_json::from_slice(&row.arguments) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) | Err(_) => return Err(StoreError::Corrupt),
+    };
+    let timeout = u64::try_from(row.deadline_at - row.created_at).ok();
+    let incoming = Incoming {
+        id: row.id,
+        caller: row.caller.clone(),
+        request: CallRequest {
+            tool: row.tool.clone(),
+            device: row.device.as_ref().map(|(id, _)| id.to_string()),
+            arguments: arguments.clone(),
+            dry_run: row.dry_run,
+            timeout_ms: timeout,
+            idempotency_key: None,
+            recovered: row.recovered,
+        },
+        created_at: row.created_at,
+    };
+    let reply = Reply::from(row);
+    let judged = validate::target(backend, &incoming.request).and_then(|target| {
+        let parsed = validate::arguments(&target, arguments)?;
+        Ok(authorize::call(incoming, target, parsed))
+    });
+    let judged = match judged {
+        Ok(judged) => judged,
+        Err(error) => return audit::close(backend, reply, error).await.map(drop),
+    };
+    if judged.decision() == Decision::Deny {
+        let error = judged.refusal();
+        return audit::close(backend, reply, error).await.map(drop);
+    }
+    if judged.binding() != approval.binding {
+        let error = ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "What was approved is not what would run: the device's permissions or places have changed since. Make the call again to be asked again.",
+        );
+        return audit::close(backend, reply, error).await.map(drop);
+    }
+    // From here on the yes is spent, whatever becomes of the call.
+    if !backend.store.consume_approval(approval.id, now_ms()).await? {
+        return Ok(());
+    }
+    let permit = match judged.permit(Some(Approved(approval.id))) {
+        Ok(permit) => permit,
+        Err(error) => return audit::close(backend, reply, *error).await.map(drop),
+    };
+    let proof = Proof {
+        id: approval.id,
+        binding: approval.binding,
+        approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
+    };
+    route::resume(backend, &judged, permit, reply, proof).await.map(drop)
+}
+
+async fn close_asked(
+    backend: &Backend,
+    approval: &ApprovalRow,
+    error: ToolError,
+) -> Result<(), StoreError> {
+    let row = backend.store.call(&approval.call.to_string()).await?;
+    audit::close(backend, Reply::from(row), error).await.map(drop)
+}
+
+/// Ends the questions that ran out, and the calls that waited on them.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
+    for approval in backend.store.expire_approvals(now_ms()).await? {
+        backend.bus.publish(Change::Approval(approval.id));
+        let error = ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "Nobody answered in time. Make the call again to be asked again; `orion approvals watch` shows questions as they come.",
+        );
+        close_asked(backend, &approval, error).await?;
+    }
+    Ok(())
+}
+
+/// Takes up what was approved and not yet started when the backend stopped.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn resume_approved(backend: &Arc<Backend>) -> Result<(), StoreError> {
+    for approval in backend.store.approved_and_unused().await? {
+        run_approved(backend, &approval).await?;
+    }
+    Ok(())
+}

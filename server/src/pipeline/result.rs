@@ -1,0 +1,67 @@
+//! The last step: the device's answer goes on the record, and then to whoever waits.
+
+use orion_domain::DeviceId;
+
+use super::Reply;
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::{Answer, ToDevice};
+use crate::store::{CloseCall, StoreError};
+
+/// Closes a call with its device's answer and tells the device that it may forget it.
+///
+/// # Errors
+/// The record cannot be kept; the device keeps the answer and sends it again.
+pub async fn close(
+    backend: &Backend,
+    device: DeviceId,
+    mut reply: Reply,
+    answer: Answer,
+) -> Result<Reply, StoreError> {
+    let (state, at) = (answer.state, now_ms());
+    let result = answer.result.clone();
+    let closed = backend.store.close_call(close_of(answer, at)).await?;
+    backend.fleet.tell(device, ToDevice::Ack(reply.call));
+    if !closed {
+        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+    }
+    backend.bus.publish(Change::CallClosed(reply.call));
+    reply.state = state;
+    reply.result = result;
+    reply.closed_at = Some(at);
+    reply.approval = None;
+    Ok(reply)
+}
+
+/// Takes an answer that nobody waits for: after a lost link, or after a restart of this backend.
+/// An answer to a call that was not sent to this device is dropped.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result<(), StoreError> {
+    let call = answer.call;
+    let row = match backend.store.call(&call.to_string()).await {
+        Ok(row) => row,
+        Err(StoreError::NotFound) => {
+            tracing::warn!(%device, %call, "a device answered a call that does not exist; dropped");
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    if row.device.as_ref().map(|(id, _)| *id) != Some(device) {
+        tracing::warn!(%device, %call, "a device answered a call that is not its own; dropped");
+        return Ok(());
+    }
+    if backend.store.close_call(close_of(answer, now_ms())).await? {
+        tracing::info!(%device, %call, "a late answer completed the record");
+        backend.bus.publish(Change::CallClosed(call));
+    }
+    backend.fleet.tell(device, ToDevice::Ack(call));
+    Ok(())
+}
+
+fn close_of(answer: Answer, at: i64) -> CloseCall {
+    let Answer { call, state, code, result, duration_us } = answer;
+    CloseCall { id: call, state, code, result, duration_us, at }
+}

@@ -1,0 +1,128 @@
+//! Does the tool exist, which device is meant, do the arguments fit?
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use jsonschema::Validator;
+use orion_catalog::{Alias, CATALOG, ParsedCall, ToolSpec, find, nearest};
+use orion_domain::{CallRequest, ErrorCode, ToolError};
+use serde_json::{Map, Value, json};
+
+use crate::backend::Backend;
+use crate::fleet::Known;
+
+/// The tool and the device that a call is about.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The tool.
+    pub spec: &'static ToolSpec,
+    /// The alias that was used, where one was.
+    pub alias: Option<Alias>,
+    /// The device.
+    pub device: Arc<Known>,
+}
+
+/// Finds tool and device.
+///
+/// # Errors
+/// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`, or `DEVICE_OFFLINE` for a device that
+/// was never connected or is held back.
+pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolError> {
+    let Some((spec, alias)) = find(&request.tool) else {
+        let shown: String = request.tool.chars().take(64).collect();
+        return Err(ToolError::new(
+            ErrorCode::ToolNotFound,
+            format!("There is no tool `{shown}`. `orion tools list` shows those there are."),
+        )
+        .suggesting(nearest(&request.tool)));
+    };
+    let device = backend.fleet.find(request.device.as_deref())?;
+    if !device.is_approved() {
+        return Err(ToolError::new(
+            ErrorCode::PermissionDenied,
+            format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
+        ));
+    }
+    Ok(Target { spec, alias, device })
+}
+
+/// Takes the arguments into the tool's own type.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` with every field at fault, `INVALID_PATH`.
+pub fn arguments(
+    target: &Target,
+    mut arguments: Map<String, Value>,
+) -> Result<ParsedCall, ToolError> {
+    if let Some(alias) = target.alias {
+        (alias.adapt)(&mut arguments);
+    }
+    let Some(places) = target.device.places() else {
+        return Err(never_connected(&target.device));
+    };
+    let spec = target.spec;
+    spec.rename_arguments(&mut arguments);
+    let faults = faults(spec, &arguments);
+    if !faults.is_empty() {
+        let first = faults.first().and_then(|fault| fault["problem"].as_str()).unwrap_or_default();
+        return Err(ToolError::new(
+            ErrorCode::InvalidArgument,
+            format!("The arguments of {} do not fit: {first}", spec.name),
+        )
+        .with("fields", faults)
+        .with("example", spec.example));
+    }
+    spec.parse(arguments, places)
+}
+
+fn never_connected(device: &Known) -> ToolError {
+    ToolError::new(
+        ErrorCode::DeviceOffline,
+        format!("{} has not been connected yet. Start the agent there: `orion-agent run`.", device.name),
+    )
+}
+
+static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {
+    CATALOG
+        .iter()
+        .filter_map(|spec| {
+            let validator = jsonschema::validator_for(&spec.arguments_schema()).ok()?;
+            Some((spec.name, validator))
+        })
+        .collect()
+});
+
+/// Every field at fault, at most sixteen.
+fn faults(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Value> {
+    let Some(validator) = VALIDATORS.get(spec.name) else { return Vec::new() };
+    validator
+        .iter_errors(&Value::Object(arguments.clone()))
+        .take(16)
+        .map(|error| {
+            let field = error.instance_path().to_string();
+            let problem: String = error.to_string().chars().take(200).collect();
+            json!({"field": field.trim_start_matches('/'), "problem": format!("{problem}.")})
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_compiles() {
+        assert_eq!(VALIDATORS.len(), CATALOG.len());
+    }
+
+    #[test]
+    fn every_field_at_fault_is_listed() {
+        let (spec, _) = find("read_file").unwrap();
+        let arguments = json!({"offset": "x", "limit": -1, "nonsense": true});
+        let faults = faults(spec, arguments.as_object().unwrap());
+        let text = serde_json::to_string(&faults).unwrap();
+        for part in ["offset", "limit", "nonsense", "path"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The gRPC services, one file each. Generated types are named here and in the wire crate alone.
+
+pub mod access;
+mod agent;
+mod approval;
+mod audit;
+mod auth;
+mod chat;
+mod device;
+mod enrollment;
+mod policy;
+pub mod status;
+mod tool;
+
+use std::sync::Arc;
+
+use orion_domain::Caller;
+use orion_wire::MAX_MESSAGE_BYTES;
+use orion_wire::v1::{
+    agent_service_server::AgentServiceServer, approval_service_server::ApprovalServiceServer,
+    audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
+    chat_service_server::ChatServiceServer, device_service_server::DeviceServiceServer,
+    enrollment_service_server::EnrollmentServiceServer, policy_service_server::PolicyServiceServer,
+    tool_service_server::ToolServiceServer,
+};
+use tonic::service::Routes;
+use tonic::{Request, Status};
+
+use crate::backend::Backend;
+
+/// The services behind handlers: a handle to everything they share.
+#[derive(Debug, Clone)]
+pub(crate) struct Api(pub(crate) Arc<Backend>);
+
+/// What devices can call.
+#[must_use]
+pub fn device_routes(backend: &Arc<Backend>) -> Routes {
+    let api = || Api(Arc::clone(backend));
+    Routes::new(
+        AgentServiceServer::new(api())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES),
+    )
+    .add_service(EnrollmentServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+}
+
+/// What people and programs can call.
+///
+/// # Errors
+/// The descriptors cannot be read.
+pub fn people_routes(
+    backend: &Arc<Backend>,
+) -> Result<Routes, tonic_reflection::server::Error> {
+    let api = || Api(Arc::clone(backend));
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(orion_wire::v1::DESCRIPTORS)
+    };
+    let (_, health) = tonic_health::server::health_reporter();
+    Ok(Routes::new(ToolServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(ChatServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
+        .add_service(DeviceServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
+        .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
+        .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+        .add_service(AuditServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+        .add_service(AuthServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+        .add_service(health)
+        .add_service(reflection().build_v1()?)
+        .add_service(reflection().build_v1alpha()?))
+}
+
+/// Who calls, as the access layer found out.
+fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
+    request
+        .extensions()
+        .get::<Caller>()
+        .cloned()
+        .ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
+}

@@ -1,0 +1,330 @@
+//! `AgentService`: the stream to a device. Wire messages come in here and leave as domain values.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_domain::{CallState, DeviceId, ErrorCode, Grants};
+use orion_mtls::DeviceIdentity;
+use orion_wire::v1::agent_service_server::AgentService;
+use orion_wire::v1::{link_request, link_response};
+use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, risk, v1};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::{Api, status};
+use crate::backend::Backend;
+use crate::clock::now_ms;
+use crate::fleet::presence::{Greeting, farewell, welcome};
+use crate::fleet::{Answer, Known, Order, Session, ToDevice, enrollment};
+use crate::listen::Peer;
+use crate::pipeline::result;
+
+/// How long a device may take to say hello.
+const HELLO: Duration = Duration::from_secs(10);
+/// How long a device should wait before it connects again, on average.
+const RECONNECT_MS: u64 = 500;
+/// The largest result taken from a device, in bytes.
+const MAX_RESULT: usize = 2 * 1024 * 1024;
+
+type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl AgentService for Api {
+    type LinkStream = Outgoing;
+
+    async fn link(
+        &self,
+        request: Request<Streaming<v1::LinkRequest>>,
+    ) -> Result<Response<Outgoing>, Status> {
+        let identity = identity(&request)?;
+        let id: DeviceId = identity
+            .device_id
+            .parse()
+            .map_err(|_| Status::unauthenticated("The certificate names no device."))?;
+        let mut incoming = request.into_inner();
+
+        let first = tokio::time::timeout(HELLO, incoming.message()).await;
+        let Ok(Ok(Some(v1::LinkRequest { message: Some(link_request::Message::Hello(hello)) }))) =
+            first
+        else {
+            return Err(Status::failed_precondition(
+                "The first message of a device is its hello, within ten seconds.",
+            ));
+        };
+        let (greeting, unfinished) = greeting(hello)?;
+        let known = welcome(&self.0, id, greeting).await.map_err(status::not_welcome)?;
+        tracing::info!(device = %known.name, unfinished, "connected");
+
+        let (session, orders) =
+            Session::new(self.0.config.calls.in_flight_per_device, self.0.shutdown.child_token());
+        let (sender, outgoing) = mpsc::channel(16);
+        // The greeting and the policy go first; only then can calls be sent.
+        let greetings = [
+            link_response::Message::Welcome(v1::Welcome {
+                protocol_major: PROTOCOL.major,
+                protocol_minor: PROTOCOL.minor,
+                server_version: env!("CARGO_PKG_VERSION").to_owned(),
+                device_name: known.name.to_string(),
+                device_id: id.to_string(),
+                reconnect_ms: RECONNECT_MS,
+            }),
+            policy_update(known.policy.version.clone(), &known.policy_bytes),
+        ];
+        for message in greetings {
+            let message = v1::LinkResponse { message: Some(message) };
+            sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
+        }
+        self.0.fleet.attach(id, session.clone());
+
+        let backend = Arc::clone(&self.0);
+        self.0.tasks.spawn(async move {
+            let reason = converse(&backend, &known, &session, orders, incoming, &sender).await;
+            session.end();
+            if backend.fleet.detach(id, session.id()) {
+                farewell(&backend, id).await;
+            }
+            tracing::info!(device = %known.name, %reason, "disconnected");
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(outgoing))))
+    }
+
+    async fn renew_certificate(
+        &self,
+        request: Request<v1::RenewCertificateRequest>,
+    ) -> Result<Response<v1::RenewCertificateResponse>, Status> {
+        let identity = identity(&request)?;
+        let v1::RenewCertificateRequest { certificate_request } = request.into_inner();
+        let issued = enrollment::renew(&self.0, &identity, certificate_request)
+            .await
+            .map_err(status::enroll)?;
+        Ok(Response::new(v1::RenewCertificateResponse {
+            certificate: issued.cert_pem,
+            not_after: issued.not_after_ms,
+            authorities: vec![self.0.authority.cert_pem().to_owned()],
+        }))
+    }
+}
+
+fn identity<T>(request: &Request<T>) -> Result<Arc<DeviceIdentity>, Status> {
+    request
+        .extensions()
+        .get::<Peer>()
+        .and_then(|peer| peer.device.clone())
+        .ok_or_else(|| Status::unauthenticated("This device showed no certificate."))
+}
+
+fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
+    let v1::Hello {
+        protocol_major,
+        protocol_minor,
+        agent_version,
+        facts,
+        ceiling,
+        tools: _,
+        generation,
+        unfinished_calls,
+    } = hello;
+    let version = ProtocolVersion { major: protocol_major, minor: protocol_minor };
+    if !PROTOCOL.works_with(version) {
+        return Err(Status::failed_precondition(format!(
+            "The agent speaks protocol {version} and this backend {PROTOCOL}: update the older of the two."
+        )));
+    }
+    let missing = |field| status::wire(WireError::Field { field });
+    let facts = DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?)
+        .map_err(status::wire)?;
+    let ceiling: Grants = serde_json::from_slice(&ceiling).map_err(|_| missing("ceiling"))?;
+    let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
+    Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
+}
+
+/// Everything that can happen while a device is connected.
+enum Event {
+    FromDevice(link_request::Message),
+    ToDevice(ToDevice),
+    Ended(&'static str),
+}
+
+async fn converse(
+    backend: &Arc<Backend>,
+    known: &Known,
+    session: &Session,
+    mut orders: mpsc::Receiver<ToDevice>,
+    mut incoming: Streaming<v1::LinkRequest>,
+    outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
+) -> &'static str {
+    loop {
+        let event = tokio::select! {
+            () = session.ended() => Event::Ended("ended by the backend"),
+            order = orders.recv() => match order {
+                Some(order) => Event::ToDevice(order),
+                None => Event::Ended("ended by the backend"),
+            },
+            message = incoming.next() => match message {
+                Some(Ok(v1::LinkRequest { message: Some(message) })) => Event::FromDevice(message),
+                Some(Ok(v1::LinkRequest { message: None })) => Event::Ended("a message without content"),
+                Some(Err(_)) => Event::Ended("the link was lost"),
+                None => Event::Ended("the device hung up"),
+            },
+        };
+        match event {
+            Event::Ended(reason) => return reason,
+            Event::ToDevice(order) => {
+                let message = v1::LinkResponse { message: Some(to_device(order)) };
+                // A device that does not read holds up its own stream and nobody else's.
+                tokio::select! {
+                    sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
+                    () = session.ended() => return "ended by the backend",
+                }
+            }
+            Event::FromDevice(message) => {
+                if let Err(reason) = from_device(backend, known, message).await {
+                    return reason;
+                }
+            }
+        }
+    }
+}
+
+async fn from_device(
+    backend: &Arc<Backend>,
+    known: &Known,
+    message: link_request::Message,
+) -> Result<(), &'static str> {
+    match message {
+        link_request::Message::Hello(_) => return Err("a second hello"),
+        link_request::Message::PolicyAck(v1::PolicyAck { version, error }) => {
+            if error.is_empty() {
+                let stored =
+                    backend.store.acknowledge_policy(known.id, &version, now_ms()).await;
+                if let Err(error) = stored {
+                    tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
+                }
+                backend.bus.publish(crate::bus::Change::Device(known.id));
+            } else {
+                let error: String = error.chars().take(500).collect();
+                tracing::warn!(device = %known.name, %version, %error, "the device refused its policy");
+            }
+        }
+        link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
+            tracing::debug!(device = %known.name, call = call_id, "started");
+        }
+        link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note: _ }) => {
+            tracing::debug!(device = %known.name, call = call_id, done, total, "progress");
+        }
+        link_request::Message::CallResult(message) => {
+            let answer = match answer(message) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    tracing::warn!(device = %known.name, %error, "an answer that cannot be read was dropped");
+                    return Ok(());
+                }
+            };
+            if let Err(answer) = backend.fleet.deliver(known.id, answer) {
+                // Writing the record may take a while; the stream goes on meanwhile.
+                let (backend, id) = (Arc::clone(backend), known.id);
+                backend.tasks.clone().spawn(async move {
+                    if let Err(error) = result::late(&backend, id, answer).await {
+                        tracing::error!(device = %id, %error, "a late answer could not be recorded");
+                    }
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
+    let v1::CallResult { call_id, state, code, result, duration_us } = message;
+    if result.len() > MAX_RESULT {
+        return Err(WireError::TooLarge { field: "result", limit: MAX_RESULT });
+    }
+    let state = call_state_from(state)?;
+    // A device can say how a call ended there, and nothing else.
+    let says_an_end = matches!(
+        state,
+        CallState::Succeeded
+            | CallState::Failed
+            | CallState::Refused
+            | CallState::TimedOut
+            | CallState::Cancelled
+            | CallState::Unknown
+    );
+    if !says_an_end {
+        return Err(WireError::Field { field: "state" });
+    }
+    let code = match code.as_str() {
+        "" => None,
+        text => Some(ErrorCode::from_text(text).ok_or(WireError::Field { field: "code" })?),
+    };
+    if code.is_none() != (state == CallState::Succeeded) {
+        return Err(WireError::Field { field: "code" });
+    }
+    Ok(Answer {
+        call: call_id.parse().map_err(|_| WireError::Field { field: "call_id" })?,
+        state,
+        code,
+        result: result.into(),
+        duration_us,
+    })
+}
+
+fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Message {
+    link_response::Message::PolicyUpdate(v1::PolicyUpdate {
+        version,
+        policy: bytes.as_ref().clone().into(),
+    })
+}
+
+fn to_device(message: ToDevice) -> link_response::Message {
+    match message {
+        ToDevice::Dispatch(order) => link_response::Message::Dispatch(dispatch(*order)),
+        ToDevice::Cancel(call) => {
+            link_response::Message::CancelCall(v1::CancelCall { call_id: call.to_string() })
+        }
+        ToDevice::Ack(call) => {
+            link_response::Message::ResultAck(v1::ResultAck { call_id: call.to_string() })
+        }
+        ToDevice::Policy { version, bytes } => policy_update(version, &bytes),
+        ToDevice::Drain { reconnect } => link_response::Message::Drain(v1::Drain {
+            reconnect_ms: u64::try_from(reconnect.as_millis()).unwrap_or(RECONNECT_MS),
+        }),
+    }
+}
+
+fn dispatch(order: Order) -> v1::Dispatch {
+    let Order {
+        call,
+        device,
+        tool,
+        arguments,
+        dry_run,
+        time_left,
+        risk: how_risky,
+        policy_version,
+        caller,
+        approval,
+    } = order;
+    v1::Dispatch {
+        call_id: call.to_string(),
+        tool: tool.to_owned(),
+        arguments: arguments.as_bytes().to_vec().into(),
+        dry_run,
+        time_left_ms: u64::try_from(time_left.as_millis()).unwrap_or(u64::MAX),
+        risk: risk(how_risky).into(),
+        policy_version,
+        user: caller.user.to_string(),
+        role: caller.role.to_string(),
+        conversation_id: caller.conversation.map(|id| id.to_string()).unwrap_or_default(),
+        approval: approval.map(|proof| v1::ApprovalProof {
+            approval_id: proof.id.to_string(),
+            binding: proof.binding.as_bytes().to_vec().into(),
+            approved_by: proof.approved_by,
+        }),
+        traceparent: String::new(),
+        device_id: device.to_string(),
+    }
+}

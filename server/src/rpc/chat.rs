@@ -1,0 +1,141 @@
+//! `ChatService`: talking to the fleet.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use orion_domain::{ErrorCode, ToolError};
+use orion_wire::v1::chat_service_server::ChatService;
+use orion_wire::v1::send_message_response::Event as Wire;
+use orion_wire::{call_state, status_from, v1};
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+use super::approval::approval;
+use super::tool::call;
+use super::{Api, caller, status};
+use crate::chat::{self, ChatError, Event, ToolUse};
+use crate::model::Model;
+
+/// The longest message of a person, in bytes.
+const LONGEST: usize = 256 * 1024;
+
+type Chatting = Pin<Box<dyn Stream<Item = Result<v1::SendMessageResponse, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl ChatService for Api {
+    type SendMessageStream = Chatting;
+
+    async fn send_message(
+        &self,
+        request: Request<v1::SendMessageRequest>,
+    ) -> Result<Response<Chatting>, Status> {
+        let caller = caller(&request)?;
+        let v1::SendMessageRequest { conversation_id, text, model } = request.into_inner();
+        if text.trim().is_empty() || text.len() > LONGEST {
+            return Err(status::invalid(format!("a message has 1 to {LONGEST} bytes")));
+        }
+        let conversation = (!conversation_id.is_empty())
+            .then(|| conversation_id.parse())
+            .transpose()
+            .map_err(status::invalid)?;
+        let backend = Arc::clone(&self.0);
+        let (events, mut heard) = mpsc::channel(64);
+        let (sender, receiver) = mpsc::channel(64);
+        self.0.tasks.spawn(async move {
+            let answering =
+                chat::answer(&backend, caller, conversation, &text, &model, &events);
+            let relaying = async {
+                while let Some(event) = heard.recv().await {
+                    let message = v1::SendMessageResponse { event: Some(wire(event)) };
+                    if sender.send(Ok(message)).await.is_err() {
+                        // The person left: closing tells the loop.
+                        heard.close();
+                    }
+                }
+            };
+            tokio::pin!(relaying);
+            let answered = tokio::select! {
+                answered = answering => answered,
+                () = &mut relaying => Err(ChatError::Left),
+            };
+            drop(events);
+            relaying.await;
+            if let Err(error) = answered {
+                let _ = sender.send(Err(chat_status(error))).await;
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    async fn list_models(
+        &self,
+        _: Request<v1::ListModelsRequest>,
+    ) -> Result<Response<v1::ListModelsResponse>, Status> {
+        let models = self
+            .0
+            .models
+            .iter()
+            .map(|(name, model)| v1::Model {
+                name: name.clone(),
+                kind: match model {
+                    Model::OpenAi(_) => "openai".to_owned(),
+                    Model::Planner(_) => "planner".to_owned(),
+                },
+                is_language_model: match model {
+                    Model::OpenAi(_) => true,
+                    Model::Planner(_) => false,
+                },
+            })
+            .collect();
+        Ok(Response::new(v1::ListModelsResponse { models }))
+    }
+}
+
+fn chat_status(error: ChatError) -> Status {
+    match error {
+        ChatError::Store(error) => status::store(error),
+        ChatError::NoModel(_) | ChatError::NoConversation => {
+            status_from(&ToolError::new(ErrorCode::PathNotFound, error.to_string()))
+        }
+        ChatError::Model(_) => {
+            status_from(&ToolError::new(ErrorCode::ExecutionFailed, error.to_string()))
+        }
+        ChatError::Left => Status::cancelled("The conversation was left."),
+    }
+}
+
+fn wire(event: Event) -> Wire {
+    match event {
+        Event::Began { conversation, model } => {
+            Wire::Began(v1::Began { conversation_id: conversation.to_string(), model })
+        }
+        Event::Text(text) => Wire::TextDelta(v1::TextDelta { text }),
+        Event::CallBegan { call, written } => Wire::CallBegan(v1::CallBegan {
+            call_id: call.to_string(),
+            tool: written.tool,
+            device: written.device.unwrap_or_default(),
+            arguments: serde_json::Value::Object(written.arguments).to_string().into(),
+            recovered: written.recovered,
+        }),
+        Event::ApprovalNeeded(row) => Wire::ApprovalNeeded(approval(*row)),
+        Event::CallEnded(reply) => Wire::CallEnded(v1::CallEnded { call: Some(call(*reply)) }),
+        Event::Note(text) => Wire::Note(v1::Note { text }),
+        Event::Done { text, calls } => Wire::Done(v1::Done {
+            text,
+            tools_used: calls.into_iter().map(tool_use).collect(),
+        }),
+    }
+}
+
+fn tool_use(used: ToolUse) -> v1::ToolUse {
+    let ToolUse { call, tool, device, state, code } = used;
+    v1::ToolUse {
+        call_id: call.to_string(),
+        tool,
+        device,
+        state: call_state(state).into(),
+        code: code.map(|code| code.as_str().to_owned()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,161 @@
+//! `DeviceService`: the fleet, for people.
+
+use orion_domain::{Caller, Grants};
+use orion_wire::v1;
+use orion_wire::v1::device_service_server::DeviceService;
+use tonic::{Request, Response, Status};
+
+use super::{Api, caller, status};
+use crate::fleet::enrollment::{Invitation, invite, set_state};
+use crate::fleet::presence::facts_from_json;
+use crate::store::{DeviceRow, DeviceState};
+
+#[tonic::async_trait]
+impl DeviceService for Api {
+    async fn list_devices(
+        &self,
+        request: Request<v1::ListDevicesRequest>,
+    ) -> Result<Response<v1::ListDevicesResponse>, Status> {
+        let v1::ListDevicesRequest { pending_only } = request.into_inner();
+        let rows = self.0.store.devices(pending_only).await.map_err(status::store)?;
+        let devices = rows.into_iter().map(|row| self.device(row)).collect();
+        Ok(Response::new(v1::ListDevicesResponse { devices }))
+    }
+
+    async fn get_device(
+        &self,
+        request: Request<v1::GetDeviceRequest>,
+    ) -> Result<Response<v1::GetDeviceResponse>, Status> {
+        let v1::GetDeviceRequest { device } = request.into_inner();
+        let row = self.0.store.device(&device).await.map_err(status::store)?;
+        Ok(Response::new(v1::GetDeviceResponse { device: Some(self.device(row)) }))
+    }
+
+    async fn invite_device(
+        &self,
+        request: Request<v1::InviteDeviceRequest>,
+    ) -> Result<Response<v1::InviteDeviceResponse>, Status> {
+        let by = caller(&request)?;
+        let v1::InviteDeviceRequest { name, valid_seconds, uses, preapproved, grants } =
+            request.into_inner();
+        let invitation = Invitation {
+            name: (!name.is_empty())
+                .then(|| name.parse())
+                .transpose()
+                .map_err(status::invalid)?,
+            valid_seconds,
+            uses,
+            preapproved,
+            grants: parse_grants(&grants)?,
+        };
+        let token = invite(&self.0, &by, invitation).await.map_err(status::store)?;
+        let text = token.to_string();
+        Ok(Response::new(v1::InviteDeviceResponse {
+            command: format!("orion-agent enroll {text}"),
+            token: text,
+            invite_id: token.invite_id.to_string(),
+            expires_at: token.expires_at,
+        }))
+    }
+
+    async fn approve_device(
+        &self,
+        request: Request<v1::ApproveDeviceRequest>,
+    ) -> Result<Response<v1::ApproveDeviceResponse>, Status> {
+        let by = caller(&request)?;
+        let v1::ApproveDeviceRequest { device } = request.into_inner();
+        let from = [DeviceState::Pending, DeviceState::Quarantined];
+        let device = self.change(&by, &device, &from, DeviceState::Approved, "").await?;
+        Ok(Response::new(v1::ApproveDeviceResponse { device: Some(device) }))
+    }
+
+    async fn reject_device(
+        &self,
+        request: Request<v1::RejectDeviceRequest>,
+    ) -> Result<Response<v1::RejectDeviceResponse>, Status> {
+        let by = caller(&request)?;
+        let v1::RejectDeviceRequest { device } = request.into_inner();
+        let from = [DeviceState::Pending];
+        let device = self.change(&by, &device, &from, DeviceState::Rejected, "").await?;
+        Ok(Response::new(v1::RejectDeviceResponse { device: Some(device) }))
+    }
+
+    async fn revoke_device(
+        &self,
+        request: Request<v1::RevokeDeviceRequest>,
+    ) -> Result<Response<v1::RevokeDeviceResponse>, Status> {
+        let by = caller(&request)?;
+        let v1::RevokeDeviceRequest { device, reason } = request.into_inner();
+        let from = [DeviceState::Pending, DeviceState::Approved, DeviceState::Quarantined];
+        let device = self.change(&by, &device, &from, DeviceState::Revoked, &reason).await?;
+        Ok(Response::new(v1::RevokeDeviceResponse { device: Some(device) }))
+    }
+
+    async fn quarantine_device(
+        &self,
+        request: Request<v1::QuarantineDeviceRequest>,
+    ) -> Result<Response<v1::QuarantineDeviceResponse>, Status> {
+        let by = caller(&request)?;
+        let v1::QuarantineDeviceRequest { device, reason } = request.into_inner();
+        let from = [DeviceState::Approved];
+        let device = self.change(&by, &device, &from, DeviceState::Quarantined, &reason).await?;
+        Ok(Response::new(v1::QuarantineDeviceResponse { device: Some(device) }))
+    }
+}
+
+/// Grants as somebody wrote them; empty text grants nothing.
+pub(super) fn parse_grants(json: &str) -> Result<Grants, Status> {
+    if json.trim().is_empty() {
+        return Ok(Grants::default());
+    }
+    serde_json::from_str(json)
+        .map_err(|error| status::invalid(format!("these are no grants: {error}")))
+}
+
+impl Api {
+    async fn change(
+        &self,
+        by: &Caller,
+        device: &str,
+        from: &[DeviceState],
+        to: DeviceState,
+        reason: &str,
+    ) -> Result<v1::Device, Status> {
+        let row =
+            set_state(&self.0, device, from, to, by, reason).await.map_err(status::store)?;
+        Ok(self.device(row))
+    }
+
+    fn device(&self, row: DeviceRow) -> v1::Device {
+        let facts = row.facts.as_deref().and_then(facts_from_json);
+        let known = self.0.fleet.known(row.id);
+        v1::Device {
+            device_id: row.id.to_string(),
+            name: row.name.to_string(),
+            state: state(row.state).into(),
+            online: self.0.fleet.is_online(row.id),
+            os: facts.as_ref().map_or(row.os, |f| format!("{} {}", f.os.as_str(), f.os_version)),
+            hostname: row.hostname,
+            agent_version: row.agent_version.unwrap_or_default(),
+            fingerprint_words: row.fingerprint_words,
+            enrolled_at: row.created_at,
+            last_seen_at: row.last_seen_at.unwrap_or_default(),
+            policy_version: known.map(|k| k.policy.version.clone()).unwrap_or_default(),
+            acknowledged_policy_version: row.acknowledged_version.unwrap_or_default(),
+            certificate_not_after: row.certificate_not_after.unwrap_or_default(),
+            grants: row.grants,
+            ceiling: row.ceiling.unwrap_or_default(),
+            sandbox: facts.map(|facts| facts.sandbox).unwrap_or_default(),
+        }
+    }
+}
+
+const fn state(state: DeviceState) -> v1::DeviceState {
+    match state {
+        DeviceState::Pending => v1::DeviceState::Pending,
+        DeviceState::Approved => v1::DeviceState::Approved,
+        DeviceState::Rejected => v1::DeviceState::Rejected,
+        DeviceState::Quarantined => v1::DeviceState::Quarantined,
+        DeviceState::Revoked => v1::DeviceState::Revoked,
+    }
+}

@@ -1,0 +1,106 @@
+//! The one door for errors: what a caller is told, and nothing of what only the log is told.
+
+use orion_domain::{ErrorCode, ToolError};
+use orion_wire::{WireError, status_from};
+use tonic::Status;
+
+use crate::fleet::enrollment::EnrollError;
+use crate::fleet::presence::NotWelcome;
+use crate::people::SignInError;
+use crate::pipeline::confirm::Unanswered;
+use crate::store::StoreError;
+
+fn with(code: ErrorCode, message: impl ToString) -> Status {
+    let mut message = message.to_string();
+    if let Some(first) = message.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    if !message.ends_with('.') {
+        message.push('.');
+    }
+    status_from(&ToolError::new(code, message))
+}
+
+/// A message that cannot be read.
+pub(crate) fn wire(error: WireError) -> Status {
+    with(ErrorCode::InvalidArgument, error)
+}
+
+/// A request that says something that cannot be.
+pub(crate) fn invalid(message: impl ToString) -> Status {
+    with(ErrorCode::InvalidArgument, message)
+}
+
+/// The record.
+pub(crate) fn store(error: StoreError) -> Status {
+    match error {
+        StoreError::NotFound => with(ErrorCode::PathNotFound, "there is nothing with that name or id"),
+        StoreError::Conflict => with(
+            ErrorCode::PreconditionFailed,
+            "it has changed meanwhile, or is not in a state that allows this; look again and retry",
+        ),
+        StoreError::Full => with(
+            ErrorCode::ResourceExhausted,
+            "the backend's disk is full, so nothing can be recorded and nothing is done; free some space there",
+        ),
+        StoreError::Unavailable | StoreError::Corrupt => {
+            tracing::error!(%error, "the record failed");
+            with(ErrorCode::Internal, "the backend's record cannot be used at the moment; its log says why")
+        }
+    }
+}
+
+/// Signing in.
+pub(crate) fn sign_in(error: SignInError) -> Status {
+    match error {
+        SignInError::Store(error) => store(error),
+        SignInError::Length => with(ErrorCode::InvalidArgument, error),
+        SignInError::Secret | SignInError::Wrong => Status::unauthenticated(capital(&error)),
+    }
+}
+
+/// Becoming a device.
+pub(crate) fn enroll(error: EnrollError) -> Status {
+    match error {
+        EnrollError::Store(error) => store(error),
+        EnrollError::Request(_) | EnrollError::Name(_) => with(ErrorCode::InvalidArgument, error),
+        EnrollError::Issue(reason) => {
+            tracing::error!(%reason, "a certificate could not be issued");
+            with(ErrorCode::Internal, "the certificate could not be issued; the backend's log says why")
+        }
+        EnrollError::Held(_) => with(ErrorCode::PermissionDenied, error),
+        EnrollError::Unknown | EnrollError::Expired | EnrollError::Spent | EnrollError::Ticket => {
+            Status::unauthenticated(capital(&error))
+        }
+    }
+}
+
+/// Greeting.
+pub(crate) fn not_welcome(error: NotWelcome) -> Status {
+    match error {
+        NotWelcome::Store(error) => store(error),
+        NotWelcome::Unknown | NotWelcome::Copied => Status::unauthenticated(capital(&error)),
+        NotWelcome::Held(_) => with(ErrorCode::PermissionDenied, error),
+    }
+}
+
+/// Answering a question.
+pub(crate) fn unanswered(error: Unanswered) -> Status {
+    let code = match error {
+        Unanswered::NotFound => ErrorCode::PathNotFound,
+        Unanswered::AlreadyDecided(_) => ErrorCode::PreconditionFailed,
+        Unanswered::Expired => ErrorCode::ApprovalExpired,
+        Unanswered::Role { .. } => ErrorCode::PermissionDenied,
+        Unanswered::Store => ErrorCode::Internal,
+    };
+    with(code, error)
+}
+
+fn capital(error: &impl std::fmt::Display) -> String {
+    let mut text = error.to_string();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text.push('.');
+    text
+}

@@ -1,0 +1,200 @@
+//! `ToolService`: what tools there are, and calling them.
+
+use std::time::Duration;
+
+use orion_catalog::{CATALOG, ToolSpec};
+use orion_domain::evaluate::Decision;
+use orion_domain::{CallId, Caller, ErrorCode, Question, Role, ToolError, evaluate};
+use orion_wire::v1::tool_service_server::ToolService;
+use orion_wire::{call_request, call_state, risk, status_from, v1};
+use tonic::{Request, Response, Status};
+
+use super::{Api, caller, status};
+use crate::bus::Change;
+use crate::fleet::{Known, ToDevice};
+use crate::pipeline::explain::{Explanation, explain};
+use crate::pipeline::{self, Reply};
+use crate::store::StoreError;
+
+/// The longest that one question for a call's end waits.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+#[tonic::async_trait]
+impl ToolService for Api {
+    async fn list_tools(
+        &self,
+        request: Request<v1::ListToolsRequest>,
+    ) -> Result<Response<v1::ListToolsResponse>, Status> {
+        let caller = caller(&request)?;
+        let v1::ListToolsRequest { device } = request.into_inner();
+        let device = if device.is_empty() {
+            None
+        } else {
+            Some(self.0.fleet.find(Some(&device)).map_err(|error| status_from(&error))?)
+        };
+        let tools = CATALOG
+            .iter()
+            .filter(|spec| device.as_ref().is_none_or(|known| may_see(&caller, known, spec)))
+            .map(tool)
+            .collect();
+        Ok(Response::new(v1::ListToolsResponse { tools }))
+    }
+
+    async fn call_tool(
+        &self,
+        request: Request<v1::CallToolRequest>,
+    ) -> Result<Response<v1::CallToolResponse>, Status> {
+        let caller = caller(&request)?;
+        let (request, asks_why) = call_request(request.into_inner()).map_err(status::wire)?;
+        if asks_why {
+            return explained(explain(&self.0, caller, request));
+        }
+        let reply = pipeline::run(&self.0, caller, request).await.map_err(status::store)?;
+        Ok(Response::new(v1::CallToolResponse { call: Some(call(reply)), evidence: Vec::new() }))
+    }
+
+    async fn get_call(
+        &self,
+        request: Request<v1::GetCallRequest>,
+    ) -> Result<Response<v1::GetCallResponse>, Status> {
+        let caller = caller(&request)?;
+        let v1::GetCallRequest { call_id, wait_ms } = request.into_inner();
+        let wait = Duration::from_millis(wait_ms).min(LONGEST_WAIT);
+        let reply = self.ended(&caller, &call_id, wait).await?;
+        Ok(Response::new(v1::GetCallResponse { call: Some(call(reply)) }))
+    }
+
+    async fn cancel_call(
+        &self,
+        request: Request<v1::CancelCallRequest>,
+    ) -> Result<Response<v1::CancelCallResponse>, Status> {
+        let caller = caller(&request)?;
+        let reply = self.own_call(&caller, &request.into_inner().call_id).await?;
+        let reply = self.cancel(reply).await.map_err(status::store)?;
+        Ok(Response::new(v1::CancelCallResponse { call: Some(call(reply)) }))
+    }
+}
+
+impl Api {
+    /// A call that this person may look at: their own, or any for an admin.
+    async fn own_call(&self, caller: &Caller, id: &str) -> Result<Reply, Status> {
+        let row = self.0.store.call(id).await.map_err(status::store)?;
+        if row.caller.user != caller.user && caller.role != Role::Admin {
+            return Err(status::store(StoreError::NotFound));
+        }
+        Ok(Reply::from(row))
+    }
+
+    async fn ended(&self, caller: &Caller, id: &str, wait: Duration) -> Result<Reply, Status> {
+        let mut changes = self.0.bus.subscribe();
+        let deadline = tokio::time::Instant::now() + wait;
+        loop {
+            let reply = self.own_call(caller, id).await?;
+            if reply.state.is_closed() {
+                return Ok(reply);
+            }
+            // Wait for this call's end; a message lost to lag means looking again.
+            loop {
+                match tokio::time::timeout_at(deadline, changes.recv()).await {
+                    Err(_) => return Ok(reply),
+                    Ok(Ok(Change::CallClosed(call))) if call == reply.call => break,
+                    Ok(Ok(Change::CallClosed(_) | Change::Approval(_) | Change::Device(_))) => {}
+                    Ok(Err(_)) => break,
+                }
+            }
+        }
+    }
+
+    async fn cancel(&self, reply: Reply) -> Result<Reply, StoreError> {
+        if reply.state.is_closed() {
+            return Ok(reply);
+        }
+        if let Some(device) = &reply.device
+            && let Ok(known) = self.0.fleet.find(Some(device.as_str()))
+        {
+            self.0.fleet.tell(known.id, ToDevice::Cancel(reply.call));
+        }
+        if reply.approval.is_some() {
+            let call: CallId = reply.call;
+            self.0.store.withdraw_approval(call, crate::clock::now_ms()).await?;
+            let error = ToolError::new(ErrorCode::Cancelled, "The call was cancelled.");
+            return pipeline::audit::close(&self.0, reply, error).await;
+        }
+        Ok(reply)
+    }
+}
+
+fn may_see(caller: &Caller, device: &Known, spec: &ToolSpec) -> bool {
+    let question = Question {
+        tool: spec.facts(),
+        touches: None,
+        caller,
+        device: &device.name,
+        dry_run: false,
+        confirmed: false,
+    };
+    evaluate(&question, &device.policy).decision() != Decision::Deny
+}
+
+fn explained(explanation: Explanation) -> Result<Response<v1::CallToolResponse>, Status> {
+    let Explanation { decision, refusal, trace } = explanation;
+    let evidence = trace
+        .into_iter()
+        .map(|(line, name, deciding)| v1::Evidence {
+            layer: line.layer.as_str().to_owned(),
+            decision: line.decision.as_str().to_owned(),
+            name,
+            deciding,
+        })
+        .collect();
+    let result = serde_json::json!({"decision": decision, "error": refusal});
+    let call = v1::Call { result: result.to_string().into(), ..v1::Call::default() };
+    Ok(Response::new(v1::CallToolResponse { call: Some(call), evidence }))
+}
+
+fn tool(spec: &ToolSpec) -> v1::Tool {
+    v1::Tool {
+        name: spec.name.to_owned(),
+        aliases: spec.aliases.iter().map(|alias| alias.name.to_owned()).collect(),
+        category: spec.category.as_str().to_owned(),
+        description: spec.description.to_owned(),
+        risk: risk(spec.risk).into(),
+        permissions: spec.capabilities.iter().map(ToString::to_string).collect(),
+        arguments_schema: spec.arguments_schema().to_string(),
+        returns_schema: spec.returns_schema().to_string(),
+        has_effects: spec.has_effects,
+        undo: spec.undo,
+        untrusted: spec.untrusted,
+        example: spec.example.to_owned(),
+    }
+}
+
+/// A call on the wire.
+pub(super) fn call(reply: Reply) -> v1::Call {
+    let Reply {
+        call,
+        state,
+        tool,
+        device,
+        arguments,
+        dry_run,
+        result,
+        approval,
+        caller,
+        created_at,
+        closed_at,
+    } = reply;
+    v1::Call {
+        call_id: call.to_string(),
+        state: call_state(state).into(),
+        tool,
+        device: device.map(String::from).unwrap_or_default(),
+        arguments: arguments.into(),
+        dry_run,
+        result: result.into(),
+        approval_id: approval.map(|id| id.to_string()).unwrap_or_default(),
+        created_at,
+        closed_at: closed_at.unwrap_or_default(),
+        caller: caller.user.to_string(),
+    }
+}

@@ -1,0 +1,317 @@
+//! A backend from an empty folder to its last write: opens the record, makes or loads its
+//! identity, listens on both doors, and stops without losing anything.
+
+use std::fs::{File, TryLockError};
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use orion_mtls::{CertificateAuthority, ServerCertificate, device_listener, secret_file};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::transport::Server;
+
+use crate::backend::Backend;
+use crate::bus::Bus;
+use crate::clock::now_ms;
+use crate::config::{Config, People};
+use crate::fleet::{Fleet, enrollment};
+use crate::listen::accept;
+use crate::model::{Model, Planner};
+use crate::people::FirstAdmin;
+use crate::pipeline::confirm;
+use crate::rpc;
+use crate::rpc::access::AccessLayer;
+use crate::store::Store;
+
+/// How often HTTP/2 pings go out on a quiet connection.
+const KEEPALIVE: Duration = Duration::from_secs(8);
+/// How long an answer to a ping may take; a half-open link is found within the sum of the two.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long work that is under way may take when the backend stops.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How long the certificate for devices is good; made anew at each start and long before it ends.
+const CERTIFICATE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The record's file in the data folder.
+pub const DATABASE: &str = "orion.db";
+/// Where the listening addresses are written once they are known.
+pub const ADDRESSES: &str = "addresses.toml";
+
+/// A backend that is ready: everything is open, nothing is served yet.
+#[derive(Debug)]
+pub struct Ready {
+    /// Shared by all handlers.
+    pub backend: Arc<Backend>,
+    /// Where people come in.
+    pub people: SocketAddr,
+    /// Where devices come in.
+    pub devices: SocketAddr,
+    people_listener: TcpListener,
+    device_listener: TcpListener,
+    /// Held as long as the backend lives, so that no second one uses the same folder.
+    lock: File,
+    data_dir: PathBuf,
+}
+
+/// Opens everything. Ends when `shutdown` is cancelled, once [`Ready::serve`] runs.
+///
+/// # Errors
+/// What is wrong, where, and what to do.
+pub async fn prepare(
+    config: Config,
+    data_dir: &Path,
+    shutdown: CancellationToken,
+) -> anyhow::Result<Ready> {
+    config.check()?;
+    make_private_dir(data_dir)?;
+    let lock = lock(data_dir)?;
+
+    let people_listener = bind(config.people.listen, "[people] listen").await?;
+    let device_listener = bind(config.devices.listen, "[devices] listen").await?;
+    let (people, devices) = (people_listener.local_addr()?, device_listener.local_addr()?);
+
+    let store = Store::open(&data_dir.join(DATABASE))
+        .await
+        .context("the record cannot be opened (orion.db in the data folder)")?;
+    let recovered = store.recover_open_calls(now_ms()).await?;
+    if recovered > 0 {
+        tracing::warn!(recovered, "calls that were under way at the last stop were closed");
+    }
+    let authority = authority(data_dir)?;
+    let issued = authority.issue_server(&[], CERTIFICATE, now_ms())?;
+    let certificate = Arc::new(ServerCertificate::new(&issued)?);
+    let first_admin = FirstAdmin::prepare(&store, data_dir).await?;
+    let models = config
+        .models
+        .iter()
+        .map(|model| Ok((model.name.clone(), Model::new(model)?)))
+        .chain(
+            // The planner is always there, and the default where there is no model.
+            std::iter::once_with(|| Ok(("planner".to_owned(), Model::Planner(Planner)))),
+        )
+        .collect::<anyhow::Result<Vec<_>>>()?;
+
+    let device_addresses = advertised(&config, devices);
+    let backend = Arc::new(Backend {
+        config,
+        store,
+        fleet: Fleet::default(),
+        bus: Bus::new(),
+        authority,
+        certificate,
+        models,
+        first_admin,
+        device_addresses,
+        tasks: TaskTracker::new(),
+        shutdown,
+    });
+    backend.fleet.revoke(backend.store.revoked_serials().await?);
+    for row in backend.store.devices(false).await? {
+        enrollment::learn(&backend, &row);
+    }
+    write_addresses(data_dir, people, devices)?;
+    let data_dir = data_dir.to_owned();
+    Ok(Ready { backend, people, devices, people_listener, device_listener, lock, data_dir })
+}
+
+impl Ready {
+    /// Serves until the shutdown token is cancelled, then lets work under way end.
+    ///
+    /// # Errors
+    /// A listener failed.
+    pub async fn serve(self) -> anyhow::Result<()> {
+        let Self { backend, people_listener, device_listener: devices, lock, data_dir, .. } = self;
+        // Devices are told to go before their door is closed.
+        let closing = CancellationToken::new();
+        let access = AccessLayer::new(Arc::clone(&backend));
+        let device_tls = device_listener(
+            &[backend.authority.cert_pem()],
+            Arc::clone(&backend.certificate),
+            backend.fleet.is_revoked(),
+        )?;
+        let device_door = Server::builder()
+            .http2_keepalive_interval(Some(KEEPALIVE))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .max_concurrent_streams(Some(64))
+            .layer(access.clone())
+            .add_routes(rpc::device_routes(&backend))
+            .serve_with_incoming_shutdown(
+                accept(devices, Some(device_tls), closing.clone()),
+                closing.clone().cancelled_owned(),
+            );
+        let people_tls = people_tls(&backend.config.people)?;
+        let people_door = Server::builder()
+            .http2_keepalive_interval(Some(KEEPALIVE))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .layer(access)
+            .add_routes(rpc::people_routes(&backend)?)
+            .serve_with_incoming_shutdown(
+                accept(people_listener, people_tls, closing.clone()),
+                closing.clone().cancelled_owned(),
+            );
+        let resumed = Arc::clone(&backend);
+        backend.tasks.spawn(async move {
+            if let Err(error) = confirm::resume_approved(&resumed).await {
+                tracing::error!(%error, "approved calls could not be taken up again");
+            }
+        });
+        backend.tasks.spawn(housekeeping(Arc::clone(&backend)));
+
+        let doors = async { tokio::try_join!(device_door, people_door) };
+        let closer = async {
+            backend.shutdown.cancelled().await;
+            backend.fleet.drain(Duration::from_secs(2));
+            backend.tasks.close();
+            if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
+                tracing::warn!("some work did not end in time; its outcome is told at the next start");
+            }
+            closing.cancel();
+        };
+        tokio::pin!(doors);
+        let served = tokio::select! {
+            served = &mut doors => served,
+            () = closer => match tokio::time::timeout(Duration::from_secs(2), doors).await {
+                Ok(served) => served,
+                // Somebody keeps a connection open; it is cut with the process.
+                Err(_) => Ok(((), ())),
+            },
+        };
+        backend.shutdown.cancel();
+        backend.store.close().await;
+        std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
+        drop(lock);
+        served.map(drop).context("a listener failed")
+    }
+}
+
+async fn housekeeping(backend: Arc<Backend>) {
+    let mut tick = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        tokio::select! {
+            () = backend.shutdown.cancelled() => return,
+            _ = tick.tick() => {}
+        }
+        if let Err(error) = confirm::expire(&backend).await {
+            tracing::error!(%error, "approvals that ran out could not be recorded");
+        }
+        let left = backend.certificate.not_after_ms() - now_ms();
+        if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {
+            let renewed = backend
+                .authority
+                .issue_server(&[], CERTIFICATE, now_ms())
+                .and_then(|issued| {
+                    backend.certificate.replace(&issued.chain_pem, &issued.key_pem)
+                });
+            if let Err(error) = renewed {
+                tracing::error!(%error, "the certificate for devices could not be renewed");
+            }
+        }
+    }
+}
+
+async fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!("{what} = \"{address}\": the port cannot be opened; another program may be using it. Choose another, or 0 for a free one")
+    })
+}
+
+fn make_private_dir(path: &Path) -> anyhow::Result<()> {
+    let make = || {
+        std::fs::create_dir_all(path)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
+        }
+        std::io::Result::Ok(())
+    };
+    make().with_context(|| format!("the data folder {} cannot be made", path.display()))
+}
+
+fn lock(data_dir: &Path) -> anyhow::Result<File> {
+    let file = File::create(data_dir.join("lock")).context("the data folder cannot be written")?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another backend is using {}; stop it first, or choose another --data-dir",
+            data_dir.display()
+        ),
+        Err(TryLockError::Error(error)) => {
+            Err(error).context("the data folder cannot be locked")
+        }
+    }
+}
+
+fn authority(data_dir: &Path) -> anyhow::Result<CertificateAuthority> {
+    let (key, certificate) = (data_dir.join("ca.key"), data_dir.join("ca.pem"));
+    if key.exists() {
+        let key = secret_file::read_text(&key)?;
+        let certificate = std::fs::read_to_string(&certificate)
+            .context("ca.pem is missing beside ca.key; restore both from a backup")?;
+        return Ok(CertificateAuthority::load(key.expose(), &certificate)?);
+    }
+    let authority = CertificateAuthority::create(now_ms())?;
+    // The certificate first: a key without it would look like a whole authority.
+    secret_file::write(&certificate, authority.cert_pem().as_bytes())?;
+    secret_file::write(&key, authority.key_pem().expose().as_bytes())?;
+    Ok(authority)
+}
+
+fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
+    if !config.devices.addresses.is_empty() {
+        return config.devices.addresses.clone();
+    }
+    if devices.ip().is_unspecified() {
+        let host = own_hostname().unwrap_or_else(|| IpAddr::from([127, 0, 0, 1]).to_string());
+        return vec![format!("{host}:{}", devices.port())];
+    }
+    vec![devices.to_string()]
+}
+
+/// This machine's name, where it has told one.
+fn own_hostname() -> Option<String> {
+    let name = std::fs::read_to_string("/etc/hostname").ok()?;
+    let name = name.trim();
+    (!name.is_empty() && name.len() <= 253).then(|| name.to_owned())
+}
+
+fn people_tls(people: &People) -> anyhow::Result<Option<Arc<rustls::ServerConfig>>> {
+    let (Some(certificate), Some(key)) = (&people.certificate, &people.key) else {
+        return Ok(None);
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .with_context(|| format!("[people] certificate: {}", certificate.display()))?;
+    let key = PrivateKeyDer::from_pem_file(key)
+        .with_context(|| format!("[people] key: {}", key.display()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .context("[people] certificate and key do not belong together")?;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(Some(Arc::new(config)))
+}
+
+fn write_addresses(
+    data_dir: &Path,
+    people: SocketAddr,
+    devices: SocketAddr,
+) -> anyhow::Result<()> {
+    let text = format!("people = \"{people}\"\ndevices = \"{devices}\"\n");
+    let (path, new) = (data_dir.join(ADDRESSES), data_dir.join("addresses.toml.new"));
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        std::fs::rename(&new, &path)
+    };
+    write().context("addresses.toml in the data folder cannot be written")
+}

@@ -1,0 +1,189 @@
+//! A question as it is asked and as it stands on the record.
+
+use std::str::FromStr;
+
+use orion_domain::{ApprovalId, CallId, DeviceId, DeviceName, Digest, Risk, Role, UserName};
+use serde::Serialize;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{FromRow, Row as _};
+
+use crate::store::StoreError;
+use crate::store::row::{digest, json, parsed, parsed_option, risk_option};
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    /// It stands.
+    Open,
+    /// A person said yes.
+    Approved,
+    /// A person said no.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// Its call ended while it stood.
+    Withdrawn,
+}
+
+impl ApprovalState {
+    /// Every state, in the order of the reference.
+    pub const ALL: [Self; 5] =
+        [Self::Open, Self::Approved, Self::Denied, Self::Expired, Self::Withdrawn];
+
+    /// The word that people, wire and database use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+impl FromStr for ApprovalState {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or_else(|| "not an approval's state".to_owned())
+    }
+}
+
+/// A question to be asked. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewApproval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The one call that it is about.
+    pub call: CallId,
+    /// The digest of everything that a yes would be bound to.
+    pub binding: Digest,
+    /// The tool.
+    pub tool: String,
+    /// Where.
+    pub device: (DeviceId, DeviceName),
+    /// Canonical JSON.
+    pub arguments: Vec<u8>,
+    /// How risky.
+    pub risk: Risk,
+    /// What it would touch, a line each.
+    pub touches: Vec<String>,
+    /// The line of policy that asks.
+    pub rule: String,
+    /// Who made the call.
+    pub requester: UserName,
+    /// The least role that may say yes.
+    pub approver_role: Role,
+    /// The dry run's envelope, JSON, where the device could give one.
+    pub preview: Option<Vec<u8>>,
+    /// When it is asked.
+    pub created_at: i64,
+    /// From when on an answer comes too late.
+    pub expires_at: i64,
+}
+
+impl NewApproval {
+    /// Writes the row.
+    pub(super) async fn insert(self, conn: &mut SqliteConnection) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO approvals (id, call_id, state, binding, tool, device_id, device_name, \
+             arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
+             expires_at) VALUES ($1, $2, 'open', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
+             $14, $15)",
+        )
+        .bind(self.id.to_string())
+        .bind(self.call.to_string())
+        .bind(self.binding.as_bytes().to_vec())
+        .bind(self.tool)
+        .bind(self.device.0.to_string())
+        .bind(String::from(self.device.1))
+        .bind(self.arguments)
+        .bind(self.risk.as_str())
+        .bind(serde_json::to_string(&self.touches).map_err(|_| StoreError::Corrupt)?)
+        .bind(self.rule)
+        .bind(String::from(self.requester))
+        .bind(self.approver_role.as_str())
+        .bind(self.preview)
+        .bind(self.created_at)
+        .bind(self.expires_at)
+        .execute(conn)
+        .await?;
+        Ok(())
+    }
+}
+
+/// A question as it stands on the record. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRow {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The one call that it is about.
+    pub call: CallId,
+    /// What became of it.
+    pub state: ApprovalState,
+    /// The digest of everything that a yes is bound to.
+    pub binding: Digest,
+    /// The tool.
+    pub tool: String,
+    /// Where.
+    pub device: (DeviceId, DeviceName),
+    /// Canonical JSON.
+    pub arguments: Vec<u8>,
+    /// How risky.
+    pub risk: Risk,
+    /// What it would touch, a line each.
+    pub touches: Vec<String>,
+    /// The line of policy that asks.
+    pub rule: String,
+    /// Who made the call.
+    pub requester: UserName,
+    /// The least role that may say yes.
+    pub approver_role: Role,
+    /// The dry run's envelope, JSON, where the device could give one.
+    pub preview: Option<Vec<u8>>,
+    /// When it was asked.
+    pub created_at: i64,
+    /// From when on an answer comes too late.
+    pub expires_at: i64,
+    /// Who answered.
+    pub decided_by: Option<UserName>,
+    /// When it was answered, ran out or was withdrawn.
+    pub decided_at: Option<i64>,
+    /// What the person said.
+    pub reason: Option<String>,
+    /// When the yes was spent.
+    pub consumed_at: Option<i64>,
+}
+
+impl FromRow<'_, SqliteRow> for ApprovalRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: parsed(row, "id")?,
+            call: parsed(row, "call_id")?,
+            state: parsed(row, "state")?,
+            binding: digest(row, "binding")?,
+            tool: row.try_get("tool")?,
+            device: (parsed(row, "device_id")?, parsed(row, "device_name")?),
+            arguments: row.try_get("arguments")?,
+            risk: risk_option(row, "risk")?
+                .ok_or_else(|| sqlx::Error::Decode("a question without a risk".into()))?,
+            touches: json(row, "touches_json")?,
+            rule: row.try_get("rule")?,
+            requester: parsed(row, "requester")?,
+            approver_role: parsed(row, "approver_role")?,
+            preview: row.try_get("preview")?,
+            created_at: row.try_get("created_at")?,
+            expires_at: row.try_get("expires_at")?,
+            decided_by: parsed_option(row, "decided_by")?,
+            decided_at: row.try_get("decided_at")?,
+            reason: row.try_get("reason")?,
+            consumed_at: row.try_get("consumed_at")?,
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! The audit: reading, paging and verifying its chain, and what a call's first row holds.
+
+use std::path::Path;
+
+use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
+use orion_domain::{ConversationId, DeviceId, DeviceName, Digest, Risk, Role, UserName};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+
+use super::calls::NewCall;
+use super::row::id_range;
+use super::writer::{Durability, Event};
+use super::{BUSY_TIMEOUT, Store, StoreError};
+
+/// Arguments of more bytes than this are recorded by digest, length and their beginning.
+const WHOLE_ARGUMENTS: usize = 8 * 1024;
+/// How many bytes of the beginning.
+const BEGINNING: usize = 1024;
+/// How many touches are recorded, and how many bytes of each.
+const TOUCHES: usize = 64;
+const TOUCH_BYTES: usize = 4 * 1024;
+/// How many bytes of a name that was asked for are recorded.
+const NAME_BYTES: usize = 256;
+/// How many rows are read at a time when the chain is followed.
+const PAGE: i64 = 4096;
+/// The most rows that are listed or exported at a time.
+const MOST_ROWS: u32 = 10_000;
+
+const COLUMNS: &str = "SELECT seq, at, kind, call_id, body, prev_hash, hash FROM audit ";
+
+/// Whether the chain is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuditVerdict {
+    /// Every row follows from the one before, up to the head.
+    Whole {
+        /// How many rows.
+        rows: i64,
+        /// The end of the chain.
+        head: AuditHead,
+    },
+    /// It does not.
+    Broken {
+        /// Where and how.
+        broken: Break,
+        /// How many rows were good before that.
+        rows: i64,
+    },
+}
+
+/// The beginning of arguments that are too long to record whole.
+#[derive(Serialize)]
+struct Cut<'a> {
+    length_bytes: usize,
+    beginning: &'a str,
+}
+
+/// What `call.opened` holds.
+#[derive(Serialize)]
+pub(super) struct Opened<'a> {
+    user: &'a UserName,
+    role: Role,
+    conversation: Option<ConversationId>,
+    device: Option<&'a DeviceName>,
+    device_id: Option<DeviceId>,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments_cut: Option<Cut<'a>>,
+    arguments_digest: Digest,
+    touches: Vec<&'a str>,
+    touches_count: usize,
+    decision: &'a str,
+    rule: &'a str,
+    policy_version: &'a str,
+    risk: Option<Risk>,
+    has_effects: bool,
+    dry_run: bool,
+    recovered: bool,
+    idempotency_key: Option<&'a str>,
+    deadline_at: i64,
+}
+
+impl<'a> Opened<'a> {
+    pub(super) fn of(call: &'a NewCall) -> Self {
+        let text = std::str::from_utf8(&call.arguments).unwrap_or_default();
+        let arguments = (text.len() <= WHOLE_ARGUMENTS)
+            .then(|| serde_json::from_str::<&RawValue>(text).ok())
+            .flatten();
+        let arguments_cut = arguments
+            .is_none()
+            .then(|| Cut { length_bytes: call.arguments.len(), beginning: cut(text, BEGINNING) });
+        Self {
+            user: &call.caller.user,
+            role: call.caller.role,
+            conversation: call.conversation.or(call.caller.conversation),
+            device: call.device.as_ref().map(|(_, name)| name),
+            device_id: call.device.as_ref().map(|(id, _)| *id),
+            tool: cut(&call.tool, NAME_BYTES),
+            arguments,
+            arguments_cut,
+            arguments_digest: call.arguments_digest,
+            touches: call.touches.iter().take(TOUCHES).map(|line| cut(line, TOUCH_BYTES)).collect(),
+            touches_count: call.touches.len(),
+            decision: &call.decision,
+            rule: &call.rule,
+            policy_version: &call.policy_version,
+            risk: call.risk,
+            has_effects: call.has_effects,
+            dry_run: call.dry_run,
+            recovered: call.recovered,
+            idempotency_key: call.idempotency_key.as_deref().map(|key| cut(key, NAME_BYTES)),
+            deadline_at: call.deadline_at,
+        }
+    }
+}
+
+/// The beginning of a text, at most this many bytes, whole characters only.
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+}
+
+impl Store {
+    /// Records something that is no change of the store's own: a sign-in, a failure.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn audit_event(
+        &self,
+        kind: &'static str,
+        body: impl Serialize,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let event = Event::new(now, kind, String::new(), &body)?;
+        self.write_one(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                tx.record(event);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The newest rows first, before `before_seq` where it is given, about the calls whose id
+    /// begins so where that is given. At most `limit`, and never more than 10,000.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] where no call's id can begin so.
+    pub async fn audit_rows(
+        &self,
+        limit: u32,
+        before_seq: Option<i64>,
+        call_prefix: Option<&str>,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let before = before_seq.unwrap_or(i64::MAX);
+        let limit = i64::from(limit.min(MOST_ROWS));
+        let rows = match call_prefix {
+            None => {
+                sqlx::query(sqlx::AssertSqlSafe(format!(
+                    "{COLUMNS} WHERE seq < $1 ORDER BY seq DESC LIMIT $2"
+                )))
+                .bind(before)
+                .bind(limit)
+                .fetch_all(self.reads())
+                .await?
+            }
+            Some(prefix) => {
+                let (from, to) = id_range(prefix).ok_or(StoreError::NotFound)?;
+                sqlx::query(sqlx::AssertSqlSafe(format!(
+                    "{COLUMNS} WHERE call_id <> '' AND call_id >= $3 AND call_id < $4 \
+                     AND seq < $1 ORDER BY seq DESC LIMIT $2"
+                )))
+                .bind(before)
+                .bind(limit)
+                .bind(from)
+                .bind(to)
+                .fetch_all(self.reads())
+                .await?
+            }
+        };
+        Ok(rows.iter().map(audit_row).collect::<Result<_, _>>()?)
+    }
+
+    /// The rows after `after_seq`, oldest first; at most `limit`, and never more than 10,000.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn audit_export(
+        &self,
+        after_seq: i64,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let mut connection = self.reads().acquire().await?;
+        let rows = page(&mut connection, after_seq, i64::from(limit.min(MOST_ROWS))).await?;
+        Ok(rows.iter().map(audit_row).collect::<Result<_, _>>()?)
+    }
+
+    /// Where the chain ends.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn audit_head(&self) -> Result<AuditHead, StoreError> {
+        let mut connection = self.reads().acquire().await?;
+        recorded_head(&mut connection).await?.ok_or(StoreError::Corrupt)
+    }
+
+    /// Follows the whole chain as it stands at this moment.
+    ///
+    /// # Errors
+    /// The record cannot be read at all; damage to a row is a verdict.
+    pub async fn verify_audit(&self) -> Result<AuditVerdict, StoreError> {
+        let mut snapshot = self.reads().begin().await?;
+        let verdict = follow(&mut snapshot).await;
+        snapshot.rollback().await?;
+        verdict
+    }
+}
+
+/// The same for a record that no backend has open, without changing it.
+///
+/// # Errors
+/// There is no record there, or it cannot be read at all.
+pub async fn verify_file(path: &Path) -> Result<AuditVerdict, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .read_only(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging();
+    let mut connection = options.connect().await?;
+    let mut snapshot = connection.begin().await?;
+    let verdict = follow(&mut snapshot).await;
+    snapshot.rollback().await?;
+    connection.close().await?;
+    verdict
+}
+
+async fn follow(connection: &mut SqliteConnection) -> Result<AuditVerdict, StoreError> {
+    let recorded = recorded_head(connection).await?;
+    let mut verifier = Verifier::new();
+    let (mut good, mut last) = (0, i64::MIN);
+    loop {
+        let rows = page(connection, last, PAGE).await?;
+        let Some(newest) = rows.last() else { break };
+        last = newest.try_get(0)?;
+        for row in &rows {
+            let followed = match audit_row(row) {
+                Ok(row) => verifier.next(&row),
+                // A column that no longer holds what it should was changed.
+                Err(_) => Err(Break::Changed { seq: row.try_get(0)? }),
+            };
+            if let Err(broken) = followed {
+                return Ok(AuditVerdict::Broken { broken, rows: good });
+            }
+            good += 1;
+        }
+        // The rows come from a thread of their own, so that nothing above ever waits for long.
+        tokio::task::yield_now().await;
+    }
+    let head = recorded.unwrap_or(AuditHead::EMPTY);
+    Ok(match verifier.finish(head) {
+        Ok(rows) => AuditVerdict::Whole { rows, head },
+        Err(broken) => AuditVerdict::Broken { broken, rows: good },
+    })
+}
+
+async fn page(
+    connection: &mut SqliteConnection,
+    after_seq: i64,
+    limit: i64,
+) -> Result<Vec<SqliteRow>, StoreError> {
+    let sql = format!("{COLUMNS} WHERE seq > $1 ORDER BY seq LIMIT $2");
+    Ok(sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(after_seq)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?)
+}
+
+/// The head as it is recorded; `None` where there is none or it cannot be read.
+async fn recorded_head(connection: &mut SqliteConnection) -> Result<Option<AuditHead>, StoreError> {
+    let row: Option<(i64, Vec<u8>)> =
+        sqlx::query_as("SELECT seq, hash FROM audit_head").fetch_optional(connection).await?;
+    Ok(row.and_then(|(seq, hash)| Some(AuditHead { seq, hash: Digest::from_slice(&hash)? })))
+}
+
+fn audit_row(row: &SqliteRow) -> Result<AuditRow, sqlx::Error> {
+    let hash = |column: usize| {
+        Digest::from_slice(row.try_get::<&[u8], _>(column)?)
+            .ok_or_else(|| sqlx::Error::Decode("not 32 bytes".into()))
+    };
+    Ok(AuditRow {
+        seq: row.try_get(0)?,
+        at: row.try_get(1)?,
+        kind: row.try_get(2)?,
+        call_id: row.try_get(3)?,
+        body: row.try_get(4)?,
+        prev_hash: hash(5)?,
+        hash: hash(6)?,
+    })
+}

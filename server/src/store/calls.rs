@@ -1,0 +1,325 @@
+//! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
+
+mod recover;
+mod row;
+
+use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode, UserName};
+use serde::Serialize;
+use sqlx::AssertSqlSafe;
+
+use super::audit::Opened;
+use super::row::{id_range, only, signed};
+use super::writer::{Durability, Event, Tx};
+use super::{Store, StoreError};
+
+pub use row::{CallRow, CloseCall, NewCall, StateChange};
+
+/// How many calls that need no fsync are remembered; beyond, calls are fsynced.
+const HARMLESS: usize = 100_000;
+
+const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, device_id, \
+    device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
+    rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
+    created_at, code, result, result_digest, duration_us, closed_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
+    $20, $21, $22, $23, $24, $25, $26, $27)";
+
+/// What the audit holds of a call's end.
+#[derive(Serialize)]
+struct Closed<'a> {
+    state: CallState,
+    code: Option<ErrorCode>,
+    result_digest: Digest,
+    result_bytes: usize,
+    duration_us: u64,
+    history: &'a [StateChange],
+}
+
+impl Store {
+    /// Puts a call on the record, in the state in which it enters.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] where the id is taken or this person has used the idempotency key.
+    pub async fn open_call(&self, call: NewCall) -> Result<(), StoreError> {
+        let durability = durability(call.has_effects);
+        if call.state.is_closed() {
+            return Err(StoreError::Conflict);
+        }
+        let (id, harmless) = (call.id, !call.has_effects);
+        let event = opened(&call)?;
+        // Listed first: once the row is there, an answer may come at any moment.
+        let listed = harmless && self.inner.harmless.len() < HARMLESS;
+        if listed {
+            self.inner.harmless.insert(id);
+        }
+        let done = self
+            .write_one(durability, move |tx| {
+                Box::pin(async move {
+                    insert(tx, call, None).await?;
+                    tx.record(event);
+                    Ok(())
+                })
+            })
+            .await;
+        if listed && done.is_err() {
+            self.inner.harmless.remove(&id);
+        }
+        done
+    }
+
+    /// Puts a call on the record that ended before it began: a denial. Both audit rows stand
+    /// together.
+    ///
+    /// # Errors
+    /// As [`Self::open_call`]; also where a received call cannot end so.
+    pub async fn open_and_close_call(
+        &self,
+        call: NewCall,
+        close: CloseCall,
+    ) -> Result<(), StoreError> {
+        if !CallState::Received.can_become(close.state) || !close.state.is_closed() {
+            return Err(StoreError::Conflict);
+        }
+        let call = NewCall { state: CallState::Received, ..call };
+        let opened = opened(&call)?;
+        let history = [
+            StateChange { state: CallState::Received, at: call.created_at },
+            StateChange { state: close.state, at: close.at },
+        ];
+        let closed = closed(&close, &history)?;
+        self.write_one(durability(call.has_effects), move |tx| {
+            Box::pin(async move {
+                insert(tx, call, Some(close)).await?;
+                tx.record(opened);
+                tx.record(closed);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Moves an open call forward; `false` where it is not in a state from which that is possible,
+    /// or not there. The change is kept in the call's history.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] for a state that closes a call: that is
+    /// [`Self::close_call`]'s.
+    pub async fn advance_call(
+        &self,
+        id: CallId,
+        to: CallState,
+        now: i64,
+    ) -> Result<bool, StoreError> {
+        if to.is_closed() {
+            return Err(StoreError::Conflict);
+        }
+        self.write_one(self.durability_of(id), move |tx| Box::pin(advance(tx, id, to, now))).await
+    }
+
+    /// Ends a call; `false` where it has ended already, or is not there. The end of a call whose
+    /// outcome was unknown is recorded as `call.reconciled`.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] for a state that does not close a call.
+    pub async fn close_call(&self, close: CloseCall) -> Result<bool, StoreError> {
+        let id = close.id;
+        let durability = self.durability_of(id);
+        let done = self
+            .write_one(durability, move |tx| {
+                Box::pin(async move { Ok(self::close(tx, close).await?.is_some()) })
+            })
+            .await?;
+        self.inner.harmless.remove(&id);
+        Ok(done)
+    }
+
+    /// A call by its id, which may be shortened.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    pub async fn call(&self, id: &str) -> Result<CallRow, StoreError> {
+        let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
+        let rows = sqlx::query_as("SELECT * FROM calls WHERE id >= $1 AND id < $2 LIMIT 2")
+            .bind(from)
+            .bind(to)
+            .fetch_all(self.reads())
+            .await?;
+        only(rows)
+    }
+
+    /// The device that a call went to, if it has one.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn call_device(&self, id: CallId) -> Result<Option<DeviceId>, StoreError> {
+        let (device,): (Option<String>,) =
+            sqlx::query_as("SELECT device_id FROM calls WHERE id = $1")
+                .bind(id.to_string())
+                .fetch_one(self.reads())
+                .await?;
+        device.map(|text| text.parse().map_err(|_| StoreError::Corrupt)).transpose()
+    }
+
+    /// The call that this person made under this key before.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn find_idempotent(
+        &self,
+        user: &UserName,
+        key: &str,
+    ) -> Result<Option<CallRow>, StoreError> {
+        Ok(sqlx::query_as("SELECT * FROM calls WHERE user_name = $1 AND idempotency_key = $2")
+            .bind(user.as_str())
+            .bind(key)
+            .fetch_optional(self.reads())
+            .await?)
+    }
+
+    /// The calls of a device that have not ended, oldest first; at most 1,000.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn open_calls_of_device(&self, device: DeviceId) -> Result<Vec<CallRow>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT * FROM calls WHERE device_id = $1 AND closed_at IS NULL ORDER BY id LIMIT 1000",
+        )
+        .bind(device.to_string())
+        .fetch_all(self.reads())
+        .await?)
+    }
+
+    fn durability_of(&self, id: CallId) -> Durability {
+        durability(!self.inner.harmless.contains(&id))
+    }
+}
+
+const fn durability(has_effects: bool) -> Durability {
+    if has_effects { Durability::Fsync } else { Durability::Commit }
+}
+
+/// The states from which a call may become this one, as SQL.
+fn sources(to: CallState) -> String {
+    let words: Vec<_> = CallState::ALL
+        .into_iter()
+        .filter(|from| from.can_become(to))
+        .map(|from| format!("'{from}'"))
+        .collect();
+    words.join(",")
+}
+
+fn opened(call: &NewCall) -> Result<Event, StoreError> {
+    Event::new(call.created_at, "call.opened", call.id.to_string(), &Opened::of(call))
+}
+
+fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreError> {
+    let before = history.len().checked_sub(2).and_then(|index| history.get(index));
+    let kind = match before {
+        Some(StateChange { state: CallState::Unknown, .. }) => "call.reconciled",
+        _ => "call.closed",
+    };
+    let body = Closed {
+        state: close.state,
+        code: close.code,
+        result_digest: Digest::of(&close.result),
+        result_bytes: close.result.len(),
+        duration_us: close.duration_us,
+        history,
+    };
+    Event::new(close.at, kind, close.id.to_string(), &body)
+}
+
+async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<(), StoreError> {
+    let mut history = StateChange { state: CallState::Received, at: call.created_at }.first();
+    let state = close.as_ref().map_or(call.state, |close| close.state);
+    if state != CallState::Received {
+        let at = close.as_ref().map_or(call.created_at, |close| close.at);
+        history.push_str(&StateChange { state, at }.next());
+    }
+    let (device_id, device_name) = call
+        .device
+        .map_or((None, None), |(id, name)| (Some(id.to_string()), Some(String::from(name))));
+    let digest = close.as_ref().map(|close| Digest::of(&close.result).as_bytes().to_vec());
+    sqlx::query(INSERT)
+        .bind(call.id.to_string())
+        .bind(String::from(call.caller.user))
+        .bind(call.caller.role.as_str())
+        .bind(call.conversation.or(call.caller.conversation).map(|id| id.to_string()))
+        .bind(device_id)
+        .bind(device_name)
+        .bind(call.tool)
+        .bind(call.arguments)
+        .bind(call.arguments_digest.as_bytes().to_vec())
+        .bind(call.dry_run)
+        .bind(call.recovered)
+        .bind(serde_json::to_string(&call.touches).map_err(|_| StoreError::Corrupt)?)
+        .bind(call.decision)
+        .bind(call.rule)
+        .bind(call.policy_version)
+        .bind(call.risk.map(orion_domain::Risk::as_str))
+        .bind(call.has_effects)
+        .bind(state.as_str())
+        .bind(history)
+        .bind(call.idempotency_key)
+        .bind(call.deadline_at)
+        .bind(call.created_at)
+        .bind(close.as_ref().and_then(|close| close.code).map(ErrorCode::as_str))
+        .bind(close.as_ref().map(|close| close.result.clone()))
+        .bind(digest)
+        .bind(close.as_ref().map(|close| signed(close.duration_us)))
+        .bind(close.as_ref().map(|close| close.at))
+        .execute(&mut tx.conn)
+        .await?;
+    Ok(())
+}
+
+/// Moves an open call forward, inside a change.
+pub(super) async fn advance(
+    tx: &mut Tx,
+    id: CallId,
+    to: CallState,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "UPDATE calls SET state = $1, history = history || $2 WHERE id = $3 AND state IN ({})",
+        sources(to)
+    );
+    let done = sqlx::query(AssertSqlSafe(sql))
+        .bind(to.as_str())
+        .bind(StateChange { state: to, at: now }.next())
+        .bind(id.to_string())
+        .execute(&mut tx.conn)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Ends a call, inside a change, and gives its history; `None` where it could not end so.
+pub(super) async fn close(
+    tx: &mut Tx,
+    close: CloseCall,
+) -> Result<Option<Vec<StateChange>>, StoreError> {
+    if !close.state.is_closed() {
+        return Err(StoreError::Conflict);
+    }
+    let sql = format!(
+        "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
+         result_digest = $5, duration_us = $6, closed_at = $7 \
+         WHERE id = $8 AND state IN ({}) RETURNING history",
+        sources(close.state)
+    );
+    let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))
+        .bind(close.state.as_str())
+        .bind(StateChange { state: close.state, at: close.at }.next())
+        .bind(close.code.map(ErrorCode::as_str))
+        .bind(close.result.clone())
+        .bind(Digest::of(&close.result).as_bytes().to_vec())
+        .bind(signed(close.duration_us))
+        .bind(close.at)
+        .bind(close.id.to_string())
+        .fetch_optional(&mut tx.conn)
+        .await?;
+    let Some((history,)) = history else { return Ok(None) };
+    let history = StateChange::parse(&history).map_err(|_| StoreError::Corrupt)?;
+    tx.record(closed(&close, &history)?);
+    Ok(Some(history))
+}

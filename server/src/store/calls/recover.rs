@@ -1,0 +1,92 @@
+//! Putting in order what a backend that died left open.
+
+use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
+use sqlx::FromRow as _;
+
+use super::{CallRow, CloseCall, close};
+use crate::store::writer::{Durability, Tx};
+use crate::store::{Store, StoreError};
+
+/// How many calls are put in order as one change.
+const PAGE: usize = 200;
+
+/// The calls that cannot go on, with what became of the question where one was asked.
+const LOST: &str = "SELECT calls.*, approvals.state AS answer, approvals.consumed_at AS used_at \
+    FROM calls LEFT JOIN approvals ON approvals.id = calls.approval_id \
+    WHERE calls.closed_at IS NULL AND (calls.state IN ('received', 'dispatched', 'running') \
+    OR (calls.state = 'awaiting_approval' AND (approvals.state NOT IN ('open', 'approved') \
+    OR approvals.consumed_at IS NOT NULL))) ORDER BY calls.id LIMIT 200";
+
+impl Store {
+    /// Ends the calls that a backend that died had under way, and gives how many they were. A call
+    /// that was sent becomes `unknown` if it has effects, else `failed`; one that was never sent
+    /// becomes `failed`. Calls that wait for a person or a device go on waiting, unless the
+    /// question was answered with no, ran out, or was used up.
+    ///
+    /// To be called once, before the first call is taken.
+    ///
+    /// # Errors
+    /// The record cannot be kept; what was ended before stays so.
+    pub async fn recover_open_calls(&self, now: i64) -> Result<usize, StoreError> {
+        let mut recovered = 0;
+        loop {
+            let page = self
+                .write(Durability::Fsync, move |tx| Box::pin(async move { page(tx, now).await }))
+                .await?;
+            recovered += page;
+            if page < PAGE {
+                return Ok(recovered);
+            }
+        }
+    }
+}
+
+async fn page(tx: &mut Tx, now: i64) -> Result<usize, StoreError> {
+    let rows = sqlx::query(LOST).fetch_all(&mut tx.conn).await?;
+    let found = rows.len();
+    for row in rows {
+        let answer: Option<String> = sqlx::Row::try_get(&row, "answer")?;
+        let call = CallRow::from_row(&row)?;
+        let error = lost(&call, answer.as_deref());
+        let (state, code) = (error.code.final_state(), error.code);
+        let meta = Meta {
+            call_id: call.id.to_string(),
+            device: call.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default(),
+            tool: call.tool.clone(),
+            ..Meta::default()
+        };
+        let envelope = Envelope::failure(error, call.dry_run, meta);
+        let end = CloseCall {
+            id: call.id,
+            state,
+            code: Some(code),
+            result: serde_json::to_vec(&envelope).map_err(|_| StoreError::Corrupt)?,
+            duration_us: 0,
+            at: now,
+        };
+        // A call that cannot be ended would be met again on the next page, for ever.
+        close(tx, end).await?.ok_or(StoreError::Corrupt)?;
+    }
+    Ok(found)
+}
+
+fn lost(call: &CallRow, answer: Option<&str>) -> ToolError {
+    let was_sent = matches!(call.state, CallState::Dispatched | CallState::Running);
+    match answer {
+        Some("denied") if !was_sent => {
+            ToolError::new(ErrorCode::ApprovalRejected, "A person did not approve this call.")
+        }
+        Some("expired" | "withdrawn") if !was_sent => ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "Nobody answered in time. Make the call again to be asked again.",
+        ),
+        _ if was_sent && call.has_effects => ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            "The backend stopped while this call was under way. When the device is back it tells what happened, and the record is completed.",
+        ),
+        _ => ToolError::new(
+            ErrorCode::Internal,
+            "The backend stopped before this call had ended. Make it again.",
+        ),
+    }
+}

@@ -1,0 +1,313 @@
+//! Devices: taken in, approved or held, what they said of themselves, what they are lent.
+
+mod certificates;
+mod lookup;
+mod row;
+
+use std::collections::HashSet;
+
+use orion_domain::{DeviceId, DeviceName, UserName};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::writer::{Durability, Event, Tx};
+use super::{Store, StoreError};
+
+pub use row::{DeviceRow, DeviceState, NewDevice};
+
+/// The longest name of a device, in bytes.
+const NAME_BYTES: usize = 63;
+
+/// Why a greeting does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HelloError {
+    /// The device counts its connections, and has been ahead of this one: there are two of it.
+    #[error("this device has connected with a later generation before; its state was copied")]
+    GenerationBackwards,
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Serialize)]
+struct Enrolled<'a> {
+    device_id: DeviceId,
+    name: &'a str,
+    state: DeviceState,
+    public_key_fingerprint: &'a str,
+    invite_id: orion_domain::id::InviteId,
+    grants: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct StateSet<'a> {
+    device_id: DeviceId,
+    name: &'a DeviceName,
+    from: DeviceState,
+    /// Absent where the backend did it by itself.
+    by: Option<&'a UserName>,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct CeilingTold<'a> {
+    device_id: DeviceId,
+    before: Option<&'a RawValue>,
+    after: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct PermissionsSet<'a> {
+    device_id: DeviceId,
+    by: &'a UserName,
+    version: &'a str,
+    before: Option<&'a RawValue>,
+    after: Option<&'a RawValue>,
+}
+
+fn raw(json: &str) -> Option<&RawValue> {
+    serde_json::from_str(json).ok()
+}
+
+impl Store {
+    /// Takes a device in. Where its name is taken, it gets the first free one of `name-2`,
+    /// `name-3`, …
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] where a device with this key was revoked or is in quarantine: it
+    /// does not come back by itself.
+    pub async fn create_device(&self, new: NewDevice) -> Result<DeviceRow, StoreError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let held = sqlx::query(
+                    "SELECT 1 FROM devices WHERE public_key_fingerprint = $1 \
+                     AND state IN ('revoked', 'quarantined')",
+                )
+                .bind(&new.public_key_fingerprint)
+                .fetch_optional(&mut tx.conn)
+                .await?;
+                if held.is_some() {
+                    return Err(StoreError::Conflict);
+                }
+                let name = free_name(tx, new.name.as_str()).await?;
+                let body = Enrolled {
+                    device_id: new.id,
+                    name: &name,
+                    state: new.state,
+                    public_key_fingerprint: &new.public_key_fingerprint,
+                    invite_id: new.invite,
+                    grants: raw(&new.grants),
+                };
+                let event = Event::new(new.created_at, "device.enrolled", String::new(), &body)?;
+                tx.record(event);
+                new.insert(name, &mut tx.conn).await
+            })
+        })
+        .await
+    }
+
+    /// Moves a device from one of the states `from` to another.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where it is in another state.
+    pub async fn set_device_state<'a>(
+        &self,
+        id: DeviceId,
+        from: &[DeviceState],
+        to: DeviceState,
+        by: impl Into<Option<&'a UserName>>,
+        reason: &str,
+        now: i64,
+    ) -> Result<DeviceRow, StoreError> {
+        let (from, by, reason) = (from.to_vec(), by.into().cloned(), reason.to_owned());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                if !from.contains(&before.state) {
+                    return Err(StoreError::Conflict);
+                }
+                let after =
+                    sqlx::query_as("UPDATE devices SET state = $1 WHERE id = $2 RETURNING *")
+                        .bind(to.as_str())
+                        .bind(id.to_string())
+                        .fetch_one(&mut tx.conn)
+                        .await?;
+                let body = StateSet {
+                    device_id: id,
+                    name: &before.name,
+                    from: before.state,
+                    by: by.as_ref(),
+                    reason: &reason,
+                };
+                tx.record(Event::new(now, to.event(), String::new(), &body)?);
+                Ok(after)
+            })
+        })
+        .await
+    }
+
+    /// Keeps what a device said of itself when it connected; facts and ceiling are JSON. With its
+    /// first greeting it has shown its certificate, so that its enrolment ticket ends. A ceiling
+    /// that differs from the one before is audited.
+    ///
+    /// # Errors
+    /// See [`HelloError`].
+    pub async fn record_hello(
+        &self,
+        id: DeviceId,
+        facts: &str,
+        ceiling: &str,
+        agent_version: &str,
+        generation: i64,
+        now: i64,
+    ) -> Result<(), HelloError> {
+        let (facts, ceiling) = (facts.to_owned(), ceiling.to_owned());
+        let agent_version = agent_version.to_owned();
+        self.write(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                let done = sqlx::query(
+                    "UPDATE devices SET facts_json = $1, ceiling_json = $2, agent_version = $3, \
+                     generation = $4, last_seen_at = $5, ticket_hash = NULL \
+                     WHERE id = $6 AND generation < $4",
+                )
+                .bind(facts)
+                .bind(&ceiling)
+                .bind(agent_version)
+                .bind(generation)
+                .bind(now)
+                .bind(id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                if done.rows_affected() == 0 {
+                    return Ok(Err(HelloError::GenerationBackwards));
+                }
+                if before.ceiling.as_deref() != Some(&ceiling) {
+                    let body = CeilingTold {
+                        device_id: id,
+                        before: before.ceiling.as_deref().and_then(raw),
+                        after: raw(&ceiling),
+                    };
+                    tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
+                }
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+
+    /// Replaces the grants of a device, JSON. With `expected_version`, only where that is the
+    /// version on record; before the first change none is, and any is taken.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where another version has come.
+    pub async fn set_grants(
+        &self,
+        id: DeviceId,
+        grants: &str,
+        version: &str,
+        expected_version: Option<&str>,
+        by: &UserName,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let (grants, version, by) = (grants.to_owned(), version.to_owned(), by.clone());
+        let expected = expected_version.map(str::to_owned);
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                if expected.is_some()
+                    && before.policy_version.is_some()
+                    && expected != before.policy_version
+                {
+                    return Err(StoreError::Conflict);
+                }
+                sqlx::query(
+                    "UPDATE devices SET grants_json = $1, policy_version = $2 WHERE id = $3",
+                )
+                .bind(&grants)
+                .bind(&version)
+                .bind(id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                let body = PermissionsSet {
+                    device_id: id,
+                    by: &by,
+                    version: &version,
+                    before: raw(&before.grants),
+                    after: raw(&grants),
+                };
+                tx.record(Event::new(now, "device.permissions_set", String::new(), &body)?);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Keeps which version of its policy a device says it holds.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn acknowledge_policy(
+        &self,
+        id: DeviceId,
+        version: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let version = version.to_owned();
+        self.write_one(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE devices SET acknowledged_version = $1, last_seen_at = $2 WHERE id = $3",
+                )
+                .bind(version)
+                .bind(now)
+                .bind(id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                if done.rows_affected() == 0 { Err(StoreError::NotFound) } else { Ok(()) }
+            })
+        })
+        .await
+    }
+
+    /// Keeps when a device was last seen.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn touch_device(&self, id: DeviceId, now: i64) -> Result<(), StoreError> {
+        self.write_one(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query("UPDATE devices SET last_seen_at = $1 WHERE id = $2")
+                    .bind(now)
+                    .bind(id.to_string())
+                    .execute(&mut tx.conn)
+                    .await?;
+                if done.rows_affected() == 0 { Err(StoreError::NotFound) } else { Ok(()) }
+            })
+        })
+        .await
+    }
+}
+
+/// The name, or the first of its numbered forms that is free.
+async fn free_name(tx: &mut Tx, name: &str) -> Result<String, StoreError> {
+    // Room for a number; names are ASCII. `.` is the character after `-`.
+    let base = name.get(..name.len().min(NAME_BYTES - 6)).unwrap_or(name);
+    let taken: Vec<(String,)> = sqlx::query_as(
+        "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') \
+         AND (name = $1 OR (name >= $2 AND name < $3))",
+    )
+    .bind(name)
+    .bind(format!("{base}-"))
+    .bind(format!("{base}."))
+    .fetch_all(&mut tx.conn)
+    .await?;
+    let taken: HashSet<_> = taken.into_iter().map(|(name,)| name).collect();
+    if !taken.contains(name) {
+        return Ok(name.to_owned());
+    }
+    (2..100_000)
+        .map(|number| format!("{base}-{number}"))
+        .find(|name| !taken.contains(name))
+        .ok_or(StoreError::Conflict)
+}

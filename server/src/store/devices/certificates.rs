@@ -1,0 +1,93 @@
+//! The certificates that were given out, so that a device's end can end them all.
+
+use orion_domain::DeviceId;
+use serde::Serialize;
+
+use crate::store::writer::{Durability, Event};
+use crate::store::{Store, StoreError};
+
+#[derive(Serialize)]
+struct Issued<'a> {
+    device_id: DeviceId,
+    serial: &'a str,
+    not_after: i64,
+}
+
+impl Store {
+    /// Keeps the serial number, hexadecimal, of a certificate that was issued, and forgets those
+    /// that have ended.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] where there is no such device; [`StoreError::Conflict`] where the
+    /// serial is taken.
+    pub async fn record_certificate(
+        &self,
+        id: DeviceId,
+        serial: &str,
+        not_after: i64,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let body = Issued { device_id: id, serial, not_after };
+        let event = Event::new(now, "certificate.issued", String::new(), &body)?;
+        let serial = serial.to_owned();
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE devices SET certificate_serial = $1, certificate_not_after = $2 \
+                     WHERE id = $3",
+                )
+                .bind(&serial)
+                .bind(not_after)
+                .bind(id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                if done.rows_affected() == 0 {
+                    return Err(StoreError::NotFound);
+                }
+                sqlx::query("DELETE FROM certificates WHERE not_after < $1")
+                    .bind(now)
+                    .execute(&mut tx.conn)
+                    .await?;
+                sqlx::query(
+                    "INSERT INTO certificates (serial, device_id, issued_at, not_after) \
+                     VALUES ($1, $2, $3, $4)",
+                )
+                .bind(serial)
+                .bind(id.to_string())
+                .bind(now)
+                .bind(not_after)
+                .execute(&mut tx.conn)
+                .await?;
+                tx.record(event);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The serial numbers of a device's certificates that may still be good.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn certificates_of(&self, id: DeviceId) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar(
+            "SELECT serial FROM certificates WHERE device_id = $1 ORDER BY serial",
+        )
+        .bind(id.to_string())
+        .fetch_all(self.reads())
+        .await?)
+    }
+
+    /// The serial numbers of every device whose identity has ended.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn revoked_serials(&self) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar(
+            "SELECT serial FROM certificates JOIN devices ON devices.id = certificates.device_id \
+             WHERE devices.state IN ('rejected', 'revoked') ORDER BY serial",
+        )
+        .fetch_all(self.reads())
+        .await?)
+    }
+}

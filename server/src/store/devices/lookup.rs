@@ -1,0 +1,62 @@
+//! Finding devices.
+
+use orion_domain::DeviceId;
+
+use super::DeviceRow;
+use crate::store::row::{id_range, only};
+use crate::store::writer::Tx;
+use crate::store::{Store, StoreError};
+
+/// The shortest beginning of an id that finds a device; shorter ones are too easily another's.
+const SHORTEST: usize = 6;
+/// How many devices are listed.
+const LISTED: i64 = 100_000;
+
+/// A device inside a change.
+pub(super) async fn by_id(tx: &mut Tx, id: DeviceId) -> Result<Option<DeviceRow>, StoreError> {
+    Ok(sqlx::query_as("SELECT * FROM devices WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(&mut tx.conn)
+        .await?)
+}
+
+impl Store {
+    /// A device by its name, its id, or the beginning of its id. A name means the device that
+    /// bears it; where none does, the last one that did.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several ids begin so.
+    pub async fn device(&self, device: &str) -> Result<DeviceRow, StoreError> {
+        let named: Option<DeviceRow> = sqlx::query_as(
+            "SELECT * FROM devices WHERE name = $1 \
+             ORDER BY state IN ('rejected', 'revoked'), created_at DESC LIMIT 1",
+        )
+        .bind(device)
+        .fetch_optional(self.reads())
+        .await?;
+        if let Some(named) = named {
+            return Ok(named);
+        }
+        let (from, to) =
+            id_range(device).filter(|_| device.len() >= SHORTEST).ok_or(StoreError::NotFound)?;
+        let rows = sqlx::query_as("SELECT * FROM devices WHERE id >= $1 AND id < $2 LIMIT 2")
+            .bind(from)
+            .bind(to)
+            .fetch_all(self.reads())
+            .await?;
+        only(rows)
+    }
+
+    /// The devices by name; with `pending_only` those that wait for an admin. At most 100,000.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn devices(&self, pending_only: bool) -> Result<Vec<DeviceRow>, StoreError> {
+        let sql = if pending_only {
+            "SELECT * FROM devices WHERE state = 'pending' ORDER BY name, created_at LIMIT $1"
+        } else {
+            "SELECT * FROM devices ORDER BY name, created_at LIMIT $1"
+        };
+        Ok(sqlx::query_as(sql).bind(LISTED).fetch_all(self.reads()).await?)
+    }
+}

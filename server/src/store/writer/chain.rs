@@ -1,0 +1,84 @@
+//! Appending to the audit's chain, inside the writer's transaction.
+
+use std::sync::LazyLock;
+
+use orion_domain::Digest;
+use orion_domain::audit::{AuditHead, AuditRow};
+use sqlx::sqlite::SqliteConnection;
+
+use super::Event;
+use crate::store::StoreError;
+
+/// How many rows one statement takes where there are that many.
+const MANY: usize = 16;
+
+const INSERT: &str = "INSERT INTO audit (seq, at, kind, call_id, body, prev_hash, hash) VALUES ";
+
+static INSERT_ONE: LazyLock<String> = LazyLock::new(|| insert(1));
+static INSERT_MANY: LazyLock<String> = LazyLock::new(|| insert(MANY));
+
+fn insert(rows: usize) -> String {
+    let row = |row: usize| {
+        let columns: Vec<_> = (1..=7).map(|column| format!("${}", row * 7 + column)).collect();
+        format!("({})", columns.join(","))
+    };
+    format!("{INSERT}{}", (0..rows).map(row).collect::<Vec<_>>().join(","))
+}
+
+/// Where the chain ends, by the record.
+pub(super) async fn head(conn: &mut SqliteConnection) -> Result<AuditHead, StoreError> {
+    let (seq, hash): (i64, Vec<u8>) =
+        sqlx::query_as("SELECT seq, hash FROM audit_head").fetch_one(conn).await?;
+    let hash = Digest::from_slice(&hash).ok_or(StoreError::Corrupt)?;
+    Ok(AuditHead { seq, hash })
+}
+
+/// Links the events to the chain and gives its new end.
+pub(super) async fn append(
+    conn: &mut SqliteConnection,
+    mut head: AuditHead,
+    events: Vec<Event>,
+) -> Result<AuditHead, StoreError> {
+    if events.is_empty() {
+        return Ok(head);
+    }
+    let mut rows = Vec::with_capacity(events.len());
+    for Event { at, kind, call_id, body } in events {
+        let row = AuditRow::link(head, at, kind, &call_id, body);
+        head = row.head();
+        rows.push(row);
+    }
+    let mut rows = rows.into_iter();
+    while rows.len() >= MANY {
+        put(conn, INSERT_MANY.as_str(), rows.by_ref().take(MANY)).await?;
+    }
+    while rows.len() > 0 {
+        put(conn, INSERT_ONE.as_str(), rows.by_ref().take(1)).await?;
+    }
+    sqlx::query("UPDATE audit_head SET seq = $1, hash = $2")
+        .bind(head.seq)
+        .bind(head.hash.as_bytes().to_vec())
+        .execute(conn)
+        .await?;
+    Ok(head)
+}
+
+async fn put(
+    conn: &mut SqliteConnection,
+    sql: &'static str,
+    rows: impl Iterator<Item = AuditRow>,
+) -> Result<(), StoreError> {
+    let mut query = sqlx::query(sql);
+    for row in rows {
+        query = query
+            .bind(row.seq)
+            .bind(row.at)
+            .bind(row.kind)
+            .bind(row.call_id)
+            .bind(row.body)
+            .bind(row.prev_hash.as_bytes().to_vec())
+            .bind(row.hash.as_bytes().to_vec());
+    }
+    query.execute(conn).await?;
+    Ok(())
+}

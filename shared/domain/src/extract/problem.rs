@@ -1,0 +1,179 @@
+//! What can be wrong with a model's way of writing a call. Each message can be shown to the model, which is
+//! usually able to write the call again.
+
+use serde::Serialize;
+use thiserror::Error;
+
+/// Something that looks like a call and couldn't be taken as one. `start` and `at` are byte offsets in the
+/// text that was read; names quoted from the text are cut to 64 characters.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
+#[serde(tag = "problem", rename_all = "snake_case")]
+pub enum ExtractProblem {
+    /// More text than is read at once; nothing of it was read.
+    #[error(
+        "the text is {size_bytes} bytes and at most {limit_bytes} are read; write less, or split the content"
+    )]
+    TooLarge {
+        /// Size of the text.
+        size_bytes: usize,
+        /// Largest size that is read.
+        limit_bytes: usize,
+    },
+    /// The text ends inside a call.
+    #[error(
+        "the JSON that starts at byte {start} is unfinished: the text ends at byte {at}; write the whole call again"
+    )]
+    Unfinished {
+        /// Where the JSON starts.
+        start: usize,
+        /// Where the text ends.
+        at: usize,
+    },
+    /// A call that isn't JSON from some byte on. Nothing after it was read for calls, since where it ends is unknown.
+    #[error(
+        "the JSON that starts at byte {start} is broken at byte {at}: {why}; \
+         write the call again as strict JSON (double quotes, no trailing commas, no comments, line breaks as \\n)"
+    )]
+    Broken {
+        /// Where the JSON starts.
+        start: usize,
+        /// Where it stops being JSON.
+        at: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// A call that follows broken JSON and may be part of it.
+    #[error(
+        "the call at byte {start} follows JSON that is broken at byte {broken_at}, so it may be part of that text \
+         and not a call; write the call again by itself"
+    )]
+    AfterBroken {
+        /// Where the call starts.
+        start: usize,
+        /// Where the JSON before it breaks.
+        broken_at: usize,
+    },
+    /// Brackets nested beyond the limit. Nothing after them was read for calls.
+    #[error(
+        "the JSON that starts at byte {start} is nested too deep at byte {at}; at most 64 levels are read"
+    )]
+    TooDeep {
+        /// Where the JSON starts.
+        start: usize,
+        /// Where it passes the limit.
+        at: usize,
+    },
+    /// One object has the same name twice, which readers take in different ways.
+    #[error(
+        "the JSON that starts at byte {start} has the name \"{key}\" twice in one object; give each name once"
+    )]
+    DuplicateKey {
+        /// Where the JSON starts.
+        start: usize,
+        /// The name that is given twice.
+        key: String,
+    },
+    /// More calls than are taken from one output; those from `at` on were left.
+    #[error(
+        "there are more than {limit} calls; those from byte {at} on were not taken, make them in the next answer"
+    )]
+    TooManyCalls {
+        /// The most calls that are taken.
+        limit: usize,
+        /// Where the first call that was left starts.
+        at: usize,
+    },
+    /// A place where a call must stand holds something else: tags, `tool_calls`, or a native call without a name.
+    #[error(
+        "what stands at byte {start} is not a call; write {{\"tool\": NAME, \"device\": DEVICE, \"parameters\": {{…}}}}"
+    )]
+    NotACall {
+        /// Where it starts.
+        start: usize,
+    },
+    /// A list in which only some items are calls.
+    #[error(
+        "some items of the list at byte {start} are calls and some are not; put only calls in it"
+    )]
+    MixedList {
+        /// Where the list starts.
+        start: usize,
+    },
+    /// One object that holds several calls under different names.
+    #[error("the object at byte {start} holds more than one call; write each call by itself")]
+    SeveralCalls {
+        /// Where the object starts.
+        start: usize,
+    },
+    /// The arguments are text that isn't JSON.
+    #[error(
+        "the {key} of \"{tool}\" are text that is not JSON at its byte {at}: {why}; write them as a JSON object"
+    )]
+    ArgumentsNotJson {
+        /// The call's tool.
+        tool: String,
+        /// The name under which the arguments stand.
+        key: String,
+        /// Where in the arguments' text it stops being JSON.
+        at: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// The arguments are JSON, but not an object.
+    #[error("the {key} of \"{tool}\" are not a JSON object; write them as {{\"name\": value}}")]
+    ArgumentsNotObject {
+        /// The call's tool.
+        tool: String,
+        /// The name under which the arguments stand.
+        key: String,
+    },
+    /// Arguments under two names at once.
+    #[error("\"{tool}\" has its arguments both under {first} and under {second}; use one")]
+    TwoArguments {
+        /// The call's tool.
+        tool: String,
+        /// One of the names.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// One name given in two places of a call, so that its value is ambiguous.
+    #[error("\"{tool}\" has \"{key}\" in two places of the call; give it once")]
+    GivenTwice {
+        /// The call's tool.
+        tool: String,
+        /// The name.
+        key: String,
+    },
+    /// `dry_run` or `queue` is something else than true or false.
+    #[error("\"{key}\" of \"{tool}\" must be true or false, without quotes")]
+    NotABool {
+        /// The call's tool.
+        tool: String,
+        /// The name.
+        key: String,
+    },
+    /// `device` is something else than text.
+    #[error(
+        "\"{key}\" of \"{tool}\" must be text: one device, or a selector such as \"group:laptops\""
+    )]
+    NotText {
+        /// The call's tool.
+        tool: String,
+        /// The name.
+        key: String,
+    },
+    /// Reasoning that never ends; everything from its start was left out.
+    #[error(
+        "the reasoning that starts at byte {start} has no end, so the text ends before an answer; answer again"
+    )]
+    UnfinishedThinking {
+        /// Where the reasoning starts.
+        start: usize,
+    },
+}
+
+/// A name quoted from the text, short enough for a message.
+pub(super) fn short(name: &str) -> String {
+    name.chars().take(64).collect()
+}
