@@ -34,8 +34,12 @@ pub struct Backend {
     pub first_admin: FirstAdmin,
     /// What enrolment tokens tell devices to dial.
     pub device_addresses: Vec<String>,
-    /// Work that must end before the process does.
+    /// Calls under way: they may end before anything is closed.
+    pub calls: TaskTracker,
+    /// Other work that must end before the process does.
     pub tasks: TaskTracker,
-    /// Ends everything.
+    /// The backend is to stop: nothing new is begun.
     pub shutdown: CancellationToken,
+    /// Calls had their time: streams end.
+    pub closing: CancellationToken,
 }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use orion_server::config::Config;
 use orion_server::serve::{DATABASE, prepare};
-use orion_server::store::{AuditVerdict, Store};
+use orion_server::store::{AuditVerdict, verify_file};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
@@ -105,7 +105,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Audit(AuditCommand::Verify) => {
             let path = data_dir(cli.data_dir)?.join(DATABASE);
-            match Store::verify_file(&path).await.context("the record cannot be read")? {
+            match verify_file(&path).await.context("the record cannot be read")? {
                 AuditVerdict::Whole { rows, head } => {
                     let head = head.hash.to_string();
                     print(&format!("whole: {rows} rows, head {}\n", head.get(..12).unwrap_or(&head)));

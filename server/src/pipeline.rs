@@ -15,7 +15,7 @@ pub mod validate;
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName, ToolError};
+use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName};
 
 use self::audit::Incoming;
 use crate::backend::Backend;
@@ -61,6 +61,7 @@ pub async fn run(
 }
 
 /// The same for a call that has its identity already, so that it can be shown before it has ended.
+/// The work goes on when the one who asked goes away, so that every call that was begun is closed.
 ///
 /// # Errors
 /// As [`run`].
@@ -68,6 +69,15 @@ pub async fn run_incoming(
     backend: &Arc<Backend>,
     incoming: Incoming,
 ) -> Result<Reply, StoreError> {
+    if backend.shutdown.is_cancelled() {
+        return Err(StoreError::Unavailable);
+    }
+    let shared = Arc::clone(backend);
+    let task = backend.calls.spawn(async move { steps(&shared, incoming).await });
+    task.await.unwrap_or(Err(StoreError::Unavailable))
+}
+
+async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
     if let Some(earlier) = audit::same_call(backend, &incoming).await? {
         return Ok(earlier);
     }
@@ -84,17 +94,11 @@ pub async fn run_incoming(
     };
     let judged = authorize::call(incoming, target, parsed);
     match judged.decision() {
-        Decision::Allow => {
-            let permit = match judged.permit(None) {
-                Ok(permit) => permit,
-                Err(refusal) => return audit::deny_judged(backend, judged, *refusal).await,
-            };
-            route::route(backend, judged, permit).await
-        }
-        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, judged).await,
-        Decision::Deny => {
-            let refusal: ToolError = judged.refusal();
-            audit::deny_judged(backend, judged, refusal).await
-        }
+        Decision::Allow => match judged.permit(None) {
+            Ok(permit) => route::route(backend, &judged, permit).await,
+            Err(refusal) => audit::deny_judged(backend, &judged, *refusal).await,
+        },
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged).await,
+        Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
     }
 }

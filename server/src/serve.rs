@@ -36,6 +36,8 @@ const KEEPALIVE: Duration = Duration::from_secs(8);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long work that is under way may take when the backend stops.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long devices should stay away on average when the backend stops.
+const RECONNECT: Duration = Duration::from_secs(1);
 /// How long the certificate for devices is good; made anew at each start and long before it ends.
 const CERTIFICATE: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -109,8 +111,10 @@ pub async fn prepare(
         models,
         first_admin,
         device_addresses,
+        calls: TaskTracker::new(),
         tasks: TaskTracker::new(),
         shutdown,
+        closing: CancellationToken::new(),
     });
     backend.fleet.revoke(backend.store.revoked_serials().await?);
     for row in backend.store.devices(false).await? {
@@ -128,8 +132,7 @@ impl Ready {
     /// A listener failed.
     pub async fn serve(self) -> anyhow::Result<()> {
         let Self { backend, people_listener, device_listener: devices, lock, data_dir, .. } = self;
-        // Devices are told to go before their door is closed.
-        let closing = CancellationToken::new();
+        let closing = backend.closing.clone();
         let access = AccessLayer::new(Arc::clone(&backend));
         let device_tls = device_listener(
             &[backend.authority.cert_pem()],
@@ -167,12 +170,16 @@ impl Ready {
         let doors = async { tokio::try_join!(device_door, people_door) };
         let closer = async {
             backend.shutdown.cancelled().await;
-            backend.fleet.drain(Duration::from_secs(2));
+            backend.calls.close();
+            if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
+                tracing::warn!("some calls did not end in time; their outcome is told at the next start");
+            }
+            backend.fleet.drain(RECONNECT);
+            closing.cancel();
             backend.tasks.close();
             if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
-                tracing::warn!("some work did not end in time; its outcome is told at the next start");
+                tracing::warn!("some work did not end in time");
             }
-            closing.cancel();
         };
         tokio::pin!(doors);
         let served = tokio::select! {
@@ -184,6 +191,7 @@ impl Ready {
             },
         };
         backend.shutdown.cancel();
+        backend.closing.cancel();
         backend.store.close().await;
         std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
         drop(lock);

@@ -142,7 +142,7 @@ impl Store {
             .acquire_timeout(READER_WAIT)
             .test_before_acquire(false)
             .connect_lazy_with(options.pragma("query_only", "ON"));
-        let writer = WriterHandle::start(writing, connection);
+        let writer = WriterHandle::start(writing, connection).await?;
         Ok(Self { inner: Arc::new(Inner { reads, writer, harmless: DashSet::new() }) })
     }
 

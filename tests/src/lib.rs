@@ -1,1 +1,49 @@
-//! Orion.
+//! A world to tell stories in: real backends, real device agents and the real command line, each a
+//! process of its own in folders of its own, with ports that nobody else has.
+//!
+//! Start reading at [`World`]. [`LyingServer`] and [`LyingAgent`] are the two sides that do not
+//! play by the rules; they speak the real protocol over real mTLS.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "where the world is not as a test needs it, the test stops there and says why"
+)]
+
+mod aimock;
+mod binaries;
+mod call;
+mod cli;
+mod client;
+mod dial;
+mod eventually;
+mod lying_agent;
+mod lying_server;
+mod process;
+mod record;
+mod seen;
+mod tree;
+mod world;
+
+pub use aimock::Aimock;
+pub use binaries::program;
+pub use call::Call;
+pub use cli::{Cli, Output};
+pub use client::{Answer, Client};
+pub use dial::{channel, connect};
+pub use eventually::{PATIENCE, eventually};
+pub use lying_agent::LyingAgent;
+pub use lying_server::{Deceived, Link, LyingServer};
+pub use process::{Launch, Process};
+pub use record::{audit_of, change_one_byte};
+pub use seen::Seen;
+pub use tree::{Tree, tree};
+pub use world::{Device, DeviceBuilder, World};
+
+/// Unix milliseconds.
+#[must_use]
+pub fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}

@@ -8,5 +8,5 @@ pub mod link;
 pub mod renew;
 mod watched;
 
-pub use error::ConnectError;
+pub use error::{ConnectError, printable};
 pub use link::{Greeting, Link};

@@ -1,7 +1,6 @@
 //! JSON as it was received, laid out anew: fields stay in their order and nothing is dropped, which
 //! going through a tree of values would not promise.
 
-use serde::Serialize as _;
 use serde_json::Value;
 
 use crate::failure::Failure;

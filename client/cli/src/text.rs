@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 /// What stands in for a character that a terminal would obey.
 const REPLACEMENT: char = '\u{fffd}';
 
-const fn is_obeyed(c: char) -> bool {
+fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

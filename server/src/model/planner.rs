@@ -50,7 +50,7 @@ impl Planner {
         let understood = understand(asked);
         let language = understood.as_ref().map_or_else(|| language_of(asked), |known| known.0);
         if !results.is_empty() {
-            return phrases::results(results.into_iter().rev(), language);
+            return results::say(results.into_iter().rev(), language);
         }
         match understood {
             Some((_, Plan::Call(call))) => call.to_string(),
@@ -71,19 +71,16 @@ fn understand(text: &str) -> Option<(Language, Plan)> {
     if words.is_empty() {
         return Some((language_of(text), Plan::Help));
     }
-    // A folder may be named as a device or a preview would be: what is cut off least is tried last.
-    let about_preview = polite::preview(words);
-    let (without_preview, dry_run) = about_preview.map_or((words, false), |rest| (rest, true));
-    let (without_device, device) = polite::device(without_preview);
-    let (rest, dry_run) = match polite::preview(without_device) {
-        Some(rest) => (rest, true),
-        None => (without_device, dry_run),
-    };
-    let (alone, alone_device) = polite::device(words);
+    // A file may be named like a device or a preview, so less and less is taken for one.
+    let named = polite::preview(words);
+    let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
+    let (placed, device) = polite::device(text, plain);
+    let late = polite::preview(&placed);
+    let (words_left, device_left) = polite::device(text, words);
     [
-        (rest, device, dry_run),
-        (without_preview, None, about_preview.is_some()),
-        (alone, alone_device, false),
+        (late.unwrap_or(&placed), device, preview || late.is_some()),
+        (plain, None, preview),
+        (&words_left, device_left, false),
         (words, None, false),
     ]
     .into_iter()

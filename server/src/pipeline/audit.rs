@@ -138,10 +138,10 @@ pub async fn deny(
 /// The record cannot be kept.
 pub async fn deny_judged(
     backend: &Arc<Backend>,
-    judged: Judged,
+    judged: &Judged,
     refusal: ToolError,
 ) -> Result<Reply, StoreError> {
-    let row = row(backend, &judged, CallState::Received);
+    let row = row(backend, judged, CallState::Received);
     open_and_close(backend, row, refusal).await
 }
 

@@ -26,9 +26,9 @@ const PREVIEW: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn ask(backend: &Arc<Backend>, judged: Judged) -> Result<Reply, StoreError> {
-    let preview = preview(backend, &judged).await;
-    let row = audit::row(backend, &judged, CallState::Received);
+pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, StoreError> {
+    let preview = preview(backend, judged).await;
+    let row = audit::row(backend, judged, CallState::Received);
     let mut reply = Reply::of_new(&row);
     backend.store.open_call(row).await?;
 
@@ -81,7 +81,7 @@ async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Option<Vec<u8>> {
     let incoming = Incoming::new(judged.incoming.caller.clone(), request);
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).ok()?;
-    let reply = Box::pin(route::route(backend, dry, permit)).await.ok()?;
+    let reply = route::route(backend, &dry, permit).await.ok()?;
     Some(reply.result)
 }
 
@@ -144,7 +144,7 @@ pub async fn decide(
     backend.bus.publish(Change::Approval(decided.id));
     let (task, decided_row) = (Arc::clone(backend), decided.clone());
     if yes {
-        backend.tasks.spawn(async move {
+        backend.calls.spawn(async move {
             if let Err(error) = run_approved(&task, &decided_row).await {
                 tracing::error!(call = %decided_row.call, %error, "an approved call could not be recorded");
             }

@@ -18,39 +18,27 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long a call waits for a device to come back after its link was lost.
 const RETURN: Duration = Duration::from_secs(20);
 
-/// Records the call as sent, sends it, and waits for its end. The work goes on when the one who
-/// asked goes away, so that every call that was sent is closed.
+/// Records the call as sent, sends it, and waits for its end.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The record cannot be kept; then nothing was sent.
 pub async fn route(
     backend: &Arc<Backend>,
-    judged: Judged,
+    judged: &Judged,
     permit: Permit,
 ) -> Result<Reply, StoreError> {
-    let row = audit::row(backend, &judged, CallState::Dispatched);
-    let reply = Reply::of_new(&row);
-    let task = {
-        let backend = Arc::clone(backend);
-        backend.tasks.clone().spawn(async move {
-            let journey = Journey::begin(&backend, &judged);
-            match journey {
-                Err(error) => {
-                    let row = audit::row(&backend, &judged, CallState::Received);
-                    backend.store.open_call(row).await?;
-                    audit::close(&backend, reply, error).await
-                }
-                Ok(journey) => {
-                    if let Err(error) = backend.store.open_call(row).await {
-                        journey.abandon();
-                        return Err(error);
-                    }
-                    journey.go(reply, order(&backend, &judged, None), permit).await
-                }
+    match Journey::begin(backend, judged) {
+        Ok(journey) => {
+            let row = audit::row(backend, judged, CallState::Dispatched);
+            let reply = Reply::of_new(&row);
+            if let Err(error) = backend.store.open_call(row).await {
+                journey.abandon();
+                return Err(error);
             }
-        })
-    };
-    task.await.unwrap_or(Err(StoreError::Unavailable))
+            journey.go(reply, order(backend, judged, None), permit).await
+        }
+        Err(error) => audit::deny_judged(backend, judged, error).await,
+    }
 }
 
 /// The same for a call that stands in the record already, with a person's yes.

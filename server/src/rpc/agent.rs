@@ -59,7 +59,7 @@ impl AgentService for Api {
         tracing::info!(device = %known.name, unfinished, "connected");
 
         let (session, orders) =
-            Session::new(self.0.config.calls.in_flight_per_device, self.0.shutdown.child_token());
+            Session::new(self.0.config.calls.in_flight_per_device, self.0.closing.child_token());
         let (sender, outgoing) = mpsc::channel(16);
         // The greeting and the policy go first; only then can calls be sent.
         let greetings = [
@@ -223,14 +223,11 @@ async fn from_device(
                     return Ok(());
                 }
             };
-            if let Err(answer) = backend.fleet.deliver(known.id, answer) {
-                // Writing the record may take a while; the stream goes on meanwhile.
-                let (backend, id) = (Arc::clone(backend), known.id);
-                backend.tasks.clone().spawn(async move {
-                    if let Err(error) = result::late(&backend, id, answer).await {
-                        tracing::error!(device = %id, %error, "a late answer could not be recorded");
-                    }
-                });
+            // A device that sends what nobody waits for is held up by the record, and only itself.
+            if let Err(answer) = backend.fleet.deliver(known.id, answer)
+                && let Err(error) = result::late(backend, known.id, answer).await
+            {
+                tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
             }
         }
     }

@@ -44,8 +44,6 @@ impl ChatService for Api {
         let (events, mut heard) = mpsc::channel(64);
         let (sender, receiver) = mpsc::channel(64);
         self.0.tasks.spawn(async move {
-            let answering =
-                chat::answer(&backend, caller, conversation, &text, &model, &events);
             let relaying = async {
                 while let Some(event) = heard.recv().await {
                     let message = v1::SendMessageResponse { event: Some(wire(event)) };
@@ -55,13 +53,15 @@ impl ChatService for Api {
                     }
                 }
             };
-            tokio::pin!(relaying);
-            let answered = tokio::select! {
-                answered = answering => answered,
-                () = &mut relaying => Err(ChatError::Left),
+            let backend = &backend;
+            let answering = async move {
+                let answered =
+                    chat::answer(backend, caller, conversation, &text, &model, &events).await;
+                // The relay ends when nobody can say anything any more.
+                drop(events);
+                answered
             };
-            drop(events);
-            relaying.await;
+            let (answered, ()) = tokio::join!(answering, relaying);
             if let Err(error) = answered {
                 let _ = sender.send(Err(chat_status(error))).await;
             }

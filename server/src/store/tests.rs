@@ -1,1 +1,156 @@
+//! The store on real files. What the tests share is here; each subject has its own file.
 
+mod approvals;
+mod audit;
+mod calls;
+mod devices;
+mod people;
+mod writer;
+
+use std::path::PathBuf;
+
+use orion_domain::{
+    ApprovalId, CallId, CallState, Caller, CanonicalArguments, ConversationId, DeviceId, Digest,
+    ErrorCode, Risk, Role, UserName,
+};
+use serde_json::{Value, json};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{AuditVerdict, CloseCall, NewApproval, NewCall, Store};
+
+/// A store in a folder of its own.
+struct Place {
+    dir: TempDir,
+    store: Store,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("orion.db")).await.unwrap();
+        Self { dir, store }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.path().join("orion.db")
+    }
+
+    /// Closes the store and opens the file anew, as a restart does.
+    async fn reopened(self) -> Self {
+        self.store.close().await;
+        let store = Store::open(&self.file()).await.unwrap();
+        Self { dir: self.dir, store }
+    }
+
+    /// A connection that goes past the store.
+    async fn raw(&self) -> SqliteConnection {
+        SqliteConnectOptions::new().filename(self.file()).connect().await.unwrap()
+    }
+
+    /// The number of rows in the audit, after following all of them.
+    async fn audited(&self) -> i64 {
+        match self.store.verify_audit().await.unwrap() {
+            AuditVerdict::Whole { rows, .. } => rows,
+            broken @ AuditVerdict::Broken { .. } => panic!("{broken:?}"),
+        }
+    }
+
+    /// Kind and body of every row, oldest first.
+    async fn audit(&self) -> Vec<(String, Value)> {
+        let rows = self.store.audit_export(0, 10_000).await.unwrap();
+        rows.into_iter().map(|row| (row.kind, serde_json::from_str(&row.body).unwrap())).collect()
+    }
+
+    /// The kinds alone.
+    async fn kinds(&self) -> Vec<String> {
+        self.audit().await.into_iter().map(|(kind, _)| kind).collect()
+    }
+}
+
+fn user(name: &str) -> UserName {
+    name.parse().unwrap()
+}
+
+fn call_id(n: u128) -> CallId {
+    CallId::new(Uuid::from_u128(0x0199_0000_0000_7000_8000_0000_0000_0000 + n))
+}
+
+fn device_id(n: u128) -> DeviceId {
+    DeviceId::new(Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0000 + n))
+}
+
+fn approval_id(n: u128) -> ApprovalId {
+    ApprovalId::new(Uuid::from_u128(0x0197_0000_0000_7000_8000_0000_0000_0000 + n))
+}
+
+fn conversation_id(n: u128) -> ConversationId {
+    ConversationId::new(Uuid::from_u128(0x0196_0000_0000_7000_8000_0000_0000_0000 + n))
+}
+
+/// A read that has just been received, at time 1,000.
+fn call(n: u128) -> NewCall {
+    let arguments = CanonicalArguments::from_value(&json!({"path": "/home/ann/x"}));
+    NewCall {
+        id: call_id(n),
+        conversation: None,
+        caller: Caller { user: user("ann"), role: Role::Operator, conversation: None },
+        device: Some((device_id(1), "kiosk".parse().unwrap())),
+        tool: "read_file".to_owned(),
+        arguments: arguments.as_bytes().to_vec(),
+        arguments_digest: arguments.digest(),
+        dry_run: false,
+        recovered: false,
+        touches: vec!["read /home/ann/x".to_owned()],
+        decision: "allow".to_owned(),
+        rule: "grants: /home/ann".to_owned(),
+        policy_version: "v1".to_owned(),
+        risk: Some(Risk::Low),
+        has_effects: false,
+        state: CallState::Received,
+        idempotency_key: None,
+        deadline_at: 61_000,
+        created_at: 1_000,
+    }
+}
+
+fn close(n: u128, state: CallState) -> CloseCall {
+    let code = (state != CallState::Succeeded).then_some(ErrorCode::ExecutionFailed);
+    CloseCall {
+        id: call_id(n),
+        state,
+        code,
+        result: br#"{"success":true}"#.to_vec(),
+        duration_us: 250,
+        at: 2_000,
+    }
+}
+
+/// A question about call `n`, asked at 1,500, good until 5,000.
+fn question(n: u128) -> NewApproval {
+    NewApproval {
+        id: approval_id(n),
+        call: call_id(n),
+        binding: Digest::of(b"binding"),
+        tool: "delete_directory".to_owned(),
+        device: (device_id(1), "kiosk".parse().unwrap()),
+        arguments: b"{}".to_vec(),
+        risk: Risk::High,
+        touches: vec!["delete /home/ann/x".to_owned()],
+        rule: "risk: high".to_owned(),
+        requester: user("ann"),
+        approver_role: Role::Operator,
+        preview: None,
+        created_at: 1_500,
+        expires_at: 5_000,
+    }
+}
+
+/// Runs statements past the store.
+async fn tamper(place: &Place, sql: &'static str) {
+    let mut raw = place.raw().await;
+    sqlx::raw_sql(sql).execute(&mut raw).await.unwrap();
+    raw.close().await.unwrap();
+}

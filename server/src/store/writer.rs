@@ -103,13 +103,20 @@ pub(super) struct WriterHandle {
 
 impl WriterHandle {
     /// Starts the writer on its connection; `options` open another where that one is lost.
-    pub(super) fn start(options: SqliteConnectOptions, conn: SqliteConnection) -> Self {
+    ///
+    /// # Errors
+    /// The end of the chain cannot be read.
+    pub(super) async fn start(
+        options: SqliteConnectOptions,
+        mut conn: SqliteConnection,
+    ) -> Result<Self, StoreError> {
+        let head = chain::head(&mut conn).await?;
         let (jobs, waiting) = mpsc::channel(WAITING);
         let stop = CancellationToken::new();
         let tx = Tx { conn, events: Vec::new() };
-        let writer = Writer { options, tx, head: None, synchronous: None };
+        let writer = Writer { options, tx, head: Some(head), synchronous: None };
         let task = tokio::spawn(writer.run(waiting, stop.clone()));
-        Self { jobs, stop, task: Mutex::new(Some(task)) }
+        Ok(Self { jobs, stop, task: Mutex::new(Some(task)) })
     }
 
     /// Hands a change over and waits until it is committed.
@@ -181,31 +188,24 @@ impl Writer {
 
     /// Commits a group whole or not at all.
     async fn commit(&mut self, group: &mut [Job]) -> Result<(), StoreError> {
+        let end = self.transaction(group).await;
+        match end {
+            Ok(head) => self.head = Some(head),
+            Err(error) => {
+                tracing::error!(changes = group.len(), %error, "changes could not be recorded");
+                self.head = None;
+                // SQLite may have rolled back by itself; then there is nothing to undo.
+                sqlx::query("ROLLBACK").execute(&mut self.tx.conn).await.ok();
+            }
+        }
+        end.map(drop)
+    }
+
+    async fn transaction(&mut self, group: &mut [Job]) -> Result<AuditHead, StoreError> {
         let head = self.ready().await?;
         let durability = group.iter().map(|job| job.durability).max().unwrap_or(Durability::Fsync);
         self.set_synchronous(durability).await?;
         self.tx.events.clear();
-        match self.transaction(group, head).await {
-            Ok(head) => {
-                self.head = Some(head);
-                Ok(())
-            }
-            Err(error) => {
-                // SQLite may have rolled back by itself, so a failure here says nothing; whether
-                // the connection still works shows when the head is read again.
-                sqlx::query("ROLLBACK").execute(&mut self.tx.conn).await.ok();
-                self.head = None;
-                tracing::error!(changes = group.len(), %error, "changes could not be recorded");
-                Err(error)
-            }
-        }
-    }
-
-    async fn transaction(
-        &mut self,
-        group: &mut [Job],
-        head: AuditHead,
-    ) -> Result<AuditHead, StoreError> {
         self.tx.run("BEGIN IMMEDIATE").await?;
         for job in group {
             let events = self.tx.events.len();
@@ -232,20 +232,15 @@ impl Writer {
         Ok(head)
     }
 
-    /// Makes sure of the connection and of the chain's end.
+    /// Where the chain ends. After a failure nothing is certain of the connection, not even that
+    /// it is outside a transaction; another takes its place.
     async fn ready(&mut self) -> Result<AuditHead, StoreError> {
         if let Some(head) = self.head {
             return Ok(head);
         }
-        let head = match chain::head(&mut self.tx.conn).await {
-            Ok(head) => head,
-            Err(error) => {
-                tracing::warn!(%error, "the record's connection is opened anew");
-                self.synchronous = None;
-                self.tx.conn = self.options.connect().await?;
-                chain::head(&mut self.tx.conn).await?
-            }
-        };
+        self.synchronous = None;
+        self.tx.conn = self.options.connect().await?;
+        let head = chain::head(&mut self.tx.conn).await?;
         self.head = Some(head);
         Ok(head)
     }

@@ -87,8 +87,9 @@ async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut code = 0;
     loop {
         let mut line = Vec::new();
+        let mut bounded = (&mut input).take(LONGEST + 1);
         let read = tokio::select! {
-            read = (&mut input).take(LONGEST + 1).read_until(b'\n', &mut line) => read,
+            read = bounded.read_until(b'\n', &mut line) => read,
             _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
         };
         let read = read.map_err(|error| {

@@ -3,6 +3,8 @@
 mod invite;
 mod permissions;
 
+pub(crate) use invite::to_json;
+
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
 use orion_wire::v1;

@@ -1,13 +1,14 @@
 //! `orion why`: what each layer says to a call, without making it.
 
 use clap::Args;
+use orion_domain::ToolError;
 use orion_wire::v1;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::call::Target;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::failure::{Failure, tool_error_lines};
 use crate::output::table;
 
 /// Shows what each layer says to a call, without making it.
@@ -29,7 +30,19 @@ struct Judgement {
     tool: String,
     device: String,
     arguments: Value,
+    /// `allow`, `dry_run_first`, `ask` or `deny`.
+    decision: Value,
+    /// What the caller would be told, where it is not allowed.
+    error: Option<ToolError>,
     evidence: Vec<EvidenceView>,
+}
+
+/// What the backend says of a call that was only judged.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Verdict {
+    decision: Value,
+    error: Option<ToolError>,
 }
 
 /// One line of it.
@@ -52,8 +65,10 @@ impl Why {
         request.explain = true;
         let (tool, device) = (request.tool.clone(), request.device.clone());
         let arguments = serde_json::from_slice(&request.arguments).unwrap_or(Value::Null);
-        let v1::CallToolResponse { call: _, evidence } =
+        let v1::CallToolResponse { call, evidence } =
             client.ask(client.tools().call_tool(request)).await?;
+        let Verdict { decision, error } =
+            serde_json::from_slice(&call.unwrap_or_default().result).unwrap_or_default();
         let evidence = evidence
             .into_iter()
             .map(|v1::Evidence { layer, decision, name, deciding }| EvidenceView {
@@ -63,8 +78,11 @@ impl Why {
                 deciding,
             })
             .collect();
-        let judgement = Judgement { tool, device, arguments, evidence };
+        let judgement = Judgement { tool, device, arguments, decision, error, evidence };
         app.out.show(&judgement, || people(&judgement))?;
+        if let (Some(error), true) = (&judgement.error, app.out.is_for_people()) {
+            tool_error_lines(error).iter().for_each(|line| app.out.note(line));
+        }
         Ok(0)
     }
 }
@@ -99,6 +117,8 @@ mod tests {
             tool: "read_file".to_owned(),
             device: "demo-device".to_owned(),
             arguments: Value::Null,
+            decision: Value::Null,
+            error: None,
             evidence: vec![
                 line("role", "allow", "admin", false),
                 line("grants", "deny", "/etc/passwd is outside the allowed paths", true),

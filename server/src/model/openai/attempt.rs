@@ -60,7 +60,8 @@ impl OpenAi {
             match rejected.again_in {
                 Some(pause) if repetitions < REPETITIONS && !rejected.no_tools => {
                     // Not all at the same moment, where many wait for one server.
-                    tokio::time::sleep(pause.mul_f64(rand::rng().random_range(1.0..1.25))).await;
+                    let pause = pause.mul_f64(rand::rng().random_range(1.0..1.25));
+                    tokio::time::sleep(pause).await;
                 }
                 _ => return Err(rejected),
             }

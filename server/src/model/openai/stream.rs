@@ -59,8 +59,9 @@ impl Decoder {
     }
 
     /// Takes the next bytes and gives what they complete.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Frame>, Unreadable> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Unreadable> {
         let start;
+        let mut bytes = bytes;
         if self.form == Form::Unknown {
             self.held.extend_from_slice(bytes);
             start = std::mem::take(&mut self.held);

@@ -5,11 +5,11 @@ use super::words::Word;
 
 /// Takes courtesies off both ends.
 pub(super) fn trim(words: &[Word]) -> &[Word] {
-    const BEFORE: [&str; 28] = [
+    const BEFORE: [&str; 27] = [
         "please", "kindly", "hey", "hi", "hello", "orion", "ok", "okay", "now", "can_you",
         "could_you", "would_you", "will_you", "i_want_you_to", "hallo", "hoi", "graag", "even",
         "alsjeblieft", "alstublieft", "aub", "kun_je", "kan_je", "wil_je", "zou_je", "kunt_u",
-        "wilt_u", "je",
+        "wilt_u",
     ];
     const AFTER: [&str; 17] = [
         "please", "thanks", "thank_you", "for_me", "now", "alsjeblieft", "alstublieft", "aub",
@@ -42,33 +42,39 @@ pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
         .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
 }
 
-/// The words without the device, and the device. "On this computer" names none.
-pub(super) fn device(words: &[Word]) -> (&[Word], Option<String>) {
-    const ON: [&str; 16] = [
+/// The words without the device, and the device. It stands at the end, at the start or, as in Dutch,
+/// after the verb. "On this computer" names none.
+pub(super) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) {
+    const ON: [&str; 14] = [
         "on_the_device", "on_device", "on_the", "on_my", "on_this", "on", "op_het_apparaat",
-        "op_apparaat", "op_de", "op_het", "op_mijn", "op_deze", "op_dit", "op_onze", "op_our", "op",
-    ];
-    const ANY: [&str; 9] = [
-        "computer", "pc", "device", "machine", "system", "apparaat", "disk", "schijf", "systeem",
+        "op_apparaat", "op_de", "op_het", "op_mijn", "op_deze", "op_dit", "op",
     ];
     for phrase in ON {
-        let last = words.split_last().and_then(|(name, rest)| Some((before(rest, phrase)?, name)));
-        let first = || after(words, phrase).and_then(|rest| rest.split_first()).map(|(name, rest)| (rest, name));
-        if let Some((rest, word)) = last.or_else(first) {
-            if ANY.contains(&word.key.as_str()) {
-                return (rest, None);
-            }
-            if let Some(name) = device_name(word) {
-                return (rest, Some(name));
-            }
+        let length = phrase.split('_').count() + 1;
+        for start in [words.len().checked_sub(length), Some(0), Some(1)].into_iter().flatten() {
+            let Some((name, rest)) = after(words.get(start..).unwrap_or_default(), phrase)
+                .and_then(|tail| tail.split_first())
+            else {
+                continue;
+            };
+            let named = match name.key.as_str() {
+                "computer" | "pc" | "device" | "machine" | "system" | "apparaat" | "disk"
+                | "schijf" | "systeem" => None,
+                _ => match device_name(text, name) {
+                    Some(named) => Some(named),
+                    None => continue,
+                },
+            };
+            let around = [words.get(..start).unwrap_or_default(), rest].concat();
+            return (around, named);
         }
     }
-    (words, None)
+    (words.to_vec(), None)
 }
 
 /// A device's name, or a selector such as `label:env=lab`.
-fn device_name(word: &Word) -> Option<String> {
-    let name = word.quoted.as_deref().unwrap_or(&word.key);
+fn device_name(text: &str, word: &Word) -> Option<String> {
+    let name = text.get(word.start..word.end)?;
     let fits = name.len() <= 128
         && name.starts_with(|letter: char| letter.is_ascii_alphanumeric())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._:=-".contains(&b));

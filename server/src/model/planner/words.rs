@@ -54,8 +54,17 @@ pub(super) fn split(text: &str) -> Option<Vec<Word>> {
             at = start + length + closing + punctuation;
         } else {
             let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            words.push(plain(rest.get(..length).unwrap_or_default(), at));
+            let word = plain(rest.get(..length).unwrap_or_default(), at);
             at += length;
+            // "pdf-bestanden" is written as one word.
+            match word.key.strip_suffix("-bestanden").map(str::to_owned) {
+                Some(kind) => {
+                    let middle = word.start + kind.len();
+                    words.push(Word { key: kind, end: middle, breaks: false, ..word.clone() });
+                    words.push(Word { key: "bestanden".to_owned(), start: middle + 1, ..word });
+                }
+                None => words.push(word),
+            }
         }
     }
     words.retain(|word| word.quoted.is_some() || !word.key.is_empty());

@@ -133,7 +133,8 @@ fn a_tree_that_is_too_deep_is_cut() {
 
 #[test]
 fn it_stops_at_the_deadline() {
-    let device = Device { time: std::time::Duration::ZERO, ..Device::new() };
+    let mut device = Device::new();
+    device.time = std::time::Duration::ZERO;
     assert_eq!(device.refused(TOOL, json!({})), ErrorCode::Timeout);
 }
 

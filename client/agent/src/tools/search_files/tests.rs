@@ -21,7 +21,7 @@ fn it_finds_files_by_name_from_home_downwards() {
         device.put(&format!("files/{name}"), "12");
     }
     assert_eq!(found(&device, json!({"query": "*.zip"})), ["a/c.zip", "a/d/f.zip", "b.zip"]);
-    assert_eq!(found(&device, json!({"pattern": "*.zip", "recursive": false})), ["b.zip"]);
+    assert_eq!(found(&device, json!({"query": "*.zip", "recursive": false})), ["b.zip"]);
     assert_eq!(found(&device, json!({"query": "a/*/*.zip"})), ["a/d/f.zip"]);
     assert_eq!(found(&device, json!({"query": "*.zip", "path": "a/d"})), ["a/d/f.zip"]);
     assert_eq!(found(&device, json!({"query": ".env"})), [""; 0]);

@@ -1,0 +1,263 @@
+//! What the program can be asked to do.
+
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::{Args, Parser, Subcommand};
+use orion_agent::config::{self, Config, Required, Settings};
+use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
+use orion_agent::run::NotEnrolled;
+use orion_agent::state::{Identity, Pending, State, Status};
+use orion_domain::DeviceName;
+use orion_wire::EnrollmentToken;
+use tokio_util::sync::CancellationToken;
+
+/// The agent of one Orion device.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  orion-agent enroll orion1.… --allow-path ~/files   become a device that lends ~/files
+  orion-agent run                                    connect and serve
+  orion-agent status                                 who am I, am I connected?
+  orion-agent ceiling show                           the most anyone can do here
+
+Exit codes: 0 done, 1 failed, 2 usage, 4 not enrolled or enrolment failed."
+)]
+pub(crate) struct Arguments {
+    /// Where key, identity and journal are kept.
+    #[arg(long, global = true, env = "ORION_AGENT_STATE", value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+    /// The owner's file.
+    #[arg(long, global = true, env = "ORION_AGENT_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Become a device of a backend.
+    Enroll(EnrollArguments),
+    /// Connect to the backend and serve until a signal.
+    Run,
+    /// Say who this device is and how it stands.
+    Status,
+    /// The ceiling: the most that anyone can ever do on this device.
+    #[command(subcommand)]
+    Ceiling(Ceiling),
+}
+
+#[derive(Debug, Args)]
+struct EnrollArguments {
+    /// The token; `-` reads it from standard input, `@FILE` from a file. Left out, the wait for an
+    /// earlier token's approval goes on.
+    #[arg(env = "ORION_AGENT_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// What this device would like to be called; the backend decides.
+    #[arg(long)]
+    name: Option<DeviceName>,
+    /// Writes a first agent.toml that allows this path; may be given more than once.
+    #[arg(long, value_name = "PATH")]
+    allow_path: Vec<String>,
+    /// Become a new device where this is one already.
+    #[arg(long)]
+    force: bool,
+    /// Wait for an admin's approval where one is needed; this is the default.
+    #[arg(long, conflicts_with = "no_wait")]
+    wait: bool,
+    /// Leave the device pending where an approval is needed.
+    #[arg(long)]
+    no_wait: bool,
+    /// How long to wait for the approval, in seconds.
+    #[arg(long, default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    timeout: u64,
+}
+
+#[derive(Debug, Subcommand)]
+enum Ceiling {
+    /// Print the ceiling that holds, as the backend is told it.
+    Show,
+    /// Check the file and say what is wrong with it.
+    Check,
+}
+
+/// An error and the exit code it ends with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: anyhow::Error,
+    pub(crate) code: u8,
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        let enrolment = error.is::<NotEnrolled>() || error.is::<EnrollError>();
+        Self { error, code: if enrolment { 4 } else { 1 } }
+    }
+}
+
+/// Where everything is, by flags, environment or platform.
+struct Places {
+    state_dir: PathBuf,
+    config: PathBuf,
+    required: Required,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { state_dir, config, command } = arguments;
+    let defaults = config::default_locations();
+    let required = if config.is_some() { Required::Yes } else { Required::No };
+    let place = |given: Option<PathBuf>, default: Option<PathBuf>, flag| {
+        given.or(default).ok_or_else(|| anyhow!("no home folder is known; say where with {flag}"))
+    };
+    let (default_config, default_state) = defaults.unzip();
+    let places = Places {
+        state_dir: place(state_dir, default_state, "--state-dir")?,
+        config: place(config, default_config, "--config")?,
+        required,
+    };
+    match command {
+        Command::Enroll(arguments) => enroll_device(&places, arguments).await?,
+        Command::Run => {
+            let settings = places.settings()?;
+            let shutdown = CancellationToken::new();
+            let _guard = shutdown.clone().drop_guard();
+            let config = Config { state_dir: places.state_dir, settings };
+            tokio::spawn(signalled(shutdown.clone()));
+            orion_agent::run(config, shutdown).await?;
+        }
+        Command::Status => status(&places)?,
+        Command::Ceiling(Ceiling::Show) => {
+            let ceiling = places.settings()?.ceiling;
+            print(&serde_json::to_string_pretty(&ceiling).context("the ceiling can't be shown")?)?;
+        }
+        Command::Ceiling(Ceiling::Check) => {
+            places.settings()?;
+            print(&format!("{} is well", places.config.display()))?;
+        }
+    }
+    Ok(())
+}
+
+impl Places {
+    fn settings(&self) -> anyhow::Result<Settings> {
+        Ok(Settings::load(&self.config, self.required, &self.state_dir)?)
+    }
+}
+
+/// Ends when the process is asked to.
+async fn signalled(shutdown: CancellationToken) {
+    #[cfg(unix)]
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminated = std::future::pending::<()>();
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+    tracing::info!("stopping");
+    shutdown.cancel();
+}
+
+async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::Result<()> {
+    let EnrollArguments { token, name, allow_path, force, wait: _, no_wait, timeout } = arguments;
+    let token = token.map(|text| read_token(&text)).transpose()?;
+    if !allow_path.is_empty() {
+        config::write_first(&places.config, &allow_path, &places.state_dir)?;
+    }
+    let state = State::open(&places.state_dir)?;
+    let wanted = Enrollment {
+        token,
+        name,
+        replace: if force { Replace::Force } else { Replace::Refuse },
+        wait: (!no_wait).then_some(Duration::from_secs(timeout)),
+    };
+    let mut say = |notice: Notice| {
+        let text = match notice {
+            Notice::Pending { name, words } => format!(
+                "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
+            ),
+            Notice::Unreachable { why } => format!("{why}; still trying"),
+        };
+        // Where standard error is gone there is nobody to tell.
+        drop(writeln!(io::stderr(), "{text}"));
+    };
+    let enrolled = enroll(&state, wanted, &mut say).await?;
+    let until = shown(enrolled.not_after);
+    print(&format!(
+        "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run",
+        enrolled.name, enrolled.device_id
+    ))
+}
+
+/// A token given as itself, or where to read it so that it stands in no list of processes.
+fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
+    const MAX_BYTES: u64 = 16 * 1024;
+    let mut read = String::new();
+    let text = if text == "-" {
+        io::stdin().take(MAX_BYTES).read_to_string(&mut read).context("standard input")?;
+        &read
+    } else if let Some(path) = text.strip_prefix('@') {
+        let file = std::fs::File::open(path).with_context(|| path.to_owned())?;
+        file.take(MAX_BYTES).read_to_string(&mut read).with_context(|| path.to_owned())?;
+        &read
+    } else {
+        text
+    };
+    match text.parse() {
+        Ok(token) => Ok(token),
+        Err(error) => bail!("{error}"),
+    }
+}
+
+fn status(places: &Places) -> anyhow::Result<()> {
+    let Some(identity) = Identity::read(&places.state_dir)? else {
+        if let Some(pending) = Pending::read(&places.state_dir)? {
+            let words = pending.key.fingerprint_words();
+            return Err(EnrollError::StillPending { words }.into());
+        }
+        return Err(NotEnrolled.into());
+    };
+    let running = match State::open(&places.state_dir) {
+        Ok(_) => "no",
+        Err(_) => "yes",
+    };
+    let status = Status::read(&places.state_dir).unwrap_or_default();
+    let Status { connected_to, device_name, policy_version, last_error, at } = status;
+    let none = || "none".to_owned();
+    let connection = match (running, connected_to) {
+        ("yes", Some(address)) => format!("connected to {address}"),
+        _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
+    };
+    print(&format!(
+        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\nconnection   {connection}\npolicy       {}\nsandbox      handles (cap-std); no kernel sandbox yet\nas of        {}",
+        device_name.unwrap_or_else(|| identity.name.to_string()),
+        identity.device_id,
+        identity.addresses.join(", "),
+        identity.key.fingerprint_words(),
+        shown(identity.not_after),
+        policy_version.unwrap_or_else(none),
+        if at > 0 { shown(at) } else { none() },
+    ))
+}
+
+/// A moment (Unix milliseconds) as people read it.
+fn shown(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms)
+        .map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+        .unwrap_or_else(|_| "an unknown time".to_owned())
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    writeln!(io::stdout(), "{text}").context("standard output")
+}

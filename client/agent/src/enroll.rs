@@ -1,0 +1,217 @@
+//! Becoming a device: the backend is checked before a byte is sent, the key is made here and stays
+//! here, and a person's yes is waited for where the token does not hold it.
+
+mod error;
+mod ask;
+
+use std::time::{Duration, Instant};
+
+use orion_domain::{DeviceId, DeviceName};
+use orion_mtls::{DeviceKey, Fingerprint, PinSet};
+use orion_wire::{EnrollmentToken, v1};
+
+use crate::clock::now_ms;
+use crate::connect::renew::{Renewed, check, renew_at};
+use crate::state::{Identity, Pending, State};
+use ask::Backend;
+pub use error::EnrollError;
+
+/// How often a pending device asks, before jitter.
+const POLL_EVERY: Duration = Duration::from_secs(2);
+
+/// What is wanted.
+#[derive(Debug)]
+pub struct Enrollment {
+    /// The token; none to go on waiting with the one before.
+    pub token: Option<EnrollmentToken>,
+    /// What the device would like to be called; the backend decides.
+    pub name: Option<DeviceName>,
+    /// Whether to become another device where this is one already.
+    pub replace: Replace,
+    /// How long to wait for a person's yes; none to leave it pending.
+    pub wait: Option<Duration>,
+}
+
+/// What to do where the device is enrolled already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replace {
+    /// Leave it as it is.
+    Refuse,
+    /// Become another device.
+    Force,
+}
+
+/// Something for the person in front of the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The device waits for a yes; an admin compares the words.
+    Pending {
+        /// Its name at the backend.
+        name: String,
+        /// The fingerprint of its key, in words.
+        words: String,
+    },
+    /// The backend could not be asked just now.
+    Unreachable {
+        /// Why, in a sentence.
+        why: String,
+    },
+}
+
+/// An enrolled device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enrolled {
+    /// Its id.
+    pub device_id: DeviceId,
+    /// Its name at the backend.
+    pub name: DeviceName,
+    /// The certificate's last moment, Unix milliseconds.
+    pub not_after: i64,
+}
+
+/// Enrols the device whose state this is. `say` tells the person what is waited for.
+///
+/// # Errors
+/// [`EnrollError`]; what the device was before, it still is, unless it was to be replaced.
+pub async fn enroll(
+    state: &State,
+    wanted: Enrollment,
+    say: &mut (dyn FnMut(Notice) + Send),
+) -> Result<Enrolled, EnrollError> {
+    let Enrollment { token, name, replace, wait } = wanted;
+    // A state that cannot be read may be replaced as well.
+    if replace == Replace::Refuse
+        && let Some(identity) = Identity::read(state.dir())?
+    {
+        return Err(EnrollError::AlreadyEnrolled { name: identity.name.to_string() });
+    }
+    let Some(token) = token else {
+        let pending = Pending::read(state.dir())?.ok_or(EnrollError::NothingPending)?;
+        return approved(state, pending, wait, say).await;
+    };
+    if token.is_expired(now_ms()) {
+        return Err(EnrollError::Expired);
+    }
+    let pins = PinSet::new(token.pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?;
+    let key = DeviceKey::generate()?;
+    let request = v1::EnrollRequest {
+        invite_id: token.invite_id.to_string(),
+        secret: token.secret.expose().to_owned(),
+        certificate_request: key.csr()?,
+        suggested_name: name.map(String::from).unwrap_or_default(),
+        hostname: crate::facts::hostname(),
+        os: orion_wire::Os::current().as_str().to_owned(),
+    };
+    let mut backend = Backend::reach(&token.addresses, &pins).await?;
+    let v1::EnrollResponse { device_id, device_name, certificate, ticket, fingerprint_words: _ } =
+        backend.enroll(request).await?;
+    let device_id = device_id.parse().map_err(|_| EnrollError::Answer("device id"))?;
+    if replace == Replace::Force {
+        Identity::forget(state)?;
+    }
+    if let Some(certificate) = certificate {
+        return keep(state, device_id, &device_name, token.addresses, key, certificate);
+    }
+    if ticket.is_empty() {
+        return Err(EnrollError::Answer("ticket"));
+    }
+    // The words are made from the device's own key: a backend in between cannot make them up.
+    let words = key.fingerprint_words();
+    let pending = Pending {
+        device_id,
+        ticket: orion_domain::Secret::new(ticket),
+        addresses: token.addresses,
+        pins: pins.to_string(),
+        key,
+    };
+    pending.save(state)?;
+    say(Notice::Pending { name: crate::connect::printable(&device_name), words });
+    approved(state, pending, wait, say).await
+}
+
+/// Asks until a person has decided, or the time is over.
+async fn approved(
+    state: &State,
+    pending: Pending,
+    wait: Option<Duration>,
+    say: &mut (dyn FnMut(Notice) + Send),
+) -> Result<Enrolled, EnrollError> {
+    let pins: PinSet = pending.pins.parse()?;
+    let words = pending.key.fingerprint_words();
+    let until = wait.map(|wait| Instant::now() + wait);
+    let mut backend = None;
+    let mut silent = false;
+    loop {
+        let asked = async {
+            let mut reached = match backend.take() {
+                Some(reached) => reached,
+                None => Backend::reach(&pending.addresses, &pins).await?,
+            };
+            let response = reached.decision(pending.device_id, pending.ticket.expose()).await?;
+            backend = Some(reached);
+            Ok::<_, EnrollError>(response)
+        };
+        match asked.await {
+            Ok(v1::GetEnrollmentResponse { state: decision, certificate, device_name }) => {
+                silent = false;
+                match v1::EnrollmentState::try_from(decision) {
+                    Ok(v1::EnrollmentState::Approved) => {
+                        let certificate = certificate.ok_or(EnrollError::Answer("certificate"))?;
+                        let Pending { device_id, addresses, key, .. } = pending;
+                        return keep(state, device_id, &device_name, addresses, key, certificate);
+                    }
+                    Ok(v1::EnrollmentState::Rejected) => {
+                        Identity::forget(state)?;
+                        return Err(EnrollError::Rejected);
+                    }
+                    Ok(v1::EnrollmentState::Pending) => {}
+                    Ok(v1::EnrollmentState::Unspecified) | Err(_) => {
+                        return Err(EnrollError::Answer("state"));
+                    }
+                }
+            }
+            Err(error) if error.passes() && wait.is_some() => {
+                if !silent {
+                    say(Notice::Unreachable { why: error.to_string() });
+                }
+                silent = true;
+            }
+            Err(error) => return Err(error),
+        }
+        let Some(until) = until else { return Err(EnrollError::StillPending { words }) };
+        let next = Instant::now() + POLL_EVERY.mul_f64(0.8 + 0.4 * rand::random::<f64>());
+        if next >= until {
+            return Err(EnrollError::StillPending { words });
+        }
+        tokio::time::sleep_until(next.into()).await;
+    }
+}
+
+fn keep(
+    state: &State,
+    device_id: DeviceId,
+    device_name: &str,
+    addresses: Vec<String>,
+    key: DeviceKey,
+    issued: v1::IssuedCertificate,
+) -> Result<Enrolled, EnrollError> {
+    let v1::IssuedCertificate { certificate, not_after, authorities } = issued;
+    let Renewed { certificate, authorities, not_after } =
+        check(certificate, &authorities, not_after, device_id, &key)?;
+    let name: DeviceName = device_name.parse().map_err(|_| EnrollError::Answer("device name"))?;
+    let identity = Identity {
+        device_id,
+        name: name.clone(),
+        addresses,
+        renew_at: renew_at(now_ms(), not_after, rand::random()),
+        not_after,
+        certificate,
+        authorities,
+        key,
+    };
+    identity.save(state)?;
+    Ok(Enrolled { device_id, name, not_after })
+}
+
+#[cfg(test)]
+mod tests;

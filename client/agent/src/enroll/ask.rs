@@ -1,0 +1,111 @@
+//! The two questions that a device asks before it is one.
+
+use std::time::Duration;
+
+use orion_domain::DeviceId;
+use orion_mtls::{PinSet, Refusal};
+use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
+use orion_wire::{tool_error_from, v1};
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use super::EnrollError;
+use crate::connect::dial::{Dialled, dial};
+use crate::connect::{ConnectError, printable};
+
+/// How long one answer may take.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A backend that proved to be the one in the token.
+pub(super) struct Backend {
+    dialled: Dialled,
+    client: EnrollmentServiceClient<Channel>,
+}
+
+impl Backend {
+    /// Dials the addresses in turn until the right backend answers.
+    pub(super) async fn reach(addresses: &[String], pins: &PinSet) -> Result<Self, EnrollError> {
+        let mut failure = EnrollError::Answer("address");
+        for address in addresses {
+            match dial(address, orion_mtls::pinned(pins.clone())?).await {
+                Ok(dialled) => {
+                    let client = EnrollmentServiceClient::new(dialled.channel.clone());
+                    return Ok(Self { dialled, client });
+                }
+                Err(ConnectError::Certificate(refusal)) => {
+                    failure = EnrollError::WrongBackend(refusal);
+                }
+                // A wrong backend is worth more words than a silent one.
+                Err(error) if !matches!(failure, EnrollError::WrongBackend(_)) => {
+                    failure = error.into();
+                }
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+
+    pub(super) async fn enroll(
+        &mut self,
+        request: v1::EnrollRequest,
+    ) -> Result<v1::EnrollResponse, EnrollError> {
+        let answer = tokio::time::timeout(TIMEOUT, self.client.enroll(request)).await;
+        self.taken(answer)
+    }
+
+    pub(super) async fn decision(
+        &mut self,
+        device_id: DeviceId,
+        ticket: &str,
+    ) -> Result<v1::GetEnrollmentResponse, EnrollError> {
+        let request = v1::GetEnrollmentRequest {
+            device_id: device_id.to_string(),
+            ticket: ticket.to_owned(),
+        };
+        let answer = tokio::time::timeout(TIMEOUT, self.client.get_enrollment(request)).await;
+        self.taken(answer)
+    }
+
+    fn taken<T>(
+        &self,
+        answer: Result<Result<tonic::Response<T>, Status>, tokio::time::error::Elapsed>,
+    ) -> Result<T, EnrollError> {
+        match answer {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(refused(&status, self.dialled.verdict())),
+            Err(_) => {
+                let address = self.dialled.address.clone();
+                Err(ConnectError::TimedOut { address }.into())
+            }
+        }
+    }
+}
+
+fn refused(status: &Status, verdict: Option<Refusal>) -> EnrollError {
+    if let Some(refusal) = verdict {
+        return EnrollError::WrongBackend(refusal);
+    }
+    match status.code() {
+        Code::InvalidArgument
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::Unauthenticated
+        | Code::FailedPrecondition
+        | Code::ResourceExhausted => {
+            let said = tool_error_from(status).map(|error| error.message);
+            let said = printable(&said.unwrap_or_else(|| status.message().to_owned()));
+            EnrollError::Refused(said.trim_end_matches('.').to_owned())
+        }
+        Code::Ok
+        | Code::Cancelled
+        | Code::Unknown
+        | Code::DeadlineExceeded
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unimplemented
+        | Code::Internal
+        | Code::Unavailable
+        | Code::DataLoss => ConnectError::from_status(status, None).into(),
+    }
+}

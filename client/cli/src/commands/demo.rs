@@ -1,0 +1,140 @@
+//! `orion demo`: a backend and a device on this machine, as programs of their own over real mTLS,
+//! and a chat with them. Everything lies in one folder; the device may touch one folder in it.
+
+mod enrolment;
+mod folder;
+mod program;
+mod ready;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) use program::sibling;
+
+use crate::app::App;
+use crate::args::Global;
+use crate::chat::{Session, converse, said};
+use crate::failure::Failure;
+use crate::output::{DIM, Output};
+use crate::terminal::Waiting;
+
+use folder::Folder;
+use program::Programs;
+use ready::{DEVICE, Demonstration, start};
+
+/// Starts a backend and a device on this machine, and talks to them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion demo                                              a chat
+  orion demo --say \"Make a folder Test\" --yes             one message, then ends
+  orion demo --dir /tmp/d --serve                         runs until Ctrl-C, prints `ready`
+  ORION_CONTEXT=/tmp/d/context.toml orion call demo-device list_directory
+
+The device is called demo-device and may touch only the folder `files` in --dir. What was made there
+is found again the next time.")]
+pub(crate) struct Demo {
+    /// Where everything is kept
+    #[arg(long, value_name = "FOLDER", default_value = "./orion-demo")]
+    dir: PathBuf,
+    /// Say this and end with the last call's exit code; may be given again
+    #[arg(long, value_name = "TEXT", conflicts_with = "serve")]
+    say: Vec<String>,
+    /// Open no chat; print `ready` when calls can be made, and run until a signal
+    #[arg(long)]
+    serve: bool,
+    /// The port for people; a free one when nothing is said
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// The port for devices; a free one when nothing is said
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    device_port: u16,
+    /// A model's name in the backend's configuration
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+}
+
+impl Demo {
+    /// Runs the command. Whatever happens, the programs that it started are ended first.
+    ///
+    /// # Errors
+    /// A program is missing or fails, another demo uses the folder, or the chat fails.
+    pub(crate) async fn run(self, out: &Output, global: &Global) -> Result<u8, Failure> {
+        let folder = Folder::take(&self.dir)?;
+        let mut programs = Programs::default();
+        let end = tokio::select! {
+            end = self.work(out, global, &folder, &mut programs) => end,
+            // Those who ended a chat or a service by a signal got what they wanted.
+            () = terminated() => Ok(0),
+        };
+        programs.stop().await;
+        end
+    }
+
+    async fn work(
+        self,
+        out: &Output,
+        global: &Global,
+        folder: &Folder,
+        programs: &mut Programs,
+    ) -> Result<u8, Failure> {
+        let waiting = Waiting::on(out, "starting the backend and the device");
+        let ports = (self.port, self.device_port);
+        let started = tokio::select! {
+            started = start(out, folder, ports, programs) => started,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        };
+        drop(waiting);
+        let Demonstration { context, device } = started?;
+        out.note(&format!("{DIM}everything is in{DIM:#}      {}", folder.root.display()));
+        out.note(&format!("{DIM}the device may use{DIM:#}    {}", folder.files.display()));
+        out.note(&format!(
+            "{DIM}from elsewhere{DIM:#}        ORION_CONTEXT={} orion call {device} list_directory",
+            folder.context.display()
+        ));
+        if device != DEVICE {
+            out.note(&format!("the device is called {device}, for {DEVICE} is taken"));
+        }
+
+        if self.serve {
+            out.line("ready")?;
+            return tokio::select! {
+                failure = programs.fail() => Err(failure),
+                _ = tokio::signal::ctrl_c() => Ok(0),
+            };
+        }
+        let app = App::new(out, global, context);
+        let client = app.signed_in().await?;
+        let mut session = Session::new(&app, client, None, self.model);
+        if self.say.is_empty() {
+            out.note(
+                "The built-in planner answers unless a model is configured: it knows some everyday \
+                 requests, such as “make a folder Test”, and is no language model.",
+            );
+            return converse(&mut session).await;
+        }
+        let mut code = 0;
+        for text in &self.say {
+            code = said(&mut session, text).await?;
+        }
+        Ok(code)
+    }
+}
+
+/// Comes back when the program is asked to end by a signal other than Ctrl-C, which the chat takes.
+async fn terminated() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let (Ok(mut terminate), Ok(mut hangup)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = hangup.recv() => return,
+            }
+        }
+    }
+    std::future::pending().await
+}

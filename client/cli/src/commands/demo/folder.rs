@@ -1,0 +1,245 @@
+//! The demo's folder: what lies where, who holds it, and what the two programs are told.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orion_domain::Grants;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::context::write_private;
+use crate::failure::Failure;
+
+/// How long the programs of a demo that was killed may take to end.
+const LEAVING: Duration = Duration::from_secs(15);
+
+/// A folder that this demo alone uses, as long as the value lives.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// All of it.
+    pub(crate) root: PathBuf,
+    /// What the device may touch.
+    pub(crate) files: PathBuf,
+    /// The backend's data.
+    pub(crate) server: PathBuf,
+    /// The device's configuration and state.
+    pub(crate) agent: PathBuf,
+    /// What the programs said.
+    pub(crate) logs: PathBuf,
+    /// How others reach the backend.
+    pub(crate) context: PathBuf,
+    _lock: File,
+}
+
+/// What the demo needs to know of the device's own record.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Enrolled {
+    /// What the backend calls it.
+    pub(crate) name: String,
+    /// Where it dials.
+    pub(crate) addresses: Vec<String>,
+    /// The certificate's last moment, Unix milliseconds.
+    pub(crate) not_after: i64,
+}
+
+#[derive(Serialize)]
+struct ServerConfig {
+    people: Listen,
+    devices: Listen,
+}
+
+#[derive(Serialize)]
+struct Listen {
+    listen: String,
+}
+
+#[derive(Serialize)]
+struct AgentConfig<'a> {
+    ceiling: &'a Grants,
+}
+
+impl Folder {
+    /// Makes the folder where it is missing and takes it.
+    ///
+    /// # Errors
+    /// Another demo uses it, or it cannot be made.
+    pub(crate) fn take(dir: &Path) -> Result<Self, Failure> {
+        let failed = |error: &io::Error| {
+            Failure::Failed(format!("the folder {} cannot be used: {error}", dir.display()))
+        };
+        fs::create_dir_all(dir).map_err(|error| failed(&error))?;
+        // Where links lead: the device compares paths as they really are.
+        let root = if cfg!(windows) { std::path::absolute(dir) } else { fs::canonicalize(dir) };
+        let root = root.map_err(|error| failed(&error))?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(root.join("demo.lock"))
+            .map_err(|error| failed(&error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::Conflict(format!(
+                    "another demo runs in {}; talk to it with `orion --context {} chat`, or choose another --dir",
+                    root.display(),
+                    root.join("context.toml").display()
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+        }
+        let folder = Self {
+            files: root.join("files"),
+            server: root.join("server"),
+            agent: root.join("agent"),
+            logs: root.join("logs"),
+            context: root.join("context.toml"),
+            root: root.clone(),
+            _lock: lock,
+        };
+        for part in [&folder.files, &folder.server, &folder.agent, &folder.logs] {
+            fs::create_dir_all(part).map_err(|error| failed(&error))?;
+        }
+        Ok(folder)
+    }
+
+    /// The device's state.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.agent.join("state")
+    }
+
+    /// The device's own record, where it is enrolled.
+    pub(crate) fn enrolled(&self) -> Option<Enrolled> {
+        let text = fs::read_to_string(self.state().join("identity.toml")).ok()?;
+        toml::from_str(&text).ok()
+    }
+
+    /// Waits until the programs of a demo that was killed have ended.
+    ///
+    /// # Errors
+    /// They do not end: somebody else started them here.
+    pub(crate) async fn wait_until_left(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + LEAVING;
+        for lock in [self.server.join("lock"), self.state().join("lock")] {
+            while is_held(&lock) {
+                if Instant::now() >= deadline {
+                    return Err(Failure::Conflict(format!(
+                        "a program still uses {}; end it, or choose another --dir",
+                        lock.display()
+                    )));
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the backend where to listen.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write_server_config(&self, people: u16, devices: u16) -> Result<(), Failure> {
+        let here = |port: u16| Listen { listen: format!("127.0.0.1:{port}") };
+        let config = ServerConfig { people: here(people), devices: here(devices) };
+        write_toml(&self.server.join("orion-server.toml"), &config)
+    }
+
+    /// Tells the device what it lends at most.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write_agent_config(&self, ceiling: &Grants) -> Result<(), Failure> {
+        write_toml(&self.agent.join("agent.toml"), &AgentConfig { ceiling })
+    }
+
+    /// Puts the device's state aside, so that it can enrol anew with a new key.
+    ///
+    /// # Errors
+    /// It cannot be moved.
+    pub(crate) fn put_state_aside(&self) -> Result<(), Failure> {
+        let state = self.state();
+        if !state.exists() {
+            return Ok(());
+        }
+        let at = jiff::Timestamp::now().as_millisecond();
+        let aside = self.agent.join(format!("state-until-{at}"));
+        fs::rename(&state, aside).map_err(|error| {
+            Failure::Failed(format!("{} cannot be put aside: {error}", state.display()))
+        })
+    }
+}
+
+fn write_toml<T: Serialize>(path: &Path, value: &T) -> Result<(), Failure> {
+    let text = toml::to_string(value)
+        .map_err(|error| Failure::Failed(format!("{} has no form: {error}", path.display())))?;
+    write_private(path, text.as_bytes())
+}
+
+/// Whether another program holds this lock.
+fn is_held(path: &Path) -> bool {
+    match OpenOptions::new().write(true).open(path) {
+        Ok(file) => matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
+        Err(_) => false,
+    }
+}
+
+/// The port, where it is free; else 0, which takes a free one.
+pub(crate) fn free_or_any(port: u16) -> u16 {
+    if TcpListener::bind(("127.0.0.1", port)).is_ok() { port } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orion_domain::Profile;
+
+    #[test]
+    fn a_folder_has_one_demo_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Folder::take(dir.path()).unwrap();
+        let failure = Folder::take(dir.path()).unwrap_err();
+        assert_eq!(failure.exit_code(), 9);
+        drop(first);
+        assert!(Folder::take(dir.path()).unwrap().files.is_dir());
+    }
+
+    #[test]
+    fn the_programs_are_told_in_their_own_grammars() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::take(dir.path()).unwrap();
+        folder.write_server_config(0, 7443).unwrap();
+        assert_eq!(
+            fs::read_to_string(folder.server.join("orion-server.toml")).unwrap(),
+            "[people]\nlisten = \"127.0.0.1:0\"\n\n[devices]\nlisten = \"127.0.0.1:7443\"\n"
+        );
+        let ceiling = Grants { profile: Some(Profile::Operator), ..Grants::default() };
+        folder.write_agent_config(&ceiling).unwrap();
+        assert_eq!(
+            fs::read_to_string(folder.agent.join("agent.toml")).unwrap(),
+            "[ceiling]\nprofile = \"operator\"\n"
+        );
+    }
+
+    #[test]
+    fn a_port_that_is_taken_gives_way_to_any_other() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        assert_eq!(free_or_any(port), 0);
+        drop(taken);
+        assert_eq!(free_or_any(port), port);
+    }
+
+    #[tokio::test]
+    async fn locks_that_nobody_holds_are_no_hindrance() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::take(dir.path()).unwrap();
+        fs::write(folder.server.join("lock"), "").unwrap();
+        folder.wait_until_left().await.unwrap();
+        let held = File::create(folder.server.join("lock")).unwrap();
+        held.lock().unwrap();
+        assert!(is_held(&folder.server.join("lock")));
+    }
+}

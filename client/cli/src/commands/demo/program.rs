@@ -1,0 +1,247 @@
+//! The two programs: started in groups of their own, so that Ctrl-C reaches only the demo; ended
+//! when the demo ends, however it ends, because then the pipe to their standard input closes.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{Child, ChildStdin, Command};
+
+use crate::failure::Failure;
+use crate::text;
+
+/// How long a program may take to end when it is asked to.
+const ENDING: Duration = Duration::from_secs(5);
+/// How long enrolling may take.
+const ONCE: Duration = Duration::from_secs(60);
+/// How much of a log is shown when its program fails.
+const TAIL_LINES: usize = 12;
+
+/// A program that came with this one.
+///
+/// # Errors
+/// It is not beside this one.
+pub(crate) fn sibling(name: &str) -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::Failed(format!("where `orion` itself lies is not known: {error}")))?;
+    let folder = own.parent().unwrap_or(Path::new("."));
+    let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(Failure::NotFound(format!(
+        "{name} is not beside `orion` in {}; build it with `cargo build -p {name}`, or install it there",
+        folder.display()
+    )))
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Program {
+    name: &'static str,
+    child: Child,
+    /// Open as long as the program is wanted.
+    stdin: Option<ChildStdin>,
+    log: PathBuf,
+}
+
+/// What the demo started.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    /// The backend.
+    pub(crate) server: Option<Program>,
+    /// The device.
+    pub(crate) agent: Option<Program>,
+}
+
+fn command(name: &'static str, arguments: &[OsString], log: &Path) -> Result<Command, Failure> {
+    let output = open_log(log)?;
+    let errors = output
+        .try_clone()
+        .map_err(|error| Failure::Failed(format!("{} cannot be used: {error}", log.display())))?;
+    #[expect(clippy::disallowed_methods, reason = "the demo starts its own two programs")]
+    let mut command = Command::new(sibling(name)?);
+    command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(output)
+        .stderr(errors)
+        .env_remove("ORION_TOKEN")
+        .env("NO_COLOR", "1")
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    Ok(command)
+}
+
+fn open_log(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
+        .open(path)
+        .map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", path.display())))
+}
+
+impl Program {
+    /// Starts a program that runs until it is stopped.
+    ///
+    /// # Errors
+    /// It is missing or cannot be started.
+    pub(crate) fn start(
+        name: &'static str,
+        arguments: &[OsString],
+        log: &Path,
+    ) -> Result<Self, Failure> {
+        let mut child = command(name, arguments, log)?
+            .spawn()
+            .map_err(|error| Failure::Failed(format!("{name} cannot be started: {error}")))?;
+        // Waiting for a child closes its standard input, which would end it.
+        let stdin = child.stdin.take();
+        Ok(Self { name, child, stdin, log: log.to_owned() })
+    }
+
+    /// Whether it has ended, and then why the demo cannot go on.
+    pub(crate) fn failed(&mut self) -> Option<Failure> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(ended(self.name, status, &self.log)),
+            Err(error) => Some(Failure::Failed(format!("{} is lost: {error}", self.name))),
+        }
+    }
+
+    /// What it said last.
+    pub(crate) fn tail(&self) -> String {
+        format!("{}:\n{}", self.log.display(), tail(&self.log))
+    }
+
+    /// Asks it to end, and makes it end when it does not.
+    async fn stop(mut self) {
+        #[cfg(unix)]
+        if let Some(pid) = self
+            .child
+            .id()
+            .and_then(|pid| i32::try_from(pid).ok())
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            // It may have ended by itself in this moment.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        drop(self.stdin.take());
+        if tokio::time::timeout(ENDING, self.child.wait()).await.is_err() {
+            let _ = self.child.kill().await;
+        }
+    }
+}
+
+impl Programs {
+    /// Comes back when one of them ends by itself.
+    pub(crate) async fn fail(&mut self) -> Failure {
+        let Self { server, agent } = self;
+        let (Some(server), Some(agent)) = (server, agent) else {
+            return std::future::pending().await;
+        };
+        let (name, status, log) = tokio::select! {
+            status = server.child.wait() => (server.name, status, &server.log),
+            status = agent.child.wait() => (agent.name, status, &agent.log),
+        };
+        match status {
+            Ok(status) => ended(name, status, log),
+            Err(error) => Failure::Failed(format!("{name} is lost: {error}")),
+        }
+    }
+
+    /// Ends both, the device first, so that the backend hears of it.
+    pub(crate) async fn stop(self) {
+        let Self { server, agent } = self;
+        for program in [agent, server].into_iter().flatten() {
+            program.stop().await;
+        }
+    }
+}
+
+/// Runs a program to its end with a secret on its standard input.
+///
+/// # Errors
+/// It is missing, fails, or takes too long.
+pub(crate) async fn run_once(
+    name: &'static str,
+    arguments: &[OsString],
+    input: &str,
+    log: &Path,
+) -> Result<(), Failure> {
+    let mut child = command(name, arguments, log)?
+        .spawn()
+        .map_err(|error| Failure::Failed(format!("{name} cannot be started: {error}")))?;
+    let run = async {
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read says in its log why.
+            let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
+        }
+        child.wait().await
+    };
+    match tokio::time::timeout(ONCE, run).await {
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => Err(ended(name, status, log)),
+        Ok(Err(error)) => Err(Failure::Failed(format!("{name} is lost: {error}"))),
+        Err(_) => Err(Failure::TimedOut(format!(
+            "{name} did not end within {} s; its log ends with\n{}",
+            ONCE.as_secs(),
+            tail(log)
+        ))),
+    }
+}
+
+fn ended(name: &str, status: ExitStatus, log: &Path) -> Failure {
+    let message =
+        format!("{name} ended ({status}); its log {} ends with\n{}", log.display(), tail(log));
+    if status.code() == Some(9) { Failure::Conflict(message) } else { Failure::Failed(message) }
+}
+
+fn tail(log: &Path) -> String {
+    let read = || {
+        let mut file = File::open(log)?;
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(8 * 1024)))?;
+        let mut bytes = Vec::new();
+        file.take(8 * 1024).read_to_end(&mut bytes)?;
+        Ok::<Vec<u8>, std::io::Error>(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = text::plain(&String::from_utf8_lossy(&bytes));
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.len().saturating_sub(TAIL_LINES);
+    lines.iter().skip(first).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_log_is_shown_and_nothing_in_it_is_obeyed() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("x.log");
+        let text: String = (0..1000).map(|n| format!("line {n} \x1b[1m\n")).collect();
+        std::fs::write(&log, text).unwrap();
+        let tail = tail(&log);
+        assert_eq!(tail.lines().count(), TAIL_LINES);
+        assert!(tail.ends_with("    line 999 \u{fffd}[1m"), "{tail}");
+        assert_eq!(super::tail(&dir.path().join("none")), "");
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_how_to_get_it() {
+        let failure = sibling("orion-nonexistent").unwrap_err();
+        assert_eq!(failure.exit_code(), 3);
+        assert!(failure.to_string().contains("cargo build -p orion-nonexistent"), "{failure}");
+    }
+}

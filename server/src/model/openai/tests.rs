@@ -1,0 +1,1 @@
+//! Against a small server that answers byte for byte what servers were seen to answer.

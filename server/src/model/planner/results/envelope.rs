@@ -1,0 +1,113 @@
+//! A result as the planner is shown it: the envelope's JSON, which may be cut at a limit.
+
+use serde_json::Value;
+
+/// What is known of a result.
+pub(super) struct Told {
+    envelope: Value,
+    /// Whether the end is missing.
+    pub(super) cut: bool,
+}
+
+impl Told {
+    pub(super) fn read(content: &str) -> Self {
+        let start = content.find('{').and_then(|at| content.get(at..)).unwrap_or_default();
+        let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(envelope)) => Self { envelope, cut: false },
+            Some(Err(_)) | None => Self { envelope: repaired(start).unwrap_or_default(), cut: true },
+        }
+    }
+
+    pub(super) fn succeeded(&self) -> bool {
+        self.is("/success")
+    }
+
+    pub(super) fn dry_run(&self) -> bool {
+        self.is("/dry_run")
+    }
+
+    pub(super) fn is(&self, pointer: &str) -> bool {
+        self.at(pointer).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    pub(super) fn at(&self, pointer: &str) -> Option<&Value> {
+        self.envelope.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    /// The text there; nothing where there is none.
+    pub(super) fn text(&self, pointer: &str) -> &str {
+        self.at(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn count(&self, pointer: &str) -> Option<u64> {
+        self.at(pointer)?.as_u64()
+    }
+
+    pub(super) fn list(&self, pointer: &str) -> &[Value] {
+        self.at(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub(super) fn texts(&self, pointer: &str) -> Vec<&str> {
+        self.list(pointer).iter().filter_map(Value::as_str).collect()
+    }
+}
+
+/// JSON that lost its end, as far as its last whole value.
+fn repaired(text: &str) -> Option<Value> {
+    let mut closing: Vec<char> = Vec::new();
+    let mut whole: Option<(usize, Vec<char>)> = None;
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, letter) in text.char_indices() {
+        if in_string {
+            in_string = escaped || letter != '"';
+            escaped = letter == '\\' && !escaped;
+            continue;
+        }
+        match letter {
+            '"' => in_string = true,
+            '{' => closing.push('}'),
+            '[' => closing.push(']'),
+            '}' | ']' => {
+                closing.pop();
+                whole = Some((at + 1, closing.clone()));
+            }
+            ',' => whole = Some((at, closing.clone())),
+            _ => {}
+        }
+    }
+    // Content is one long text: what there is of it is worth more than nothing.
+    let text_so_far = format!("{}\"", text.trim_end_matches('\\'));
+    let ends: [Option<(String, &[char])>; 2] = [
+        in_string.then_some((text_so_far, closing.as_slice())),
+        whole.as_ref().and_then(|(end, open)| Some((text.get(..*end)?.to_owned(), open.as_slice()))),
+    ];
+    ends.into_iter().flatten().find_map(|(mut head, open)| {
+        head.extend(open.iter().rev());
+        serde_json::from_str(&head).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_cut_anywhere_is_read_as_far_as_it_goes() {
+        let whole = json!({"success": true, "message": "Two \"entries\" é", "data": {"entries": [{"name": "a\\"}, {"name": "b"}], "count": 2}});
+        let text = r#"{"success":true,"message":"Two \"entries\" é","data":{"entries":[{"name":"a\\"},{"name":"b"}],"count":2}}"#;
+        assert_eq!(Told::read(text).envelope, whole);
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let told = Told::read(&text[..end]);
+            assert!(told.cut);
+            assert!(told.succeeded() || end <= "{\"success\":true,".len(), "{end}");
+        }
+        let middle = text.find(",{\"name\":\"b").unwrap();
+        assert_eq!(
+            Told::read(&format!("{}\n[cut: …]", &text[..middle + 1])).list("/data/entries"),
+            [json!({"name": "a\\"})]
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! For each tool, what is worth saying of its success.
+
+use serde_json::Value;
+
+use super::envelope::Told;
+use crate::model::planner::Language;
+
+/// How many entries of a list are shown.
+const SHOWN: usize = 20;
+/// How much of a file is shown, in characters.
+const SHOWN_TEXT: usize = 3000;
+
+/// The sentence or the short list; none where the tool's own message says it best.
+pub(super) fn sentence(told: &Told, language: Language) -> Option<String> {
+    let english = language == Language::English;
+    let by = |english_text: String, dutch: String| Some(if english { english_text } else { dutch });
+    let device = told.text("/meta/device");
+    let on = match (device, english) {
+        ("", _) => String::new(),
+        (device, true) => format!(" on {device}"),
+        (device, false) => format!(" op {device}"),
+    };
+    let path = told.text("/data/path");
+    match told.text("/meta/tool") {
+        "create_directory" => {
+            let path = told.text("/data/created_path");
+            match (told.is("/data/created"), told.dry_run()) {
+                (true, false) => by(
+                    format!("Created the folder {path}{on}."),
+                    format!("De map {path} is gemaakt{on}."),
+                ),
+                (true, true) => by(
+                    format!("This would create the folder {path}{on}."),
+                    format!("Dit zou de map {path} maken{on}."),
+                ),
+                (false, _) => by(
+                    format!("The folder {path} is there already{on}."),
+                    format!("De map {path} bestaat al{on}."),
+                ),
+            }
+        }
+        "delete_directory" => {
+            let (entries, bytes) = (told.count("/data/entries")?, size(told.at("/data/bytes")?));
+            if told.dry_run() {
+                return by(
+                    format!("This would delete {path}{on}: {entries} entries, {bytes}."),
+                    format!("Dit zou {path} verwijderen{on}: {entries} items, {bytes}."),
+                );
+            }
+            by(
+                format!("Moved {path} to the trash{on}: {entries} entries, {bytes}."),
+                format!("{path} staat in de prullenbak{on}: {entries} items, {bytes}."),
+            )
+        }
+        "write_file" => {
+            let bytes = size(told.at("/data/size_bytes")?);
+            if told.dry_run() {
+                let diff = indented(told.text("/data/diff"));
+                return by(
+                    format!("This would change {path}{on}:\n{diff}"),
+                    format!("Dit zou {path} veranderen{on}:\n{diff}"),
+                );
+            }
+            by(
+                format!("Wrote {path}{on}; it holds {bytes}."),
+                format!("{path} is geschreven{on}; het bestand bevat {bytes}."),
+            )
+        }
+        "open_app" => {
+            let app = told.text("/data/app");
+            if told.dry_run() {
+                return by(
+                    format!("This would open {app}{on}."),
+                    format!("Dit zou {app} openen{on}."),
+                );
+            }
+            by(format!("Opened {app}{on}."), format!("{app} is geopend{on}."))
+        }
+        "read_file" => {
+            if told.text("/data/encoding") == "base64" {
+                return None;
+            }
+            let content = told.text("/data/content");
+            if content.is_empty() {
+                return by(format!("{path}{on} is empty."), format!("{path}{on} is leeg."));
+            }
+            let more = if told.cut || told.is("/data/truncated") { "\n  …" } else { "" };
+            Some(format!("{path}{on}:\n{}{more}", indented(content)))
+        }
+        "list_directory" => {
+            let entries = told.list("/data/entries");
+            let head = match (told.count("/data/count"), english) {
+                (Some(0), true) => return Some(format!("{path}{on} is empty.")),
+                (Some(0), false) => return Some(format!("{path}{on} is leeg.")),
+                (Some(count), true) => format!("{path}{on} holds {count} entries:"),
+                (Some(count), false) => format!("In {path}{on} staan {count} items:"),
+                (None, true) => format!("The first entries of {path}{on}:"),
+                (None, false) => format!("De eerste items van {path}{on}:"),
+            };
+            Some(listed(told, head, entries, path))
+        }
+        "search_files" => {
+            let (results, pattern) = (told.list("/data/results"), told.text("/data/pattern"));
+            let head = match (told.count("/data/count"), english) {
+                (Some(0), true) => {
+                    return Some(format!("No file in {path}{on} matches {pattern}."));
+                }
+                (Some(0), false) => {
+                    return Some(format!("Geen bestand in {path}{on} past bij {pattern}."));
+                }
+                (Some(count), true) => format!("Found {count} for {pattern} in {path}{on}:"),
+                (Some(count), false) => format!("{count} gevonden voor {pattern} in {path}{on}:"),
+                (None, true) => format!("Found for {pattern}{on}:"),
+                (None, false) => format!("Gevonden voor {pattern}{on}:"),
+            };
+            Some(listed(told, head, results, path))
+        }
+        "get_device_info" => Some(device_facts(told, english)).filter(|text| !text.is_empty()),
+        "get_datetime" => {
+            let (date, time) = (told.text("/data/date"), told.text("/data/time"));
+            let zone = told.text("/data/timezone");
+            by(
+                format!("It is {time} on {date} ({zone}){on}."),
+                format!("Het is {time} op {date} ({zone}){on}."),
+            )
+        }
+        _ => None,
+    }
+}
+
+fn listed(told: &Told, head: String, entries: &[Value], base: &str) -> String {
+    let mut lines = vec![head];
+    for entry in entries.iter().take(SHOWN) {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
+        let below = text("path").strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
+        let name = below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| text("path"));
+        if entry.get("is_dir") == Some(&Value::Bool(true)) {
+            lines.push(format!("  {name}/"));
+        } else {
+            let bytes = entry.get("size_bytes").map(size).unwrap_or_default();
+            lines.push(format!("  {name}  {bytes}"));
+        }
+    }
+    if told.cut || told.is("/data/truncated") || entries.len() > SHOWN {
+        lines.push("  …".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn device_facts(told: &Told, english: bool) -> String {
+    let word = |english_word: &'static str, dutch: &'static str| if english { english_word } else { dutch };
+    let number = |pointer: &str| told.at(pointer).map(ToString::to_string).unwrap_or_default();
+    let bytes = |pointer: &str| told.at(pointer).map(size).unwrap_or_default();
+    let mut lines = Vec::new();
+    if told.at("/data/system").is_some() {
+        lines.push(format!(
+            "{}: {}, {}, {} GiB {}",
+            told.text("/data/system/hostname"),
+            told.text("/data/system/os"),
+            told.text("/data/system/cpu"),
+            number("/data/system/ram_gb"),
+            word("memory", "geheugen"),
+        ));
+    }
+    if told.at("/data/cpu").is_some() {
+        lines.push(format!(
+            "{}: {}, {}%",
+            word("Processor", "Processor"),
+            told.text("/data/cpu/name"),
+            number("/data/cpu/used_percent")
+        ));
+    }
+    if told.at("/data/memory").is_some() {
+        let (free, all) = (bytes("/data/memory/available_bytes"), bytes("/data/memory/total_bytes"));
+        lines.push(if english {
+            format!("Memory: {free} of {all} available")
+        } else {
+            format!("Geheugen: {free} van {all} beschikbaar")
+        });
+    }
+    for drive in told.list("/data/disk/drives").iter().take(SHOWN) {
+        let value = |name: &str| drive.get(name).map(ToString::to_string).unwrap_or_default();
+        let mount = drive.get("mount").and_then(Value::as_str).unwrap_or_default();
+        let (free, all, percent) = (value("free_gb"), value("total_gb"), value("percentage_free"));
+        lines.push(if english {
+            format!("Disk {mount}: {free} of {all} GiB free ({percent}%)")
+        } else {
+            format!("Schijf {mount}: {free} van {all} GiB vrij ({percent}%)")
+        });
+    }
+    for interface in told.list("/data/network").iter().take(SHOWN) {
+        let addresses = interface.get("addresses").and_then(Value::as_array);
+        let addresses: Vec<&str> =
+            addresses.into_iter().flatten().filter_map(Value::as_str).collect();
+        let name = interface.get("name").and_then(Value::as_str).unwrap_or_default();
+        lines.push(format!("{} {name}: {}", word("Network", "Netwerk"), addresses.join(", ")));
+    }
+    for process in told.list("/data/processes").iter().take(SHOWN) {
+        let name = process.get("name").and_then(Value::as_str).unwrap_or_default();
+        let pid = process.get("pid").map(ToString::to_string).unwrap_or_default();
+        let memory = process.get("memory_bytes").map(size).unwrap_or_default();
+        lines.push(format!("  {name} ({pid})  {memory}"));
+    }
+    let paths = told.texts("/data/workspace/paths");
+    if !paths.is_empty() {
+        let writable = match (told.is("/data/workspace/writable"), english) {
+            (true, _) => "",
+            (false, true) => " (read only)",
+            (false, false) => " (alleen lezen)",
+        };
+        let lead = word("Allowed folders", "Toegestane mappen");
+        lines.push(format!("{lead}: {}{writable}", paths.join(", ")));
+    }
+    lines.join("\n")
+}
+
+fn indented(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_TEXT).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A number of bytes for people.
+fn size(bytes: &Value) -> String {
+    let Some(mut amount) = bytes.as_f64() else { return String::new() };
+    if amount < 1024.0 {
+        return format!("{amount} bytes");
+    }
+    let mut unit = "KiB";
+    for larger in ["MiB", "GiB", "TiB"] {
+        amount /= 1024.0;
+        if amount < 1024.0 {
+            break;
+        }
+        unit = larger;
+    }
+    format!("{amount:.1} {unit}")
+}

@@ -1,0 +1,243 @@
+//! Calls: the guarded machine, idempotency, lookups, recovery.
+
+use super::*;
+use crate::store::{CallRow, StateChange, StoreError};
+
+/// Puts call `n` into a state.
+async fn put(store: &Store, n: u128, state: CallState) {
+    if state.is_closed() {
+        let first = match state {
+            CallState::Denied => CallState::Received,
+            _ => CallState::Dispatched,
+        };
+        store.open_call(NewCall { state: first, ..call(n) }).await.unwrap();
+        assert!(store.close_call(close(n, state)).await.unwrap());
+    } else {
+        store.open_call(NewCall { state, ..call(n) }).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_call_moves_only_as_its_machine_allows() {
+    let place = Place::new().await;
+    let mut n = 0;
+    for from in CallState::ALL {
+        for to in CallState::ALL {
+            n += 1;
+            put(&place.store, n, from).await;
+            let moved = if to.is_closed() {
+                place.store.close_call(close(n, to)).await.unwrap()
+            } else {
+                place.store.advance_call(call_id(n), to, 3_000).await.unwrap()
+            };
+            assert_eq!(moved, from.can_become(to), "{from} -> {to}");
+            let row = place.store.call(&call_id(n).to_string()).await.unwrap();
+            assert_eq!(row.state, if moved { to } else { from }, "{from} -> {to}");
+            assert_eq!(row.closed_at.is_some(), row.state.is_closed(), "{from} -> {to}");
+        }
+    }
+    place.audited().await;
+}
+
+#[tokio::test]
+async fn a_call_is_read_back_as_it_was_written() {
+    let place = Place::new().await;
+    let new = NewCall {
+        conversation: Some(conversation_id(1)),
+        recovered: true,
+        state: CallState::Dispatched,
+        idempotency_key: Some("k".to_owned()),
+        ..call(1)
+    };
+    place.store.open_call(new.clone()).await.unwrap();
+    assert!(place.store.advance_call(new.id, CallState::Running, 1_500).await.unwrap());
+    assert!(place.store.close_call(close(1, CallState::Failed)).await.unwrap());
+    let expected = CallRow {
+        id: new.id,
+        caller: Caller { conversation: Some(conversation_id(1)), ..new.caller },
+        device: new.device,
+        tool: new.tool,
+        arguments: new.arguments,
+        arguments_digest: new.arguments_digest,
+        dry_run: false,
+        recovered: true,
+        touches: new.touches,
+        decision: new.decision,
+        rule: new.rule,
+        policy_version: new.policy_version,
+        risk: new.risk,
+        has_effects: false,
+        state: CallState::Failed,
+        history: vec![
+            StateChange { state: CallState::Received, at: 1_000 },
+            StateChange { state: CallState::Dispatched, at: 1_000 },
+            StateChange { state: CallState::Running, at: 1_500 },
+            StateChange { state: CallState::Failed, at: 2_000 },
+        ],
+        idempotency_key: new.idempotency_key,
+        deadline_at: 61_000,
+        created_at: 1_000,
+        approval: None,
+        code: Some(ErrorCode::ExecutionFailed),
+        result: Some(br#"{"success":true}"#.to_vec()),
+        duration_us: 250,
+        closed_at: Some(2_000),
+    };
+    assert_eq!(place.store.call(&new.id.to_string()).await.unwrap(), expected);
+    assert_eq!(place.store.find_idempotent(&user("ann"), "k").await.unwrap(), Some(expected));
+    assert_eq!(place.store.find_idempotent(&user("bob"), "k").await.unwrap(), None);
+    assert_eq!(place.store.call_device(new.id).await, Ok(Some(device_id(1))));
+    assert_eq!(place.store.call_device(call_id(9)).await, Err(StoreError::NotFound));
+}
+
+#[tokio::test]
+async fn a_call_closes_once() {
+    let place = Place::new().await;
+    put(&place.store, 1, CallState::Dispatched).await;
+    assert_eq!(place.store.close_call(close(1, CallState::Succeeded)).await, Ok(true));
+    assert_eq!(place.store.close_call(close(1, CallState::Succeeded)).await, Ok(false));
+    assert_eq!(place.store.close_call(close(1, CallState::Failed)).await, Ok(false));
+    assert_eq!(place.store.close_call(close(2, CallState::Failed)).await, Ok(false));
+    assert_eq!(place.kinds().await, ["call.opened", "call.closed"]);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_that_becomes_known_is_reconciled() {
+    let place = Place::new().await;
+    put(&place.store, 1, CallState::Dispatched).await;
+    assert!(place.store.close_call(close(1, CallState::Unknown)).await.unwrap());
+    assert!(place.store.close_call(close(1, CallState::Succeeded)).await.unwrap());
+    assert!(!place.store.close_call(close(1, CallState::Failed)).await.unwrap());
+    assert_eq!(place.kinds().await, ["call.opened", "call.closed", "call.reconciled"]);
+}
+
+#[tokio::test]
+async fn states_that_do_not_fit_the_way_are_refused() {
+    let place = Place::new().await;
+    let no = Err(StoreError::Conflict);
+    let opened_closed = NewCall { state: CallState::Failed, ..call(1) };
+    assert_eq!(place.store.open_call(opened_closed).await, no);
+    put(&place.store, 2, CallState::Dispatched).await;
+    let end = place.store.advance_call(call_id(2), CallState::Failed, 1).await;
+    assert_eq!(end, Err(StoreError::Conflict));
+    let open = place.store.close_call(close(2, CallState::Running)).await;
+    assert_eq!(open, Err(StoreError::Conflict));
+    let done = close(3, CallState::Succeeded);
+    assert_eq!(place.store.open_and_close_call(call(3), done).await, no);
+    assert_eq!(place.kinds().await, ["call.opened"]);
+}
+
+#[tokio::test]
+async fn a_denial_is_opened_and_closed_as_one() {
+    let place = Place::new().await;
+    let end = CloseCall { code: Some(ErrorCode::PathNotAllowed), ..close(1, CallState::Denied) };
+    place.store.open_and_close_call(call(1), end).await.unwrap();
+    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    assert_eq!(row.state, CallState::Denied);
+    assert_eq!(row.code, Some(ErrorCode::PathNotAllowed));
+    assert_eq!(row.closed_at, Some(2_000));
+    assert_eq!(place.kinds().await, ["call.opened", "call.closed"]);
+}
+
+#[tokio::test]
+async fn a_key_names_one_call_of_one_person() {
+    let place = Place::new().await;
+    let keyed = |n, name| {
+        let mut call = NewCall { idempotency_key: Some("same".to_owned()), ..call(n) };
+        call.caller.user = user(name);
+        call
+    };
+    assert_eq!(place.store.open_call(keyed(1, "ann")).await, Ok(()));
+    assert_eq!(place.store.open_call(keyed(2, "ann")).await, Err(StoreError::Conflict));
+    assert_eq!(place.store.open_call(keyed(3, "bob")).await, Ok(()));
+    assert_eq!(place.audited().await, 2);
+}
+
+#[tokio::test]
+async fn a_call_is_found_by_the_beginning_of_its_id() {
+    let place = Place::new().await;
+    put(&place.store, 0x10, CallState::Received).await;
+    put(&place.store, 0x11, CallState::Received).await;
+    put(&place.store, 0x20, CallState::Received).await;
+    let whole = call_id(0x20).to_string();
+    let found = async |text: &str| place.store.call(text).await.map(|row| row.id);
+    assert_eq!(found(&whole).await, Ok(call_id(0x20)));
+    assert_eq!(found(&whole[..35]).await, Ok(call_id(0x20)));
+    assert_eq!(found(&whole.to_uppercase()).await, Ok(call_id(0x20)));
+    assert_eq!(found(&whole[..34]).await, Err(StoreError::Conflict));
+    for bad in ["", "0200", "%", "x", "0199%", &format!("{whole}0")] {
+        assert_eq!(found(bad).await, Err(StoreError::NotFound), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn the_open_calls_of_a_device_are_its_own_and_open() {
+    let place = Place::new().await;
+    put(&place.store, 1, CallState::Dispatched).await;
+    put(&place.store, 2, CallState::Queued).await;
+    put(&place.store, 3, CallState::Failed).await;
+    let elsewhere = Some((device_id(2), "other".parse().unwrap()));
+    place.store.open_call(NewCall { device: elsewhere, ..call(4) }).await.unwrap();
+    let open = place.store.open_calls_of_device(device_id(1)).await.unwrap();
+    assert_eq!(open.into_iter().map(|row| row.id).collect::<Vec<_>>(), [call_id(1), call_id(2)]);
+}
+
+#[tokio::test]
+async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
+    let place = Place::new().await;
+    let effects = |n, state| NewCall { has_effects: true, state, ..call(n) };
+    let store = &place.store;
+    store.open_call(call(1)).await.unwrap();
+    store.open_call(NewCall { state: CallState::Dispatched, ..call(2) }).await.unwrap();
+    store.open_call(effects(3, CallState::Dispatched)).await.unwrap();
+    store.open_call(effects(4, CallState::Dispatched)).await.unwrap();
+    store.advance_call(call_id(4), CallState::Running, 1_100).await.unwrap();
+    store.open_call(effects(5, CallState::Queued)).await.unwrap();
+    // A question that stands, one that was denied, one approved, one used up.
+    for n in 6..10 {
+        store.open_call(effects(n, CallState::Received)).await.unwrap();
+        store.ask(question(n)).await.unwrap();
+    }
+    let admin = user("admin");
+    store.decide_approval(approval_id(7), false, &admin, "no", 2_000).await.unwrap();
+    store.decide_approval(approval_id(8), true, &admin, "", 2_000).await.unwrap();
+    store.decide_approval(approval_id(9), true, &admin, "", 2_000).await.unwrap();
+    store.consume_approval(approval_id(9), 2_100).await.unwrap();
+
+    let place = place.reopened().await;
+    assert_eq!(place.store.recover_open_calls(9_000).await, Ok(6));
+    let mut states = Vec::new();
+    for n in 1..10 {
+        let row = place.store.call(&call_id(n).to_string()).await.unwrap();
+        states.push((row.state, row.code));
+    }
+    assert_eq!(
+        states,
+        [
+            (CallState::Failed, Some(ErrorCode::Internal)),
+            (CallState::Failed, Some(ErrorCode::Internal)),
+            (CallState::Unknown, Some(ErrorCode::OutcomeUnknown)),
+            (CallState::Unknown, Some(ErrorCode::OutcomeUnknown)),
+            (CallState::Queued, None),
+            (CallState::AwaitingApproval, None),
+            (CallState::Denied, Some(ErrorCode::ApprovalRejected)),
+            (CallState::AwaitingApproval, None),
+            (CallState::Failed, Some(ErrorCode::Internal)),
+        ]
+    );
+    assert_eq!(place.store.recover_open_calls(9_001).await, Ok(0));
+    // The device comes back and tells.
+    assert_eq!(place.store.close_call(close(3, CallState::Succeeded)).await, Ok(true));
+    assert_eq!(place.kinds().await.last().unwrap(), "call.reconciled");
+    place.audited().await;
+}
+
+#[tokio::test]
+async fn recovery_goes_on_past_its_first_page() {
+    let place = Place::new().await;
+    for n in 0..450 {
+        place.store.open_call(call(n)).await.unwrap();
+    }
+    assert_eq!(place.store.recover_open_calls(9_000).await, Ok(450));
+    assert_eq!(place.audited().await, 900);
+}

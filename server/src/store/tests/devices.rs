@@ -1,0 +1,298 @@
+//! Devices and the tokens that they enrol with.
+
+use std::collections::BTreeSet;
+
+use orion_domain::id::InviteId;
+
+use super::*;
+use crate::store::{
+    DeviceRow, DeviceState, HelloError, Invite, NewDevice, NewInvite, RedeemError, StoreError,
+};
+
+fn invite_id(n: u128) -> InviteId {
+    InviteId::new(Uuid::from_u128(0x0195_0000_0000_7000_8000_0000_0000_0000 + n))
+}
+
+fn invite(n: u128, uses: u32) -> NewInvite {
+    NewInvite {
+        id: invite_id(n),
+        secret_hash: Digest::of(b"secret"),
+        name: Some("kiosk".parse().unwrap()),
+        uses,
+        preapproved: true,
+        grants: "{}".to_owned(),
+        created_by: user("admin"),
+        created_at: 1_000,
+        expires_at: 5_000,
+    }
+}
+
+fn device(n: u128, name: &str) -> NewDevice {
+    NewDevice {
+        id: device_id(n),
+        name: name.parse().unwrap(),
+        state: DeviceState::Pending,
+        public_key_fingerprint: format!("key {n}"),
+        fingerprint_words: "maple otter".to_owned(),
+        certificate_request: "PEM".to_owned(),
+        ticket_hash: Some(Digest::of(b"ticket")),
+        grants: r#"{"profile":"reader"}"#.to_owned(),
+        hostname: "kiosk.lab".to_owned(),
+        os: "linux".to_owned(),
+        invite: invite_id(1),
+        created_at: 1_000,
+    }
+}
+
+async fn enrolled(n: u128) -> Place {
+    let place = Place::new().await;
+    place.store.create_device(device(n, "kiosk")).await.unwrap();
+    place
+}
+
+#[tokio::test]
+async fn of_two_hundred_that_try_a_single_use_token_one_gets_in() {
+    let place = Place::new().await;
+    place.store.create_invite(invite(1, 1)).await.unwrap();
+    let mut tries = Vec::new();
+    for _ in 0..200 {
+        let store = place.store.clone();
+        tries.push(tokio::spawn(async move {
+            store.redeem_invite(invite_id(1), Digest::of(b"secret"), 2_000).await
+        }));
+    }
+    let mut inside = Vec::new();
+    for one in tries {
+        match one.await.unwrap() {
+            Ok(invite) => inside.push(invite),
+            Err(error) => assert_eq!(error, RedeemError::Spent),
+        }
+    }
+    let winner = Invite {
+        id: invite_id(1),
+        name: Some("kiosk".parse().unwrap()),
+        preapproved: true,
+        grants: "{}".to_owned(),
+        created_by: user("admin"),
+        uses_left: 0,
+    };
+    assert_eq!(inside, [winner]);
+    assert_eq!(place.kinds().await, ["invite.created", "invite.redeemed"]);
+}
+
+#[tokio::test]
+async fn a_token_says_why_it_is_worth_nothing_only_to_who_knows_its_secret() {
+    let place = Place::new().await;
+    place.store.create_invite(invite(1, 2)).await.unwrap();
+    let redeem = async |n, secret: &[u8], now| {
+        place.store.redeem_invite(invite_id(n), Digest::of(secret), now).await.map(|i| i.uses_left)
+    };
+    assert_eq!(redeem(1, b"guess", 2_000).await, Err(RedeemError::Unknown));
+    assert_eq!(redeem(2, b"secret", 2_000).await, Err(RedeemError::Unknown));
+    assert_eq!(redeem(1, b"guess", 9_000).await, Err(RedeemError::Unknown));
+    assert_eq!(redeem(1, b"secret", 5_000).await, Err(RedeemError::Expired));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Ok(1));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Ok(0));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Err(RedeemError::Spent));
+}
+
+#[tokio::test]
+async fn names_stay_unique_however_many_enrol_at_once() {
+    let place = Place::new().await;
+    let mut enrolling = Vec::new();
+    for n in 0..40 {
+        let store = place.store.clone();
+        enrolling.push(tokio::spawn(async move { store.create_device(device(n, "pi")).await }));
+    }
+    let mut names = BTreeSet::new();
+    for one in enrolling {
+        names.insert(one.await.unwrap().unwrap().name.to_string());
+    }
+    let numbered = (2..=40).map(|n| format!("pi-{n}"));
+    assert_eq!(names, std::iter::once("pi".to_owned()).chain(numbered).collect());
+
+    let long = "a".repeat(63);
+    place.store.create_device(device(100, &long)).await.unwrap();
+    let second = place.store.create_device(device(101, &long)).await.unwrap();
+    assert_eq!(second.name.as_str(), format!("{}-2", "a".repeat(57)));
+}
+
+#[tokio::test]
+async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
+    let place = enrolled(1).await;
+    let new = device(1, "kiosk");
+    let expected = DeviceRow {
+        id: new.id,
+        name: new.name,
+        state: DeviceState::Pending,
+        os: new.os,
+        hostname: new.hostname,
+        agent_version: None,
+        public_key_fingerprint: new.public_key_fingerprint,
+        fingerprint_words: new.fingerprint_words,
+        certificate_request: new.certificate_request,
+        certificate_serial: None,
+        certificate_not_after: None,
+        generation: 0,
+        facts: None,
+        ceiling: None,
+        grants: new.grants,
+        policy_version: None,
+        acknowledged_version: None,
+        ticket_hash: new.ticket_hash,
+        created_at: 1_000,
+        last_seen_at: None,
+    };
+    let found = async |text: &str| place.store.device(text).await;
+    let id = device_id(1).to_string();
+    assert_eq!(found("kiosk").await, Ok(expected.clone()));
+    assert_eq!(found(&id).await, Ok(expected.clone()));
+    assert_eq!(found(&id[..6]).await, Ok(expected.clone()));
+    for bad in ["", "kios", &id[..5], "nobody", "0198%"] {
+        assert_eq!(found(bad).await, Err(StoreError::NotFound), "{bad}");
+    }
+    place.store.create_device(device(2, "other")).await.unwrap();
+    assert_eq!(found(&id[..6]).await, Err(StoreError::Conflict));
+    assert_eq!(place.store.devices(true).await.unwrap().len(), 2);
+    assert_eq!(place.store.devices(false).await.unwrap().first(), Some(&expected));
+}
+
+#[tokio::test]
+async fn a_state_changes_only_from_where_it_may() {
+    let place = enrolled(1).await;
+    let admin = user("admin");
+    let set = async |from: &[DeviceState], to| {
+        place
+            .store
+            .set_device_state(device_id(1), from, to, &admin, "checked", 2_000)
+            .await
+            .map(|row| row.state)
+    };
+    assert_eq!(
+        set(&[DeviceState::Approved], DeviceState::Quarantined).await,
+        Err(StoreError::Conflict)
+    );
+    assert_eq!(
+        set(&[DeviceState::Pending, DeviceState::Quarantined], DeviceState::Approved).await,
+        Ok(DeviceState::Approved)
+    );
+    assert_eq!(
+        set(&[DeviceState::Approved], DeviceState::Revoked).await,
+        Ok(DeviceState::Revoked)
+    );
+    let missing = place
+        .store
+        .set_device_state(device_id(9), &[], DeviceState::Revoked, None, "", 2_000)
+        .await;
+    assert_eq!(missing, Err(StoreError::NotFound));
+    assert_eq!(place.kinds().await, ["device.enrolled", "device.approved", "device.revoked"]);
+    assert_eq!(
+        place.audit().await.pop().unwrap().1,
+        json!({"device_id": device_id(1), "name": "kiosk", "from": "approved", "by": "admin", "reason": "checked"})
+    );
+}
+
+#[tokio::test]
+async fn a_revoked_key_does_not_come_back_and_frees_its_name() {
+    let place = enrolled(1).await;
+    let states = [DeviceState::Pending];
+    place
+        .store
+        .set_device_state(device_id(1), &states, DeviceState::Revoked, None, "lost", 2_000)
+        .await
+        .unwrap();
+    let again = NewDevice { id: device_id(2), ..device(1, "kiosk") };
+    assert_eq!(place.store.create_device(again).await, Err(StoreError::Conflict));
+    let other = place.store.create_device(device(3, "kiosk")).await.unwrap();
+    assert_eq!(other.name.as_str(), "kiosk");
+    assert_eq!(place.store.device("kiosk").await.unwrap().id, device_id(3));
+}
+
+#[tokio::test]
+async fn the_certificates_of_a_revoked_device_are_listed() {
+    let place = enrolled(1).await;
+    let store = &place.store;
+    store.record_certificate(device_id(1), "0a", 3_000, 2_000).await.unwrap();
+    store.record_certificate(device_id(1), "0b", 9_000, 2_500).await.unwrap();
+    assert_eq!(store.certificates_of(device_id(1)).await.unwrap(), ["0a", "0b"]);
+    assert_eq!(store.revoked_serials().await.unwrap(), Vec::<String>::new());
+    // Those that have ended are forgotten.
+    store.record_certificate(device_id(1), "0c", 12_000, 4_000).await.unwrap();
+    let row = store.device("kiosk").await.unwrap();
+    assert_eq!(row.certificate_serial.as_deref(), Some("0c"));
+    assert_eq!(row.certificate_not_after, Some(12_000));
+    let states = [DeviceState::Pending];
+    store
+        .set_device_state(device_id(1), &states, DeviceState::Revoked, None, "", 5_000)
+        .await
+        .unwrap();
+    assert_eq!(store.revoked_serials().await.unwrap(), ["0b", "0c"]);
+    let nobody = store.record_certificate(device_id(9), "0d", 1, 1).await;
+    assert_eq!(nobody, Err(StoreError::NotFound));
+    let twice = store.record_certificate(device_id(1), "0c", 1, 1).await;
+    assert_eq!(twice, Err(StoreError::Conflict));
+}
+
+#[tokio::test]
+async fn a_generation_that_does_not_grow_betrays_a_copy() {
+    let place = enrolled(1).await;
+    let hello = async |generation, ceiling: &str| {
+        place
+            .store
+            .record_hello(device_id(1), r#"{"os":"linux"}"#, ceiling, "0.1.0", generation, 3_000)
+            .await
+    };
+    assert_eq!(hello(5, "{}").await, Ok(()));
+    assert_eq!(hello(5, "{}").await, Err(HelloError::GenerationBackwards));
+    assert_eq!(hello(4, "{}").await, Err(HelloError::GenerationBackwards));
+    assert_eq!(hello(6, "{}").await, Ok(()));
+    assert_eq!(hello(7, r#"{"read_only":true}"#).await, Ok(()));
+    let row = place.store.device("kiosk").await.unwrap();
+    assert_eq!(row.generation, 7);
+    assert_eq!(row.facts.as_deref(), Some(r#"{"os":"linux"}"#));
+    assert_eq!(row.ceiling.as_deref(), Some(r#"{"read_only":true}"#));
+    assert_eq!(row.agent_version.as_deref(), Some("0.1.0"));
+    assert_eq!((row.ticket_hash, row.last_seen_at), (None, Some(3_000)));
+    assert_eq!(
+        place.kinds().await,
+        ["device.enrolled", "device.ceiling_told", "device.ceiling_told"]
+    );
+    assert_eq!(
+        place.audit().await.pop().unwrap().1,
+        json!({"device_id": device_id(1), "before": {}, "after": {"read_only": true}})
+    );
+    let nobody = place.store.record_hello(device_id(9), "{}", "{}", "", 1, 1).await;
+    assert_eq!(nobody, Err(HelloError::Store(StoreError::NotFound)));
+}
+
+#[tokio::test]
+async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
+    let place = enrolled(1).await;
+    let admin = user("admin");
+    let set = async |grants: &str, version: &str, expected: Option<&str>| {
+        place.store.set_grants(device_id(1), grants, version, expected, &admin, 2_000).await
+    };
+    assert_eq!(set(r#"{"read_only":true}"#, "v1", Some("v0")).await, Ok(()));
+    assert_eq!(set("{}", "v2", Some("v0")).await, Err(StoreError::Conflict));
+    assert_eq!(set("{}", "v2", Some("v1")).await, Ok(()));
+    assert_eq!(set(r#"{"apps":[]}"#, "v3", None).await, Ok(()));
+    place.store.acknowledge_policy(device_id(1), "v3", 2_500).await.unwrap();
+    place.store.touch_device(device_id(1), 2_600).await.unwrap();
+    let row = place.store.device("kiosk").await.unwrap();
+    assert_eq!(row.grants, r#"{"apps":[]}"#);
+    assert_eq!(row.policy_version.as_deref(), Some("v3"));
+    assert_eq!(row.acknowledged_version.as_deref(), Some("v3"));
+    assert_eq!(row.last_seen_at, Some(2_600));
+    let (kind, body) = place.audit().await.remove(1);
+    assert_eq!(kind, "device.permissions_set");
+    assert_eq!(
+        body,
+        json!({
+            "device_id": device_id(1), "by": "admin", "version": "v1",
+            "before": {"profile": "reader"}, "after": {"read_only": true}
+        })
+    );
+    let nobody = StoreError::NotFound;
+    assert_eq!(place.store.touch_device(device_id(9), 1).await, Err(nobody));
+    assert_eq!(place.store.acknowledge_policy(device_id(9), "v", 1).await, Err(nobody));
+}

@@ -1,0 +1,21 @@
+//! Where the programs under test are: beside this test's own executable.
+
+use std::path::PathBuf;
+
+/// The program of that name, as it was built last.
+///
+/// # Panics
+/// It was not built.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
+    // target/<profile>/deps/<test>: the programs are one folder up.
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap();
+    let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        path.is_file(),
+        "{} is missing: run `cargo build --bins` first, or `make test`, which does",
+        path.display()
+    );
+    path
+}

@@ -1,0 +1,110 @@
+//! The command line `orion`, as a person or a script runs it: no terminal, a context file, nothing
+//! else from outside.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::binaries::program;
+
+/// How long a command may take.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Where commands are run, and with which context.
+#[derive(Debug, Clone)]
+pub struct Cli {
+    context: PathBuf,
+    folder: PathBuf,
+}
+
+/// What a command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Its exit code.
+    pub code: i32,
+    /// Its data.
+    pub stdout: String,
+    /// Everything else it said.
+    pub stderr: String,
+}
+
+impl Output {
+    /// The data as JSON.
+    ///
+    /// # Panics
+    /// It is no JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// One text of everything, for snapshots.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+impl Cli {
+    /// Commands that use this context and run in this folder.
+    #[must_use]
+    pub fn new(context: &Path, folder: &Path) -> Self {
+        Self { context: context.to_owned(), folder: folder.to_owned() }
+    }
+
+    /// Runs `orion` with these arguments and an empty standard input.
+    pub async fn run(&self, arguments: &[&str]) -> Output {
+        self.run_with(arguments, b"").await
+    }
+
+    /// The same with something on standard input.
+    pub async fn run_with(&self, arguments: &[&str], stdin: &[u8]) -> Output {
+        self.program("orion", arguments, stdin).await
+    }
+
+    /// Runs any of the programs.
+    ///
+    /// # Panics
+    /// It does not end, or ends by a signal.
+    #[expect(clippy::disallowed_methods, reason = "tests are about processes")]
+    pub async fn program(
+        &self,
+        name: &str,
+        arguments: &[impl AsRef<OsStr>],
+        stdin: &[u8],
+    ) -> Output {
+        let mut child = tokio::process::Command::new(program(name))
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.folder)
+            .env("NO_COLOR", "1")
+            .env("ORION_CONTEXT", &self.context)
+            .current_dir(&self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let writing = async move {
+            // A program that ends without reading everything is judged by how it ends.
+            let _ = input.write_all(stdin).await;
+        };
+        let ended = async { tokio::join!(writing, child.wait_with_output()).1 };
+        let output = tokio::time::timeout(LONGEST, ended)
+            .await
+            .unwrap_or_else(|_| panic!("{name} did not end in {LONGEST:?}"))
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        let code = output.status.code();
+        let code = code.unwrap_or_else(|| panic!("{name} ended with {}:\n{stderr}", output.status));
+        Output { code, stdout, stderr }
+    }
+}

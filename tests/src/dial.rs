@@ -1,0 +1,45 @@
+//! Reaching a backend's door for devices with a TLS configuration of one's own.
+
+use std::sync::Arc;
+
+use hyper_util::rt::TokioIo;
+use orion_mtls::SERVER_NAME;
+use orion_wire::v1::agent_service_client::AgentServiceClient;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint, Uri};
+use tower::service_fn;
+
+/// A connection to the door at `address`.
+///
+/// # Errors
+/// The door cannot be reached, or the handshake failed on this side of it.
+pub async fn channel(
+    address: &str,
+    tls: Arc<ClientConfig>,
+) -> Result<Channel, tonic::transport::Error> {
+    let address = address.to_owned();
+    let connector = service_fn(move |_: Uri| {
+        let (address, connector) = (address.clone(), TlsConnector::from(Arc::clone(&tls)));
+        async move {
+            let stream = TcpStream::connect(&address).await?;
+            stream.set_nodelay(true)?;
+            let name = ServerName::try_from(SERVER_NAME).unwrap();
+            Ok::<_, std::io::Error>(TokioIo::new(connector.connect(name, stream).await?))
+        }
+    });
+    Endpoint::from_static("http://orion-server").connect_with_connector(connector).await
+}
+
+/// The same, for an agent.
+///
+/// # Errors
+/// As [`channel`].
+pub async fn connect(
+    address: &str,
+    tls: Arc<ClientConfig>,
+) -> Result<AgentServiceClient<Channel>, tonic::transport::Error> {
+    Ok(AgentServiceClient::new(channel(address, tls).await?))
+}

@@ -1,0 +1,98 @@
+//! A real agent that enrolled at a backend that lies.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::LyingServer;
+use crate::binaries::program;
+use crate::process::{Launch, Process};
+use crate::tree::{Tree, tree};
+
+/// See the module.
+#[derive(Debug)]
+pub struct Deceived {
+    folder: TempDir,
+    agent: Process,
+}
+
+impl Deceived {
+    /// Enrols an agent at `server` and starts it. `{files}` in `config`, the owner's whole
+    /// `agent.toml`, stands for the folder that it lends.
+    ///
+    /// # Panics
+    /// It does not become a device.
+    pub async fn start(server: &LyingServer, config: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix("orion-").tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir(root.join("files")).unwrap();
+        let files = root.join("files").display().to_string();
+        std::fs::write(root.join("agent.toml"), config.replace("{files}", &files)).unwrap();
+        let token = server.token().to_string();
+        let enrolling = command(&folder, &["enroll", "-"], token.as_bytes());
+        assert_eq!(enrolling.exit_code().await, 0, "{}", enrolling.log());
+        let agent = command(&folder, &["run"], b"");
+        Self { folder, agent }
+    }
+
+    /// Ends the agent in the middle of whatever it does, and starts it again.
+    pub async fn kill9_and_restart(&mut self) {
+        self.agent.kill9().await;
+        self.agent = command(&self.folder, &["run"], b"");
+    }
+
+    /// The folder that it lends.
+    #[must_use]
+    pub fn files(&self) -> PathBuf {
+        self.folder.path().join("files")
+    }
+
+    /// Something in that folder, as text.
+    #[must_use]
+    pub fn path(&self, name: &str) -> String {
+        self.files().join(name).display().to_string()
+    }
+
+    /// What is in that folder.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        tree(&self.files())
+    }
+
+    /// Where it keeps its state.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// The agent's process.
+    #[must_use]
+    pub fn agent(&self) -> &Process {
+        &self.agent
+    }
+}
+
+impl Drop for Deceived {
+    #[expect(clippy::print_stderr, reason = "what the agent said helps to find what went wrong")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- orion-agent\n{}", self.agent.log());
+        } else if self.agent.is_running() {
+            self.agent.stop_blocking();
+        }
+    }
+}
+
+fn command(folder: &TempDir, words: &[&str], stdin: &[u8]) -> Process {
+    let (state, config) = (folder.path().join("state"), folder.path().join("agent.toml"));
+    let mut arguments: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+    arguments.extend([
+        OsStr::new("--state-dir"),
+        state.as_os_str(),
+        OsStr::new("--config"),
+        config.as_os_str(),
+    ]);
+    let launch = Launch { arguments: &arguments, stdin, ..Launch::default() };
+    Process::start(&program("orion-agent"), &folder.path().join("agent.log"), &launch)
+}

@@ -1,0 +1,73 @@
+//! What people see, with what differs from run to run taken out, for snapshots.
+
+use std::path::Path;
+
+/// Takes folders, ids, hashes and times out of a text.
+#[derive(Debug, Default)]
+pub struct Seen {
+    replaced: Vec<(String, &'static str)>,
+}
+
+impl Seen {
+    /// Also this folder, which is shown as the word.
+    #[must_use]
+    pub fn folder(mut self, folder: &Path, word: &'static str) -> Self {
+        self.replaced.push((folder.to_string_lossy().into_owned(), word));
+        self
+    }
+
+    /// The text without what differs.
+    #[must_use]
+    pub fn in_text(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (from, to) in &self.replaced {
+            text = text.replace(from, to);
+        }
+        words(&text)
+    }
+}
+
+/// Goes through runs of letters, digits and dashes, because that is what ids, hashes and times are.
+fn words(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut word = String::new();
+    for letter in text.chars().chain(['\n']) {
+        if letter.is_ascii_alphanumeric() || letter == '-' {
+            word.push(letter);
+        } else {
+            shown.push_str(shape(&word).unwrap_or(&word));
+            shown.push(letter);
+            word.clear();
+        }
+    }
+    shown.pop();
+    shown
+}
+
+fn shape(word: &str) -> Option<&'static str> {
+    let is_hex = word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_number = word.bytes().all(|b| b.is_ascii_digit());
+    if word.parse::<uuid::Uuid>().is_ok() && word.len() == 36 {
+        Some("[id]")
+    } else if is_number && word.len() == 13 {
+        Some("[time]")
+    } else if is_hex && matches!(word.len(), 12 | 16 | 64) {
+        Some("[hash]")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_taken_out() {
+        let text = "call 0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e at 1795228844123 in /tmp/x/files, head 0123456789ab, exit 5";
+        assert_eq!(
+            Seen::default().folder(Path::new("/tmp/x"), "[world]").in_text(text),
+            "call [id] at [time] in [world]/files, head [hash], exit 5"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! One backend with its devices and its people.
+
+mod device;
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use orion_domain::{Digest, Role};
+use orion_mtls::secret_file;
+use orion_wire::v1;
+use tempfile::TempDir;
+
+pub use device::{Device, DeviceBuilder};
+use server::Server;
+
+use crate::cli::Cli;
+use crate::client::Client;
+use crate::eventually::eventually;
+use crate::process::Process;
+use crate::record;
+use crate::seen::Seen;
+
+/// See the module. When it is dropped, everything is asked to end, and then it must be so that
+/// every process ended cleanly and left none behind, that every call's audit was opened and closed
+/// once, and that the audit's chain is whole.
+#[derive(Debug)]
+pub struct World {
+    shared: Arc<Shared>,
+}
+
+/// What the world and its devices have in common.
+#[derive(Debug)]
+struct Shared {
+    folder: TempDir,
+    server: Server,
+    admin: Client,
+    agents: Mutex<Vec<Process>>,
+    expects: Mutex<Expects>,
+}
+
+/// What is looked at in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    Everything,
+    /// The record was tampered with on purpose.
+    NoWholeRecord,
+}
+
+impl World {
+    /// A backend with its first admin and nothing else.
+    pub async fn new() -> Self {
+        Self::configured("").await
+    }
+
+    /// The same with more lines in `orion-server.toml`.
+    ///
+    /// # Panics
+    /// The backend does not start.
+    pub async fn configured(more: &str) -> Self {
+        orion_mtls::install_crypto_provider();
+        let folder = tempfile::Builder::new().prefix("orion-").tempdir().unwrap();
+        let server = Server::new(&folder.path().join("server"), more);
+        server.start().await;
+        let nobody = Client::new(&server.addresses().people, "");
+        let secret = secret_file::read_text(&server.data_dir().join("first-admin-secret")).unwrap();
+        let request = v1::CreateFirstAdminRequest {
+            secret: secret.expose().trim().to_owned(),
+            user: "admin".to_owned(),
+            password: String::new(),
+        };
+        let made = nobody.auth().create_first_admin(request).await.unwrap().into_inner();
+        let admin = nobody.with_token(&made.token);
+        let shared = Shared {
+            folder,
+            server,
+            admin,
+            agents: Mutex::default(),
+            expects: Mutex::new(Expects::Everything),
+        };
+        let world = Self { shared: Arc::new(shared) };
+        world.write_context("context.toml", world.admin());
+        world
+    }
+
+    /// A device to be.
+    #[must_use]
+    pub fn device(&self, name: &str) -> DeviceBuilder {
+        DeviceBuilder::new(Arc::clone(&self.shared), name)
+    }
+
+    /// The admin at the public API.
+    #[must_use]
+    pub fn admin(&self) -> &Client {
+        &self.shared.admin
+    }
+
+    /// Somebody else with this role, signed in. There is no RPC that makes people yet, so the
+    /// record is written as the backend would write it.
+    pub async fn person(&self, name: &str, role: Role) -> Client {
+        let token = format!("orion_token-of-{name}");
+        let hash = Digest::of(token.as_bytes());
+        record::add_person(&self.database(), name, role, hash).await;
+        self.admin().with_token(&token)
+    }
+
+    /// The command line with the admin's context.
+    #[must_use]
+    pub fn cli(&self) -> Cli {
+        Cli::new(&self.folder().join("context.toml"), self.folder())
+    }
+
+    /// The command line with the context of this person.
+    #[must_use]
+    pub fn cli_of(&self, name: &str, person: &Client) -> Cli {
+        let file = format!("context-of-{name}.toml");
+        self.write_context(&file, person);
+        Cli::new(&self.folder().join(file), self.folder())
+    }
+
+    fn write_context(&self, file: &str, person: &Client) {
+        let text = format!(
+            "backend = \"http://{}\"\ntoken = \"{}\"\ndata_dir = \"{}\"\n",
+            self.shared.server.addresses().people,
+            person.token(),
+            self.data_dir().display()
+        );
+        secret_file::write(&self.folder().join(file), text.as_bytes()).unwrap();
+    }
+
+    /// The world's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.shared.folder.path()
+    }
+
+    /// The backend's data folder.
+    #[must_use]
+    pub fn data_dir(&self) -> PathBuf {
+        self.shared.server.data_dir()
+    }
+
+    /// The backend's record.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.data_dir().join("orion.db")
+    }
+
+    /// Where the backend listens for devices.
+    #[must_use]
+    pub fn device_address(&self) -> String {
+        self.shared.server.addresses().devices
+    }
+
+    /// Where the backend listens for people.
+    #[must_use]
+    pub fn people_address(&self) -> String {
+        self.shared.server.addresses().people
+    }
+
+    /// The backend's process.
+    #[must_use]
+    pub fn server(&self) -> Process {
+        self.shared.server.process()
+    }
+
+    /// Starts the backend again, after it was stopped or killed, on the ports it had.
+    pub async fn restart_server(&self) {
+        self.shared.server.start().await;
+        eventually("an answer from the new backend", async || {
+            self.admin().auth().who_am_i(v1::WhoAmIRequest {}).await.ok()
+        })
+        .await;
+    }
+
+    /// Texts of this world without what differs from run to run.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        Seen::default().folder(self.folder(), "[world]")
+    }
+
+    /// The record is about to be tampered with, so it need not be whole in the end.
+    pub fn will_be_tampered_with(&self) {
+        *self.shared.expects.lock().unwrap_or_else(PoisonError::into_inner) =
+            Expects::NoWholeRecord;
+    }
+
+    fn end(&self) {
+        let agents = self.shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let running: Vec<_> = agents.iter().filter(|agent| agent.is_running()).collect();
+        running.iter().for_each(|agent| agent.ask_to_end());
+        running.iter().for_each(|agent| agent.stop_blocking());
+        let server = self.server();
+        if server.is_running() {
+            server.stop_blocking();
+        }
+        let expects = *self.shared.expects.lock().unwrap_or_else(PoisonError::into_inner);
+        match expects {
+            Expects::Everything => record::assert_closed_and_whole(&self.database()),
+            Expects::NoWholeRecord => {}
+        }
+    }
+}
+
+impl Drop for World {
+    #[expect(clippy::print_stderr, reason = "what the programs said helps to find what went wrong")]
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.end();
+            return;
+        }
+        eprintln!("--- orion-server\n{}", self.server().log());
+        let agents = self.shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        // Agents of one device write one file; the last shows it all.
+        for agent in agents.last() {
+            eprintln!("--- the last orion-agent\n{}", agent.log());
+        }
+    }
+}

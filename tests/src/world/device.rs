@@ -1,0 +1,246 @@
+//! A device of a world: a folder to lend, an agent with its own ceiling, enrolled as people do it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use orion_wire::v1;
+use serde_json::{Value, json};
+
+use super::Shared;
+use crate::binaries::program;
+use crate::eventually::eventually;
+use crate::process::{Launch, Process};
+use crate::tree::{Tree, tree};
+
+/// What a device will be. `{files}` in grants and ceiling stands for the folder that it lends.
+#[derive(Debug)]
+pub struct DeviceBuilder {
+    shared: Arc<Shared>,
+    name: String,
+    grants: Value,
+    config: String,
+    preapproved: bool,
+}
+
+/// An enrolled device.
+#[derive(Debug)]
+pub struct Device {
+    shared: Arc<Shared>,
+    /// Its name at the backend.
+    pub name: String,
+    folder: PathBuf,
+    agent: Mutex<Option<Process>>,
+}
+
+impl DeviceBuilder {
+    pub(super) fn new(shared: Arc<Shared>, name: &str) -> Self {
+        Self {
+            shared,
+            name: name.to_owned(),
+            grants: json!({"profile": "operator", "paths": ["{files}"]}),
+            config: "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n".to_owned(),
+            preapproved: true,
+        }
+    }
+
+    /// What the backend lends.
+    #[must_use]
+    pub fn grant(self, grants: Value) -> Self {
+        Self { grants, ..self }
+    }
+
+    /// The owner's whole `agent.toml`.
+    #[must_use]
+    pub fn ceiling(self, config: &str) -> Self {
+        Self { config: config.to_owned(), ..self }
+    }
+
+    /// An admin has to approve the device before it gets in.
+    #[must_use]
+    pub fn pending(self) -> Self {
+        Self { preapproved: false, ..self }
+    }
+
+    /// The folder, the owner's file and an invitation's token, with nothing done with them yet.
+    ///
+    /// # Panics
+    /// The backend makes no invitation.
+    pub async fn invite(self) -> (Device, String) {
+        let Self { shared, name, grants, config, preapproved } = self;
+        let folder = shared.folder.path().join("devices").join(&name);
+        std::fs::create_dir_all(folder.join("files")).unwrap();
+        let device = Device { shared, name, folder, agent: Mutex::default() };
+        let files = device.files().display().to_string();
+        std::fs::write(device.config(), config.replace("{files}", &files)).unwrap();
+        let request = v1::InviteDeviceRequest {
+            name: device.name.clone(),
+            preapproved,
+            grants: grants.to_string().replace("{files}", &files),
+            ..Default::default()
+        };
+        let invited = device.shared.admin.devices().invite_device(request).await.unwrap();
+        (device, invited.into_inner().token)
+    }
+
+    /// Enrols the device without starting its agent.
+    ///
+    /// # Panics
+    /// It does not become a device.
+    pub async fn enroll(self) -> Device {
+        let (device, token) = self.invite().await;
+        let enrolling = device.enroll(&token);
+        let code = enrolling.exit_code().await;
+        assert_eq!(code, 0, "{}", enrolling.log());
+        device
+    }
+
+    /// Enrols the device, starts its agent and waits until calls can be made.
+    pub async fn start(self) -> Device {
+        let device = self.enroll().await;
+        device.run().await;
+        device
+    }
+}
+
+impl Device {
+    /// The folder that it lends.
+    #[must_use]
+    pub fn files(&self) -> PathBuf {
+        self.folder.join("files")
+    }
+
+    /// Something in that folder, as text.
+    #[must_use]
+    pub fn path(&self, name: &str) -> String {
+        self.files().join(name).display().to_string()
+    }
+
+    /// What is in that folder.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        tree(&self.files())
+    }
+
+    /// The agent's state directory.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+
+    /// The owner's file.
+    #[must_use]
+    pub fn config(&self) -> PathBuf {
+        self.folder.join("agent.toml")
+    }
+
+    /// The agent's process; none before it was started.
+    ///
+    /// # Panics
+    /// It was never started.
+    #[must_use]
+    pub fn agent(&self) -> Process {
+        let agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        agent.clone().expect("the agent was started")
+    }
+
+    /// Runs `orion-agent enroll -` with this token.
+    #[must_use]
+    pub fn enroll(&self, token: &str) -> Process {
+        let launch = Launch { stdin: token.as_bytes(), ..Launch::default() };
+        self.spawn(&["enroll", "-", "--name", &self.name], launch, "enroll.log")
+    }
+
+    /// Runs any command of the agent with this device's folders.
+    #[must_use]
+    pub fn agent_command(&self, words: &[&str]) -> Process {
+        self.spawn(words, Launch::default(), "command.log")
+    }
+
+    fn spawn(&self, words: &[&str], launch: Launch<'_>, log: &str) -> Process {
+        let (state, config) = (self.state_dir(), self.config());
+        let mut arguments: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        arguments.extend([
+            OsStr::new("--state-dir"),
+            state.as_os_str(),
+            OsStr::new("--config"),
+            config.as_os_str(),
+        ]);
+        let launch = Launch { arguments: &arguments, ..launch };
+        Process::start(&program("orion-agent"), &self.folder.join(log), &launch)
+    }
+
+    /// Starts the agent without waiting for anything.
+    #[must_use]
+    pub fn launch(&self) -> Process {
+        let agent = self.spawn(&["run"], Launch::default(), "agent.log");
+        let mut agents = self.shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.push(agent.clone());
+        *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = Some(agent.clone());
+        agent
+    }
+
+    /// Starts the agent and waits until calls can be made.
+    pub async fn run(&self) {
+        // A session of an agent that was killed may still be there.
+        self.offline().await;
+        let agent = self.launch();
+        eventually(&format!("{} online", self.name), async || {
+            assert!(agent.is_running(), "the agent did not start:\n{}", agent.log());
+            self.is_ready().await.then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until the device is connected and holds the policy of this moment.
+    pub async fn ready(&self) {
+        eventually(&format!("{} ready", self.name), async || self.is_ready().await.then_some(()))
+            .await;
+    }
+
+    /// Waits until the backend knows that the device is away.
+    pub async fn offline(&self) {
+        eventually(&format!("{} offline", self.name), async || {
+            let seen = self.shared.admin.device(&self.name).await.ok()?;
+            (!seen.online).then_some(())
+        })
+        .await;
+    }
+
+    async fn is_ready(&self) -> bool {
+        self.shared.admin.device(&self.name).await.is_ok_and(|seen| {
+            seen.online && seen.acknowledged_policy_version == seen.policy_version
+        })
+    }
+
+    /// Stops the agent as its owner would.
+    pub async fn stop(&self) {
+        self.agent().stop().await;
+        self.offline().await;
+    }
+
+    /// Changes what the backend lends, and waits until the device holds it.
+    ///
+    /// # Panics
+    /// The backend does not take the grants.
+    pub async fn lend(&self, grants: &Value) {
+        let files = self.files().display().to_string();
+        let request = v1::SetDevicePermissionsRequest {
+            device: self.name.clone(),
+            grants: grants.to_string().replace("{files}", &files),
+            expected_version: String::new(),
+        };
+        self.shared.admin.policy().set_device_permissions(request).await.unwrap();
+        self.ready().await;
+    }
+
+    /// Writes a file in the folder that it lends.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.files().join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+}

@@ -1,0 +1,81 @@
+//! The backend of a world, which can be stopped, killed and started again on the same ports.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+
+use crate::binaries::program;
+use crate::eventually::eventually;
+use crate::process::{Launch, Process};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Server {
+    folder: PathBuf,
+    more: String,
+    running: Mutex<Option<(Process, Addresses)>>,
+}
+
+/// Where it listens, as it says itself.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Addresses {
+    pub(super) people: String,
+    pub(super) devices: String,
+}
+
+impl Server {
+    pub(super) fn new(folder: &Path, more: &str) -> Self {
+        std::fs::create_dir(folder).unwrap();
+        Self { folder: folder.to_owned(), more: more.to_owned(), running: Mutex::default() }
+    }
+
+    pub(super) fn data_dir(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    pub(super) fn process(&self) -> Process {
+        self.running().expect("the backend was started").0
+    }
+
+    pub(super) fn addresses(&self) -> Addresses {
+        self.running().expect("the backend was started").1
+    }
+
+    fn running(&self) -> Option<(Process, Addresses)> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) async fn start(&self) {
+        let any = || Addresses { people: "127.0.0.1:0".to_owned(), devices: "127.0.0.1:0".to_owned() };
+        let Addresses { people, devices } = self.running().map_or_else(any, |(_, known)| known);
+        let config = self.folder.join("orion-server.toml");
+        let text = format!(
+            "[people]\nlisten = \"{people}\"\n[devices]\nlisten = \"{devices}\"\n{}",
+            self.more
+        );
+        std::fs::write(&config, text).unwrap();
+        let addresses = self.data_dir().join("addresses.toml");
+        // One that was killed could not take its addresses away.
+        let _ = std::fs::remove_file(&addresses);
+
+        let (config, data_dir) = (config.as_os_str(), self.data_dir());
+        let arguments = [
+            OsStr::new("run"),
+            OsStr::new("--config"),
+            config,
+            OsStr::new("--data-dir"),
+            data_dir.as_os_str(),
+        ];
+        let launch = Launch { arguments: &arguments, ..Launch::default() };
+        let process =
+            Process::start(&program("orion-server"), &self.folder.join("server.log"), &launch);
+        let addresses = eventually("the backend's addresses", async || {
+            assert!(process.is_running(), "the backend did not start:\n{}", process.log());
+            std::fs::read_to_string(&addresses).ok().and_then(|text| toml::from_str(&text).ok())
+        })
+        .await;
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some((process, addresses));
+    }
+}

@@ -1,0 +1,77 @@
+//! Every key of both configuration files is in the reference, and no other.
+
+use std::collections::BTreeSet;
+
+use orion_agent::config::Settings;
+use orion_server::config::Config;
+
+use crate::markdown::{Page, names};
+
+/// A word that no key will ever be.
+const UNKNOWN: &str = "no_such_key";
+
+/// The keys that a reader knows, from what it says of one that it does not. Other names for a key
+/// count as keys.
+fn known(error: Option<String>) -> BTreeSet<String> {
+    let Some((_, after)) = error.as_deref().and_then(|text| text.split_once(UNKNOWN)) else {
+        return BTreeSet::new();
+    };
+    let after = after.split("did you mean").next().unwrap_or_default();
+    let after = after.split("Did you mean").next().unwrap_or_default();
+    // The first backquote closes the unknown word.
+    names(after.trim_start_matches('`')).into_iter().collect()
+}
+
+/// The keys of one table: at the top, in a section, or in a section that may stand several times.
+fn keys(read: impl Fn(&str) -> Option<String>, header: &str) -> BTreeSet<String> {
+    known(read(&format!("{header}\n{UNKNOWN} = 1\n")))
+}
+
+fn server(text: &str) -> Option<String> {
+    toml::from_str::<Config>(text).err().map(|error| error.message().to_owned())
+}
+
+fn agent(text: &str) -> Option<String> {
+    Settings::parse(text, None, &[]).err()
+}
+
+/// The keys that the reference tells of a section.
+fn told(page: &Page, heading: &str) -> BTreeSet<String> {
+    let rows = page.section(heading).rows();
+    rows.iter().flat_map(|row| names(row.first().unwrap())).collect()
+}
+
+fn set(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn every_key_of_the_backends_file_is_in_the_reference() {
+    let page = Page::read("docs/configuration.md").section("orion-server.toml");
+    let mut sections = BTreeSet::new();
+    for section in keys(server, "") {
+        let (once, several) = (format!("[{section}]"), format!("[[{section}]]"));
+        let (header, keys) = match keys(server, &once) {
+            keys if keys.is_empty() => (several.clone(), keys_of_several(&several)),
+            keys => (once, keys),
+        };
+        assert!(!keys.is_empty(), "no keys could be found in {header}");
+        assert_eq!(told(&page, &format!("`{header}`")), keys, "{header}");
+        sections.insert(section);
+    }
+    assert_eq!(sections, set(&["approvals", "calls", "chat", "devices", "models", "people"]));
+}
+
+fn keys_of_several(header: &str) -> BTreeSet<String> {
+    keys(server, header)
+}
+
+#[test]
+fn every_key_of_the_devices_file_is_in_the_reference() {
+    let page = Page::read("docs/configuration.md").section("agent.toml");
+    assert_eq!(keys(agent, ""), set(&["apps", "ceiling", "read_only", "timeouts"]));
+    assert_eq!(told(&page, "At the top"), set(&["read_only"]));
+    assert_eq!(told(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
+    assert_eq!(told(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
+    assert!(page.text.contains("### `[apps]`"));
+}

@@ -1,0 +1,77 @@
+//! Which room may name what.
+
+use crate::tree::{code_lines, files_ending, root};
+
+/// Lines of code that hold one of these words, outside the rooms that may.
+fn named_outside(words: &[&str], below: &str, may: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files_ending(".rs") {
+        if !file.path.starts_with(below) || may(&file.path) {
+            continue;
+        }
+        for (number, line) in code_lines(&file.text) {
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(format!("{}:{number}: {}", file.path, line.trim()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn only_the_store_names_sqlx() {
+    let may = |path: &str| {
+        path == "server/src/store.rs"
+            || path.starts_with("server/src/store/")
+            || path.starts_with("tests/")
+    };
+    assert_eq!(named_outside(&["sqlx"], "", may), Vec::<String>::new());
+}
+
+#[test]
+fn in_the_backend_only_the_rpc_room_names_generated_types() {
+    let may = |path: &str| path == "server/src/rpc.rs" || path.starts_with("server/src/rpc/");
+    assert_eq!(named_outside(&["v1::", "wire::v1"], "server/", may), Vec::<String>::new());
+}
+
+#[test]
+fn only_apps_and_the_demo_start_processes() {
+    let may = |path: &str| {
+        path.starts_with("client/agent/src/apps") || path.starts_with("client/cli/src/commands/")
+    };
+    let words = ["Command::new", "process::Command"];
+    let found = ["server/", "client/", "shared/"]
+        .into_iter()
+        .flat_map(|below| named_outside(&words, below, may))
+        .collect::<Vec<_>>();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn the_domain_does_no_io_reads_no_clock_and_draws_nothing() {
+    let words = [
+        "std::fs",
+        "std::net",
+        "std::env",
+        "std::process",
+        "std::thread",
+        "SystemTime",
+        "Instant::now",
+        "now_v7",
+        "new_v4",
+        "rand::",
+        "tokio",
+    ];
+    // What its tests read from the disk is test data.
+    let may = |path: &str| path.contains("/tests");
+    assert_eq!(named_outside(&words, "shared/domain/src/", may), Vec::<String>::new());
+}
+
+#[test]
+fn the_backend_holds_no_tool_of_a_device() {
+    let manifest = std::fs::read_to_string(root().join("server/Cargo.toml")).unwrap();
+    for crate_name in ["orion-agent", "cap-std", "sysinfo", "globset", "open"] {
+        let stands = manifest.lines().any(|line| line.starts_with(&format!("{crate_name}.")));
+        assert!(!stands, "the backend depends on {crate_name}");
+    }
+}
