@@ -116,7 +116,7 @@ impl LyingServer {
     /// It cannot be written.
     #[must_use]
     pub fn token(&self) -> EnrollmentToken {
-        let pin = Digest::from_slice(self.authority.fingerprint().as_bytes()).unwrap();
+        let pin = Digest::from_slice(self.authority.fingerprint().0.as_slice()).unwrap();
         EnrollmentToken {
             addresses: vec![self.address.to_string()],
             pins: vec![pin],

@@ -90,7 +90,9 @@ enum Renewal {
     /// To be asked for at its time, and not before this one.
     Waiting(Instant),
     /// Asked for.
-    Asked(#[expect(dead_code, reason = "held so that it ends with the agent")] AbortOnDropHandle<()>),
+    Asked(
+        #[expect(dead_code, reason = "held so that it ends with the agent")] AbortOnDropHandle<()>,
+    ),
 }
 
 impl Agent {

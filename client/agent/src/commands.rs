@@ -4,14 +4,14 @@ use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use clap::{Args, Parser, Subcommand};
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
 use orion_agent::run::NotEnrolled;
-use orion_agent::state::{Identity, Pending, State, Status};
+use orion_agent::state::{Identity, Pending, State, StateError, Status};
 use orion_domain::DeviceName;
-use orion_wire::EnrollmentToken;
+use orion_wire::{EnrollmentToken, TokenError};
 use tokio_util::sync::CancellationToken;
 
 /// The agent of one Orion device.
@@ -43,7 +43,11 @@ enum Command {
     /// Become a device of a backend.
     Enroll(EnrollArguments),
     /// Connect to the backend and serve until a signal.
-    Run,
+    Run {
+        /// Stop when standard input ends, for a parent that may die.
+        #[arg(long)]
+        exit_with_stdin: bool,
+    },
     /// Say who this device is and how it stands.
     Status,
     /// The ceiling: the most that anyone can ever do on this device.
@@ -94,7 +98,8 @@ pub(crate) struct Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        let enrolment = error.is::<NotEnrolled>() || error.is::<EnrollError>();
+        let enrolment =
+            error.is::<NotEnrolled>() || error.is::<EnrollError>() || error.is::<TokenError>();
         Self { error, code: if enrolment { 4 } else { 1 } }
     }
 }
@@ -121,12 +126,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     match command {
         Command::Enroll(arguments) => enroll_device(&places, arguments).await?,
-        Command::Run => {
+        Command::Run { exit_with_stdin } => {
             let settings = places.settings()?;
             let shutdown = CancellationToken::new();
             let _guard = shutdown.clone().drop_guard();
             let config = Config { state_dir: places.state_dir, settings };
             tokio::spawn(signalled(shutdown.clone()));
+            if exit_with_stdin {
+                stop_with_stdin(shutdown.clone());
+            }
             orion_agent::run(config, shutdown).await?;
         }
         Command::Status => status(&places)?,
@@ -214,10 +222,7 @@ fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
     } else {
         text
     };
-    match text.parse() {
-        Ok(token) => Ok(token),
-        Err(error) => bail!("{error}"),
-    }
+    Ok(text.parse()?)
 }
 
 fn status(places: &Places) -> anyhow::Result<()> {
@@ -229,8 +234,8 @@ fn status(places: &Places) -> anyhow::Result<()> {
         return Err(NotEnrolled.into());
     };
     let running = match State::open(&places.state_dir) {
-        Ok(_) => "no",
-        Err(_) => "yes",
+        Err(StateError::Busy { .. }) => "yes",
+        Ok(_) | Err(_) => "no",
     };
     let status = Status::read(&places.state_dir).unwrap_or_default();
     let Status { connected_to, device_name, policy_version, last_error, at } = status;
@@ -260,4 +265,13 @@ fn shown(at_ms: i64) -> String {
 
 fn print(text: &str) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{text}").context("standard output")
+}
+
+/// Reads standard input to its end in a thread of its own: it ends with the process.
+fn stop_with_stdin(shutdown: CancellationToken) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 256];
+        while matches!(std::io::stdin().read(&mut buffer), Ok(read) if read > 0) {}
+        shutdown.cancel();
+    });
 }

@@ -1,8 +1,8 @@
 //! Becoming a device: the backend is checked before a byte is sent, the key is made here and stays
 //! here, and a person's yes is waited for where the token does not hold it.
 
-mod error;
 mod ask;
+mod error;
 
 use std::time::{Duration, Instant};
 
@@ -212,6 +212,3 @@ fn keep(
     identity.save(state)?;
     Ok(Enrolled { device_id, name, not_after })
 }
-
-#[cfg(test)]
-mod tests;

@@ -157,7 +157,9 @@ fn given_up(tool: &str, has_effects: bool) -> ToolError {
     if has_effects {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
-            format!("{tool} did not stop at its deadline, so it is not known what it did. The device will say when it does."),
+            format!(
+                "{tool} did not stop at its deadline, so it is not known what it did. The device will say when it does."
+            ),
         )
     } else {
         ToolError::new(

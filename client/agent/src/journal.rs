@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 
 use entry::Entry;
 pub use error::JournalError;
-pub use index::{Begin, Ended, Full, Interrupted, Seen};
 use index::Index;
+pub use index::{Begin, Ended, Full, Interrupted, Seen};
 use writer::Writer;
 
 /// Above this size the file is written anew with what is still needed, in bytes.
@@ -80,15 +80,9 @@ impl Journal {
         for entry in loaded.entries {
             index.apply(entry);
         }
-        let ends: Vec<_> =
-            index.interrupted().map(|call| (call.call, explain(&call))).collect();
-        let mut journal = Self {
-            index,
-            writer,
-            bytes: loaded.bytes,
-            lines: loaded.lines,
-            compacted: 0,
-        };
+        let ends: Vec<_> = index.interrupted().map(|call| (call.call, explain(&call))).collect();
+        let mut journal =
+            Self { index, writer, bytes: loaded.bytes, lines: loaded.lines, compacted: 0 };
         for (call, ended) in ends {
             journal.end(call, ended, now).await;
         }

@@ -85,7 +85,9 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str) -> Ended {
     let error = if !call.has_effects {
         ToolError::new(
             ErrorCode::ExecutionFailed,
-            format!("The agent stopped while {tool} ran. It changes nothing and can be called again."),
+            format!(
+                "The agent stopped while {tool} ran. It changes nothing and can be called again."
+            ),
         )
     } else if call.idempotent {
         ToolError::new(
@@ -204,8 +206,8 @@ mod tests {
 
     #[test]
     fn suggestions_for_what_is_not_there_are_a_recovery() {
-        let error = ToolError::new(ErrorCode::FileNotFound, "No.")
-            .suggesting(vec!["/srv/x".to_owned()]);
+        let error =
+            ToolError::new(ErrorCode::FileNotFound, "No.").suggesting(vec!["/srv/x".to_owned()]);
         let found = subject("read_file").failure(error.clone(), Duration::ZERO);
         assert!(envelope(&found).meta.auto_recovery);
         let other = ToolError { code: ErrorCode::InvalidArgument, ..error };
@@ -241,7 +243,8 @@ mod tests {
 
     #[test]
     fn an_end_survives_the_wire() {
-        let ended = subject("x").failure(ToolError::new(ErrorCode::Timeout, "Late."), Duration::ZERO);
+        let ended =
+            subject("x").failure(ToolError::new(ErrorCode::Timeout, "Late."), Duration::ZERO);
         let wire = to_wire(subject("x").call, &ended);
         assert_eq!(call_state_from(wire.state), Ok(CallState::TimedOut));
         assert_eq!(wire.code, "TIMEOUT");

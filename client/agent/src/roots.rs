@@ -6,6 +6,7 @@
 
 mod failure;
 mod located;
+mod suspects;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ use orion_domain::{Access, DevicePath, ToolError};
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
 pub use located::{Located, What};
+use suspects::Suspects;
 
 /// The folder in an allowed path into which Orion moves what it cannot move to its own trash. No
 /// tool sees it.
@@ -34,6 +36,7 @@ pub struct Roots {
     roots: Vec<Root>,
     denied: Vec<DeniedPath>,
     private: Vec<DevicePath>,
+    suspects: Suspects,
     deny_all: bool,
     read_only: bool,
 }
@@ -62,9 +65,17 @@ impl Roots {
     /// agent's own state and configuration. A folder that is missing is looked for again at use.
     #[must_use]
     pub fn open(ceiling: &Scope, grants: &Scope, private: &[DevicePath]) -> Self {
+        let mut denied: Vec<DeniedPath> = Vec::new();
+        for entry in ceiling.denied.iter().chain(&grants.denied) {
+            // Both begin with the same built-in entries.
+            if !denied.iter().any(|known| known.pattern == entry.pattern) {
+                denied.push(entry.clone());
+            }
+        }
         let mut roots = Self {
             roots: Vec::new(),
-            denied: ceiling.denied.iter().chain(&grants.denied).cloned().collect(),
+            suspects: Suspects::new(&denied, private),
+            denied,
             private: private.to_vec(),
             deny_all: ceiling.deny_all_paths || grants.deny_all_paths,
             read_only: ceiling.read_only || grants.read_only,
@@ -185,6 +196,11 @@ impl Roots {
     /// that the root does not name.
     pub(crate) fn hides(&self, root: &DevicePath, path: &DevicePath) -> bool {
         !covers(root, path) || self.denies(path)
+    }
+
+    /// Whether something of this name in a folder that is not hidden has to be asked about at all.
+    pub(crate) fn may_hide(&self, name: &str) -> bool {
+        self.suspects.may_hold(name)
     }
 
     /// Whether some root lends this access to this path and nothing keeps it out. Nothing is opened.

@@ -32,7 +32,9 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     let Config { state_dir, settings } = config;
     let state = Arc::new(State::open(&state_dir)?);
     let identity = Identity::read(&state_dir)?.ok_or(NotEnrolled)?;
-    identity.tls().context("this device's certificate can't be used; enrol it again with --force")?;
+    identity
+        .tls()
+        .context("this device's certificate can't be used; enrol it again with --force")?;
     let name = identity.name.to_string();
     let journal = Journal::open(&state.path("journal.log"), now_ms(), |call| {
         report::interrupted(call, &name)

@@ -8,6 +8,7 @@ mod status;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use orion_mtls::secret_file::{self, SecretFileError};
 
@@ -17,6 +18,9 @@ pub use status::Status;
 
 const LOCK: &str = "lock";
 const GENERATION: &str = "generation";
+/// How often the lock is tried, and the pause between.
+const LOCK_TRIES: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A state directory that this process holds.
 #[derive(Debug)]
@@ -43,11 +47,15 @@ impl State {
             .write(true)
             .open(&path)
             .map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { dir: dir.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(StateError::Busy { path: dir.to_owned() }),
-            Err(TryLockError::Error(source)) => Err(failed(source)),
+        for _ in 0..LOCK_TRIES {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { dir: dir.to_owned(), _lock: lock }),
+                // `status` holds it for a moment to see whether anyone else does.
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
         }
+        Err(StateError::Busy { path: dir.to_owned() })
     }
 
     /// A file or folder in the directory.

@@ -61,7 +61,9 @@ pub(crate) fn arguments(
 pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
     match serde_json::from_str(&input::value(given)?) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(usage("--json must be an object, as in '{\"path\":\"Documents\"}'".to_owned())),
+        Ok(_) => {
+            Err(usage("--json must be an object, as in '{\"path\":\"Documents\"}'".to_owned()))
+        }
         Err(error) => Err(usage(format!("--json is not JSON: {error}"))),
     }
 }

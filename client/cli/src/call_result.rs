@@ -43,7 +43,9 @@ impl CallResult {
             return Ok(Self::made(Envelope::success("Done.", Value::Null, dry_run, meta)));
         }
         let (code, message) = match state {
-            CallState::AwaitingApproval => (ErrorCode::ApprovalRequired, "A person must approve this call."),
+            CallState::AwaitingApproval => {
+                (ErrorCode::ApprovalRequired, "A person must approve this call.")
+            }
             CallState::Denied => (ErrorCode::PermissionDenied, "The backend denied the call."),
             CallState::Refused => (ErrorCode::PermissionDenied, "The device refused the call."),
             CallState::Failed => (ErrorCode::ExecutionFailed, "The call failed."),
@@ -54,7 +56,9 @@ impl CallResult {
             | CallState::Received
             | CallState::Queued
             | CallState::Dispatched
-            | CallState::Running => (ErrorCode::OutcomeUnknown, "How the call ends is not known yet."),
+            | CallState::Running => {
+                (ErrorCode::OutcomeUnknown, "How the call ends is not known yet.")
+            }
         };
         let mut error = ToolError::new(code, message).with("call_id", call_id);
         if waits {

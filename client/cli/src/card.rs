@@ -19,15 +19,15 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         text::one_line(&approval.device, 80),
         approval.risk
     );
-    let arguments = match &approval.arguments {
-        Value::Object(arguments) => {
-            let line = |(name, value): (&String, &Value)| match value {
-                Value::String(text) => format!("{name}: {text}"),
-                _ => format!("{name}: {value}"),
+    let arguments = match approval.arguments.as_object() {
+        Some(arguments) => {
+            let line = |(name, value): (&String, &Value)| match value.as_str() {
+                Some(text) => format!("{name}: {text}"),
+                None => format!("{name}: {value}"),
             };
             clipped(&arguments.iter().map(line).collect::<Vec<_>>().join("\n"))
         }
-        arguments => clipped(&arguments.to_string()),
+        None => clipped(&approval.arguments.to_string()),
     };
     let decided = match (approval.decided_by.as_str(), approval.reason.as_str()) {
         ("", "") => String::new(),

@@ -132,8 +132,7 @@ impl<'a> Session<'a> {
             for call_id in open {
                 let request = v1::CancelCallRequest { call_id };
                 // The call may have ended meanwhile; then there is nothing to stop.
-                let _ =
-                    tokio::time::timeout(STOPPING, client.tools().cancel_call(request)).await;
+                let _ = tokio::time::timeout(STOPPING, client.tools().cancel_call(request)).await;
             }
         }
         end
@@ -238,8 +237,7 @@ impl<'a> Session<'a> {
             }
         };
         let reason = if approve { "" } else { "The person at the terminal said no." };
-        let request =
-            v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
+        let request = v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
             Ok(_) => Ok(()),
             // Somebody or the clock was quicker: the stream tells how the call goes on.

@@ -14,7 +14,7 @@ pub(crate) mod tools;
 pub(crate) mod why;
 
 use crate::app::App;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Global};
 use crate::context::{Context, Surroundings};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -25,37 +25,41 @@ use crate::output::Output;
 /// Whatever keeps the command from doing what it should.
 pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let Cli { global, command } = cli;
-    // These need no backend, so a broken context must not be in their way.
+    let app = || app(out, &global);
     match command {
-        Command::Extract(command) => return command.run(out),
-        Command::Completion(command) => return command.run(out),
-        Command::Demo(command) => return command.run(out, &global).await,
-        _ => {}
+        // These need no backend, so a broken context is not in their way.
+        Command::Extract(command) => command.run(out),
+        Command::Completion(command) => command.run(out),
+        Command::Demo(command) => command.run(out, &global).await,
+        // Signing in makes the context.
+        Command::Login(command) => {
+            let context = Context::resolve(Surroundings::of_process(&global))?;
+            interruptible(command.run(&App::new(out, &global, context))).await
+        }
+        // In these Ctrl-C stops the answer first.
+        Command::Chat(command) => command.run(&app()?).await,
+        Command::Ask(command) => command.run(&app()?).await,
+        Command::Call(command) => interruptible(command.run(&app()?)).await,
+        Command::Why(command) => interruptible(command.run(&app()?)).await,
+        Command::Tools(command) => interruptible(command.run(&app()?)).await,
+        Command::Devices(command) => interruptible(command.run(&app()?)).await,
+        Command::Approvals(command) => interruptible(command.run(&app()?)).await,
+        Command::Audit(command) => interruptible(command.run(&app()?)).await,
     }
-    let context = Context::resolve(Surroundings::of_process(&global))?;
+}
+
+/// What a command that talks to a backend gets.
+fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
+    let context = Context::resolve(Surroundings::of_process(global))?;
     if context.found {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
-    } else if global.context.is_some() && !matches!(command, Command::Login(_)) {
+    } else if global.context.is_some() {
         return Err(Failure::NotFound(format!(
-            "the context {} is not there; make it with `orion login --context {}`",
-            context.path.display(),
-            context.path.display()
+            "the context {path} is not there; make it with `orion --context {path} login`",
+            path = context.path.display(),
         )));
     }
-    let app = App::new(out, &global, context);
-    match command {
-        // In these Ctrl-C stops the answer first.
-        Command::Chat(command) => command.run(&app).await,
-        Command::Ask(command) => command.run(&app).await,
-        Command::Login(command) => interruptible(command.run(&app)).await,
-        Command::Call(command) => interruptible(command.run(&app)).await,
-        Command::Why(command) => interruptible(command.run(&app)).await,
-        Command::Tools(command) => interruptible(command.run(&app)).await,
-        Command::Devices(command) => interruptible(command.run(&app)).await,
-        Command::Approvals(command) => interruptible(command.run(&app)).await,
-        Command::Audit(command) => interruptible(command.run(&app)).await,
-        Command::Extract(_) | Command::Completion(_) | Command::Demo(_) => Ok(0),
-    }
+    Ok(App::new(out, global, context))
 }
 
 async fn interruptible(run: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {

@@ -157,9 +157,8 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         file.persist(path)?;
         Ok::<(), std::io::Error>(())
     };
-    write().map_err(|error| {
-        Failure::Failed(format!("{} cannot be written: {error}", path.display()))
-    })
+    write()
+        .map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", path.display())))
 }
 
 #[cfg(test)]

@@ -102,11 +102,10 @@ impl Failure {
 
     /// For programs.
     pub(crate) fn to_json(&self) -> Value {
-        let (details, recoverable, suggestions) = match self {
-            Self::Tool(error) => {
-                (error.details.clone(), error.recoverable, error.suggestions.clone())
-            }
-            _ => (Map::new(), false, Vec::new()),
+        let (details, recoverable, suggestions) = if let Self::Tool(error) = self {
+            (error.details.clone(), error.recoverable, error.suggestions.clone())
+        } else {
+            (Map::new(), false, Vec::new())
         };
         json!({"error": {
             "code": self.code(),
@@ -119,13 +118,14 @@ impl Failure {
 
     /// For people: one line, and one for each fact that helps.
     pub(crate) fn to_lines(&self) -> Vec<String> {
-        match self {
-            Self::Tool(error) => tool_error_lines(error),
-            Self::Status { code: Code::Unauthenticated, message } => {
-                vec![text::plain(message), "  run `orion login`".to_owned()]
-            }
-            _ => vec![text::plain(&self.to_string())],
+        if let Self::Tool(error) = self {
+            return tool_error_lines(error);
         }
+        let mut lines = vec![text::plain(&self.to_string())];
+        if let Self::Status { code: Code::Unauthenticated, .. } = self {
+            lines.push("  run `orion login`".to_owned());
+        }
+        lines
     }
 }
 

@@ -44,9 +44,12 @@ pub(crate) fn stdin() -> Result<String, Failure> {
 /// As [`value`].
 pub(crate) fn file(path: &Path) -> Result<String, Failure> {
     let shown = path.display().to_string();
-    let file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::NotFound(format!("{shown} is not there")),
-        _ => Failure::Failed(format!("{shown} cannot be opened: {error}")),
+    let file = File::open(path).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            Failure::NotFound(format!("{shown} is not there"))
+        } else {
+            Failure::Failed(format!("{shown} cannot be opened: {error}"))
+        }
     })?;
     bounded(file, &shown, LIMIT)
 }
@@ -66,8 +69,9 @@ pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<Strin
             "{name} is longer than {limit} bytes, the most that is read; give less of it"
         )));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Failure::Failed(format!("{name} is not text in UTF-8; save it as UTF-8 first")))
+    String::from_utf8(bytes).map_err(|_| {
+        Failure::Failed(format!("{name} is not text in UTF-8; save it as UTF-8 first"))
+    })
 }
 
 #[cfg(test)]

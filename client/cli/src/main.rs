@@ -32,17 +32,14 @@ fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
     let cli = Cli::parse();
     let output = Output::new(&cli.global);
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            output.error_line(&format!("error: threads cannot be started: {error}"));
-            return ExitCode::FAILURE;
-        }
-    };
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                output.error_line(&format!("error: threads cannot be started: {error}"));
+                return ExitCode::FAILURE;
+            }
+        };
     let code = match runtime.block_on(commands::run(cli, &output)) {
         Ok(code) => code,
         Err(failure) => {

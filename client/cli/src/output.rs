@@ -199,7 +199,10 @@ mod tests {
 
     #[test]
     fn a_table_stands_in_columns_and_obeys_nothing() {
-        let rows = [vec!["a".to_owned(), "x\x1b[1m".to_owned()], vec!["long-name".to_owned(), "y".to_owned()]];
+        let rows = [
+            vec!["a".to_owned(), "x\x1b[1m".to_owned()],
+            vec!["long-name".to_owned(), "y".to_owned()],
+        ];
         assert_eq!(
             table(&["NAME", "WHAT"], rows),
             "NAME       WHAT\na          x\u{fffd}[1m\nlong-name  y"

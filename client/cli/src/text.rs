@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 const REPLACEMENT: char = '\u{fffd}';
 
 fn is_obeyed(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text with line breaks and tabs, and nothing else that a terminal obeys.
@@ -45,9 +46,7 @@ pub(crate) fn short_id(id: &str) -> &str {
 /// A time in Unix milliseconds as people read it; a dash when there is none.
 pub(crate) fn when(zone: &TimeZone, ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
-        Ok(time) if ms > 0 => {
-            time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
-        }
+        Ok(time) if ms > 0 => time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         Ok(_) | Err(_) => "-".to_owned(),
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use orion_domain::{CallId, ErrorCode, ToolError};
-use orion_wire::v1::{self, link_request};
 use orion_wire::Dispatched;
+use orion_wire::v1::{self, link_request};
 use serde_json::Value;
 
 use super::{Agent, Outgoing, Running};
@@ -49,8 +49,10 @@ impl Agent {
             }
         }
         if self.stopping {
-            let error =
-                ToolError::new(ErrorCode::ResourceExhausted, "Nothing was run: the agent is stopping.");
+            let error = ToolError::new(
+                ErrorCode::ResourceExhausted,
+                "Nothing was run: the agent is stopping.",
+            );
             return self.answer(&subject, subject.failure(error, Duration::ZERO));
         }
         let call = match Dispatched::try_from(message) {

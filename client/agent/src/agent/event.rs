@@ -4,8 +4,8 @@ use orion_domain::CallId;
 use orion_wire::v1;
 use tokio::sync::mpsc::OwnedPermit;
 
-use crate::connect::{ConnectError, Link};
 use crate::connect::renew::Renewed;
+use crate::connect::{ConnectError, Link};
 use crate::journal::Ended;
 
 /// One thing that happened.

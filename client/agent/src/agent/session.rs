@@ -35,7 +35,9 @@ pub(super) enum Phase {
     /// There is none until this moment.
     Waiting(Instant),
     /// It is being made.
-    Connecting(#[expect(dead_code, reason = "held so that it ends with the phase")] AbortOnDropHandle<()>),
+    Connecting(
+        #[expect(dead_code, reason = "held so that it ends with the phase")] AbortOnDropHandle<()>,
+    ),
     /// It stands.
     Linked(Linked),
 }
@@ -137,7 +139,9 @@ impl Agent {
     pub(super) fn connected(&mut self, link: Link) {
         let (address, greeting) = (link.address().to_owned(), link.greeting.clone());
         tracing::info!(
-            server = greeting.server_version, "connected to {address} as {}", greeting.name
+            server = greeting.server_version,
+            "connected to {address} as {}",
+            greeting.name
         );
         self.status.connected_to = Some(address);
         self.status.device_name = Some(greeting.name.to_string());

@@ -45,9 +45,9 @@ impl File {
 
 /// The error with its line and, where a word is not known, the nearest one that is.
 fn fault(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map_or(1, |span| {
-        1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
-    });
+    let line = error
+        .span()
+        .map_or(1, |span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
     let message = error.message();
     // serde writes the unknown word first and then the known ones, all in backquotes.
     let mut quoted = message.split('`').skip(1).step_by(2);

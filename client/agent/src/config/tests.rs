@@ -26,7 +26,8 @@ fn without_a_file_no_path_may_be_touched() {
 
 #[test]
 fn the_first_path_is_the_workspace_and_tilde_is_home() {
-    let settings = parse("[ceiling]\nprofile = \"reader\"\npaths = [\"~/files\", \"/srv\"]").unwrap();
+    let settings =
+        parse("[ceiling]\nprofile = \"reader\"\npaths = [\"~/files\", \"/srv\"]").unwrap();
     assert_eq!(settings.places.workspace, Some(path("/home/ann/files")));
     assert_eq!(settings.scope.covering(&path("/srv/x"), Access::Read), Some(1));
 }
@@ -46,8 +47,16 @@ fn the_agents_own_files_stay_closed_inside_an_allowed_path() {
 
 #[rstest]
 #[case("celing = 1", "line 1: unknown field `celing`", "did you mean `ceiling`?")]
-#[case("\n[ceiling]\nproflie = \"reader\"", "line 3: unknown field `proflie`", "did you mean `profile`?")]
-#[case("[ceiling]\nprofile = \"raeder\"", "line 2: unknown variant `raeder`", "did you mean `reader`?")]
+#[case(
+    "\n[ceiling]\nproflie = \"reader\"",
+    "line 3: unknown field `proflie`",
+    "did you mean `profile`?"
+)]
+#[case(
+    "[ceiling]\nprofile = \"raeder\"",
+    "line 2: unknown variant `raeder`",
+    "did you mean `reader`?"
+)]
 #[case("[timeouts]\ncalls = 3", "line 2: unknown field `calls`", "")]
 #[case("[timeouts]\ncall = 0", "in seconds", "")]
 #[case("[ceiling]\ntools = [\"read_fiel\"]", "no tool `read_fiel`", "did you mean `read_file`?")]

@@ -56,10 +56,7 @@ mod tests {
     fn waits_double_up_to_a_bound_and_never_overflow() {
         let mut backoff = Backoff::default();
         let waits: Vec<_> = (0..10).map(|_| backoff.after_failure(1.0).as_millis()).collect();
-        assert_eq!(
-            waits,
-            [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]
-        );
+        assert_eq!(waits, [200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]);
         for _ in 0..100_000 {
             assert!(backoff.after_failure(1.0) <= CAP);
         }

@@ -58,10 +58,8 @@ pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, Conn
     let late = |_| ConnectError::TimedOut { address: address.to_owned() };
     let unreachable =
         |source: io::Error| ConnectError::Unreachable { address: address.to_owned(), source };
-    let tcp = timeout(TIMEOUT, TcpStream::connect(address))
-        .await
-        .map_err(late)?
-        .map_err(unreachable)?;
+    let tcp =
+        timeout(TIMEOUT, TcpStream::connect(address)).await.map_err(late)?.map_err(unreachable)?;
     tcp.set_nodelay(true).map_err(unreachable)?;
     let name = ServerName::try_from(SERVER_NAME)
         .map_err(|error| ConnectError::Protocol(error.to_string()))?;
@@ -74,8 +72,7 @@ pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, Conn
         })?;
 
     let verdict = Arc::new(OnceLock::new());
-    let mut stream =
-        Some(TokioIo::new(Watched { stream, verdict: Arc::clone(&verdict) }));
+    let mut stream = Some(TokioIo::new(Watched { stream, verdict: Arc::clone(&verdict) }));
     let connector = tower::service_fn(move |_| {
         let stream = stream.take();
         async move { stream.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)) }

@@ -83,7 +83,9 @@ impl ConnectError {
     pub const fn is_lasting(&self) -> bool {
         match self {
             Self::Certificate(refusal) => match refusal {
-                Refusal::DeviceRevoked | Refusal::DeviceNotInDate | Refusal::DeviceUntrusted => true,
+                Refusal::DeviceRevoked | Refusal::DeviceNotInDate | Refusal::DeviceUntrusted => {
+                    true
+                }
                 // Another address, or the same one later, may be the right backend.
                 Refusal::BackendNotPinned
                 | Refusal::BackendNotInDate

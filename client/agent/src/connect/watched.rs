@@ -26,7 +26,7 @@ impl<S> Watched<S> {
             && let Some(refusal) = Refusal::find(error)
         {
             // The first reason is the one.
-            drop(self.verdict.set(refusal));
+            self.verdict.get_or_init(|| refusal);
         }
         result
     }

@@ -42,7 +42,9 @@ pub enum EnrollError {
         words: String,
     },
     /// The backend answered with something that cannot be.
-    #[error("the backend's answer has no usable {0}; the versions of backend and agent may not fit")]
+    #[error(
+        "the backend's answer has no usable {0}; the versions of backend and agent may not fit"
+    )]
     Answer(&'static str),
     /// No connection, or it broke.
     #[error(transparent)]

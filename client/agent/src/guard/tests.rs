@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use orion_domain::evaluate::Mode;
 use orion_domain::rule::RuleAction;
-use orion_domain::{
-    CallId, Caller, Grants, PathStyle, Profile, Risk, Role, Rule,
-};
+use orion_domain::{CallId, Caller, Grants, PathStyle, Profile, Risk, Role, Rule};
 use orion_wire::v1;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
@@ -227,8 +225,7 @@ fn an_approval_is_for_one_call_exactly() {
         ("user", |call| call.caller.user = "bob".parse().unwrap()),
         ("role", |call| call.caller.role = Role::Admin),
         ("chat", |call| {
-            call.caller.conversation =
-                Some(orion_domain::ConversationId::new(Uuid::from_u128(3)));
+            call.caller.conversation = Some(orion_domain::ConversationId::new(Uuid::from_u128(3)));
         }),
     ];
     let guard = guard();
@@ -263,10 +260,8 @@ fn an_approval_does_not_outlive_its_policy_or_its_use() {
 #[test]
 fn an_approval_opens_nothing_that_is_denied() {
     let guard = guard();
-    let outside = call(
-        "delete_directory",
-        json!({"path": "/srv/other", "recursive": true, "confirm": true}),
-    );
+    let outside =
+        call("delete_directory", json!({"path": "/srv/other", "recursive": true, "confirm": true}));
     assert_eq!(code(&guard, &approved(&guard, outside)), ErrorCode::PathNotAllowed);
 }
 

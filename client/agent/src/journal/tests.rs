@@ -102,10 +102,7 @@ async fn a_call_that_was_running_when_the_agent_died_is_unknown_and_stays_so() {
         let journal = room.open(2_000).await;
         assert_eq!(journal.unfinished(), [call(1)]);
         assert_eq!(journal.unacknowledged(), [call(1), call(2)]);
-        assert_eq!(
-            journal.result(call(1)).unwrap().result,
-            "create_directory may have happened"
-        );
+        assert_eq!(journal.result(call(1)).unwrap().result, "create_directory may have happened");
         assert_eq!(journal.result(call(2)), Some(&done("two")));
         journal.close().await;
     }

@@ -41,12 +41,7 @@ impl Writer {
         };
         let (file, loaded) = load(path).map_err(|error| failed(&error))?;
         let (commands, queue) = mpsc::channel(QUEUE);
-        let store = Store {
-            file,
-            path: path.to_owned(),
-            len: loaded.bytes,
-            broken: None,
-        };
+        let store = Store { file, path: path.to_owned(), len: loaded.bytes, broken: None };
         let thread = std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || {

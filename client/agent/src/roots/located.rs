@@ -173,9 +173,8 @@ fn read_link(
     asked: &DevicePath,
     pending: &mut VecDeque<String>,
 ) -> Result<(), ToolError> {
-    let target = dir
-        .read_link_contents(name)
-        .map_err(|error| io_failure(&error, Wanted::Path, asked))?;
+    let target =
+        dir.read_link_contents(name).map_err(|error| io_failure(&error, Wanted::Path, asked))?;
     for component in target.components().rev() {
         match component {
             Component::CurDir => {}

@@ -154,7 +154,10 @@ mod links {
             assert_eq!(find(name).unwrap().real, ground.path("r/a/b"), "{name}");
         }
         let dangling = find("r/dangling").unwrap();
-        assert_eq!((dangling.real, dangling.rest), (ground.path("r/a"), vec!["none".into(), "x".into()]));
+        assert_eq!(
+            (dangling.real, dangling.rest),
+            (ground.path("r/a"), vec!["none".into(), "x".into()])
+        );
         for (name, code) in [
             ("r/hop", ErrorCode::PathNotAllowed),
             ("r/far", ErrorCode::PathNotAllowed),
@@ -173,7 +176,10 @@ mod links {
     #[test]
     fn a_system_folder_is_not_reached_through_a_wider_root() {
         let places = Places { style: PathStyle::Posix, workspace: None, home: None };
-        let grants = Grants { paths: vec![serde_json::from_value(json!("/")).unwrap()], ..Grants::default() };
+        let grants = Grants {
+            paths: vec![serde_json::from_value(json!("/")).unwrap()],
+            ..Grants::default()
+        };
         let scope = grants.compile(&places).0;
         let roots = Roots::open(&scope, &scope, &[]);
         let ground = Ground::new(&["a"]);

@@ -196,8 +196,7 @@ fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, S
 }
 
 fn write_toml<T: Serialize>(path: &Path, value: &T) -> Result<(), StateError> {
-    let text =
-        toml::to_string(value).map_err(|_| StateError::Damaged { path: path.to_owned() })?;
+    let text = toml::to_string(value).map_err(|_| StateError::Damaged { path: path.to_owned() })?;
     Ok(secret_file::write(path, text.as_bytes())?)
 }
 

@@ -80,7 +80,9 @@ fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(), ToolErro
     {
         return Err(refused(
             path,
-            format!("{path} is an allowed path itself, or holds one, and stays. Name a folder inside it."),
+            format!(
+                "{path} is an allowed path itself, or holds one, and stays. Name a folder inside it."
+            ),
             "device: paths",
         ));
     }
@@ -94,13 +96,15 @@ fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a st
         (Some(name), Some(What::Folder)) => Ok(name),
         (Some(_), Some(What::Link)) => Err(ToolError::new(
             ErrorCode::PreconditionFailed,
-            format!("{} is a link. Only folders are deleted; name the one that it leads to.", located.asked),
+            format!(
+                "{} is a link. Only folders are deleted; name the one that it leads to.",
+                located.asked
+            ),
         )
         .with("attempted_path", located.asked.to_string())),
-        (Some(_), Some(What::File | What::Special)) => Err(ToolError {
-            message: format!("{} is not a folder.", located.asked),
-            ..missing()
-        }),
+        (Some(_), Some(What::File | What::Special)) => {
+            Err(ToolError { message: format!("{} is not a folder.", located.asked), ..missing() })
+        }
         (_, None) => Err(nearby::suggest(missing(), located, context)),
         (None, Some(_)) => Err(located.no_folder()),
     }
@@ -136,7 +140,7 @@ fn count(
         if metadata.dev() != device.dev() {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                format!("Another file system is mounted at {}; unmount it first.", visit.path),
+                format!("Another file system is mounted inside {path}; unmount it first."),
             ));
         }
         count.entries += 1;
@@ -144,7 +148,7 @@ fn count(
             count.bytes = count.bytes.saturating_add(metadata.len());
         }
         if count.first.len() < FIRST_ENTRIES {
-            count.first.push(visit.path.to_string());
+            count.first.extend(visit.path().map(|path| path.to_string()));
         }
         Ok(Next::On)
     })?;

@@ -62,7 +62,8 @@ fn nearest(name: &str) -> Vec<String> {
             let zone = zone.as_str().to_owned();
             let lower = zone.to_lowercase();
             let city = lower.rsplit('/').next().unwrap_or_default();
-            let score = strsim::jaro_winkler(&wanted, &lower).max(strsim::jaro_winkler(&wanted, city));
+            let score =
+                strsim::jaro_winkler(&wanted, &lower).max(strsim::jaro_winkler(&wanted, city));
             (score, zone)
         })
         .filter(|(score, _)| *score > 0.8)
@@ -94,7 +95,9 @@ mod tests {
 
     #[test]
     fn an_unknown_zone_names_the_nearest() {
-        for (name, near) in [("Amsterdam", "Europe/Amsterdam"), ("Europe/Amsterdm", "Europe/Amsterdam")] {
+        for (name, near) in
+            [("Amsterdam", "Europe/Amsterdam"), ("Europe/Amsterdm", "Europe/Amsterdam")]
+        {
             let error = named(name).unwrap_err();
             assert_eq!(error.code, ErrorCode::InvalidArgument);
             assert_eq!(error.suggestions.first().map(String::as_str), Some(near), "{name}");

@@ -72,8 +72,7 @@ fn cpu_name(loaded: &sysinfo::System) -> String {
 }
 
 fn cpu(context: &Context<'_>) -> Result<Cpu, ToolError> {
-    let mut loaded =
-        load(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_usage()))?;
+    let mut loaded = load(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_usage()))?;
     // Use is a difference between two looks, which sysinfo wants this far apart.
     let until = Instant::now() + MINIMUM_CPU_UPDATE_INTERVAL;
     if until < context.deadline {

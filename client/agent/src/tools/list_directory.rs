@@ -98,7 +98,7 @@ fn entry(visit: &Visit<'_>) -> Option<Entry> {
     };
     Some(Entry {
         name: visit.below.last()?.clone(),
-        path: visit.path.to_string(),
+        path: visit.path()?.to_string(),
         kind,
         is_dir: kind == EntryKind::Directory,
         size_bytes: if kind == EntryKind::File { metadata.len() } else { 0 },

@@ -65,16 +65,11 @@ fn refuse_unsafe(app: &App, name: &str, context: &Context<'_>) -> Result<(), Too
 }
 
 /// An argument as the program gets it: an address as it was given, a path as the place it really is.
-fn argument(
-    app: &App,
-    name: &str,
-    text: &str,
-    context: &Context<'_>,
-) -> Result<String, ToolError> {
+fn argument(app: &App, name: &str, text: &str, context: &Context<'_>) -> Result<String, ToolError> {
     match argument_kind(text) {
-        ArgumentKind::Option => {
-            Err(invalid(format!("Options are not passed to {name}; give addresses and paths only.")))
-        }
+        ArgumentKind::Option => Err(invalid(format!(
+            "Options are not passed to {name}; give addresses and paths only."
+        ))),
         ArgumentKind::Url if app.takes != Takes::Anything => {
             Err(invalid(format!("{name} opens folders, not addresses.")))
         }

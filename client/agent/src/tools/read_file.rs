@@ -34,13 +34,11 @@ impl Execute for ReadFile {
         regular::refuse_unfit(&located)?;
         let path = &located.asked;
         let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-            let wanted =
-                if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
+            let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
             return Err(nearby::suggest(wanted.missing(path), &located, context));
         };
         let mut options = OpenOptions::new();
-        let (mut file, metadata) =
-            regular::open(&located.dir, name, path, options.read(true))?;
+        let (mut file, metadata) = regular::open(&located.dir, name, path, options.read(true))?;
         let part = match arguments.encoding {
             Encoding::Utf8 => lines(&mut file, &arguments, path, context)?,
             Encoding::Base64 => blocks(&mut file, metadata.len(), &arguments, path)?,

@@ -20,8 +20,10 @@ impl Execute for SearchFiles {
             if visit.what != What::File || !pattern.fits(visit.below) {
                 return Ok(Next::On);
             }
-            let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
-            let path = visit.path.to_string();
+            let (Some(metadata), Some(path)) = (visit.metadata(), visit.path()) else {
+                return Ok(Next::On);
+            };
+            let path = path.to_string();
             if !limits.take(path.len()) {
                 return Ok(Next::Stop);
             }

@@ -45,8 +45,7 @@ impl Device {
         fs::write(temp.path().join("outside/secret.txt"), "secret").unwrap();
         let at = |name: &str| temp.path().join(name).to_str().unwrap().to_owned();
         let workspace = at("files");
-        let places =
-            Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
+        let places = Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
         let grants = Grants {
             paths: paths
                 .iter()

@@ -30,8 +30,8 @@ pub(super) enum Mode {
 pub(super) struct Visit<'a> {
     /// The folder that holds it.
     pub(super) dir: &'a Dir,
-    /// Its path, beneath the path that was asked for.
-    pub(super) path: &'a DevicePath,
+    /// The path of that folder, beneath the path that was asked for.
+    folder: &'a DevicePath,
     /// The names from the start to it.
     pub(super) below: &'a [String],
     /// What it is.
@@ -39,6 +39,11 @@ pub(super) struct Visit<'a> {
 }
 
 impl Visit<'_> {
+    /// Its path; none when no path of this device can name it.
+    pub(super) fn path(&self) -> Option<DevicePath> {
+        self.folder.join(self.below.last()?).ok()
+    }
+
     /// Its metadata; none when it has gone in the meantime.
     pub(super) fn metadata(&self) -> Option<Metadata> {
         self.dir.symlink_metadata(self.below.last()?).ok()
@@ -58,7 +63,8 @@ pub(super) enum Next {
 struct Frame {
     dir: Dir,
     asked: DevicePath,
-    real: DevicePath,
+    /// Where it really is, if that is elsewhere.
+    real: Option<DevicePath>,
     names: Vec<(String, What)>,
 }
 
@@ -83,9 +89,10 @@ pub(super) fn walk(
         .dir
         .try_clone()
         .map_err(|error| io_failure(&error, Wanted::Directory, &start.asked))?;
-    let names = walk.names(&dir, &start.asked, &start.real)?;
-    let mut frames =
-        vec![Frame { dir, asked: start.asked.clone(), real: start.real.clone(), names }];
+    let asked = start.asked.clone();
+    let real = (start.real != asked).then(|| start.real.clone());
+    let names = walk.names(&dir, &asked, real.as_ref())?;
+    let mut frames = vec![Frame { dir, asked, real, names }];
     let mut below: Vec<String> = Vec::new();
     while let Some(frame) = frames.last_mut() {
         context.check()?;
@@ -94,46 +101,50 @@ pub(super) fn walk(
             below.pop();
             continue;
         };
-        let (Ok(asked), Ok(real)) = (frame.asked.join(&name), frame.real.join(&name)) else {
-            walk.odd(&frame.asked)?;
-            continue;
-        };
         below.push(name);
-        let seen = Visit { dir: &frame.dir, path: &asked, below: &below, what };
+        let seen = Visit { dir: &frame.dir, folder: &frame.asked, below: &below, what };
         if visit(&seen)? == Next::Stop {
             return Ok(true);
         }
-        if what == What::Folder && mode != Mode::Flat {
-            if let Some(frame) = walk.enter(&frame.dir, asked, real, &below)? {
-                frames.push(frame);
-                continue;
-            }
+        if what == What::Folder
+            && mode != Mode::Flat
+            && let Some(frame) = walk.enter(frame, &below)?
+        {
+            frames.push(frame);
+        } else {
+            below.pop();
         }
-        below.pop();
     }
     Ok(walk.cut)
 }
 
 impl Walk<'_, '_> {
-    fn enter(
-        &mut self,
-        parent: &Dir,
-        asked: DevicePath,
-        real: DevicePath,
-        below: &[String],
-    ) -> Result<Option<Frame>, ToolError> {
+    fn enter(&mut self, above: &Frame, below: &[String]) -> Result<Option<Frame>, ToolError> {
+        let name = below.last().map_or("", String::as_str);
+        let Ok(asked) = above.asked.join(name) else {
+            self.odd(&above.asked)?;
+            return Ok(None);
+        };
         if below.len() >= MAX_DEPTH {
             self.cut = true;
             return match self.mode {
                 Mode::Flat | Mode::Deep => Ok(None),
-                Mode::Whole => Err(too_much(&asked, "goes more than 64 folders deep")),
+                Mode::Whole => Err(too_much(&asked, "lies more than 64 folders deep")),
             };
         }
-        let name = below.last().map_or("", String::as_str);
-        let opened = parent
+        let real = match above.real.as_ref().map(|real| real.join(name)) {
+            Some(Ok(real)) => Some(real),
+            None => None,
+            Some(Err(_)) => {
+                self.odd(&above.asked)?;
+                return Ok(None);
+            }
+        };
+        let opened = above
+            .dir
             .open_dir_nofollow(name)
             .map_err(|error| io_failure(&error, Wanted::Directory, &asked))
-            .and_then(|dir| Ok((self.names(&dir, &asked, &real)?, dir)));
+            .and_then(|dir| Ok((self.names(&dir, &asked, real.as_ref())?, dir)));
         match opened {
             Ok((names, dir)) => Ok(Some(Frame { dir, asked, real, names })),
             Err(error) if self.mode == Mode::Whole || stops(error.code) => Err(error),
@@ -146,7 +157,7 @@ impl Walk<'_, '_> {
         &mut self,
         dir: &Dir,
         asked: &DevicePath,
-        real: &DevicePath,
+        real: Option<&DevicePath>,
     ) -> Result<Vec<(String, What)>, ToolError> {
         let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, asked);
         let mut names = Vec::new();
@@ -169,7 +180,10 @@ impl Walk<'_, '_> {
                 self.odd(asked)?;
                 continue;
             };
-            if self.is_hidden(asked, real, name)? {
+            if self.mode == Mode::Whole && asked.join(name).is_err() {
+                self.odd(asked)?;
+            }
+            if self.context.roots.may_hide(name) && self.is_hidden(asked, real, name)? {
                 continue;
             }
             if let Ok(kind) = entry.file_type() {
@@ -183,19 +197,21 @@ impl Walk<'_, '_> {
     fn is_hidden(
         &self,
         asked: &DevicePath,
-        real: &DevicePath,
+        real: Option<&DevicePath>,
         name: &str,
     ) -> Result<bool, ToolError> {
-        let (Ok(asked), Ok(real)) = (asked.join(name), real.join(name)) else {
+        let (Ok(here), Ok(real)) = (asked.join(name), real.unwrap_or(asked).join(name)) else {
             self.odd(asked)?;
             return Ok(true);
         };
-        let roots = self.context.roots;
-        let hidden = roots.hides(self.root, &real) || roots.denies(&asked);
+        let (roots, asked) = (self.context.roots, here);
+        let hidden = roots.hides(self.root, &real) || (asked != real && roots.denies(&asked));
         if hidden && self.mode == Mode::Whole {
             return Err(crate::roots::refused(
                 &asked,
-                format!("{asked} is kept out on this device, so the folder that holds it stays as well."),
+                format!(
+                    "{asked} is kept out on this device, so the folder that holds it stays as well."
+                ),
                 "device: paths",
             ));
         }
@@ -221,6 +237,9 @@ fn stops(code: ErrorCode) -> bool {
 }
 
 fn too_much(path: &DevicePath, what: &str) -> ToolError {
-    ToolError::new(ErrorCode::ResourceExhausted, format!("{path} {what}; name a part of it instead."))
-        .with("attempted_path", path.to_string())
+    ToolError::new(
+        ErrorCode::ResourceExhausted,
+        format!("{path} {what}; name a part of it instead."),
+    )
+    .with("attempted_path", path.to_string())
 }

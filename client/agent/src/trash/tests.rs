@@ -72,10 +72,7 @@ fn beyond_a_gibibyte_the_oldest_go_and_the_last_stays() {
     let third = bin.put(3 * GIB, 2);
     let swept = Swept { removed: 2, failed: 0, kept: 1, kept_bytes: 3 * GIB };
     assert_eq!(bin.sweep(3), swept);
-    assert_eq!(
-        [first, second, third].map(|id| bin.holds(&id)),
-        [false, false, true]
-    );
+    assert_eq!([first, second, third].map(|id| bin.holds(&id)), [false, false, true]);
 }
 
 #[test]

@@ -92,9 +92,8 @@ async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
             read = bounded.read_until(b'\n', &mut line) => read,
             _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
         };
-        let read = read.map_err(|error| {
-            Failure::Failed(format!("standard input cannot be read: {error}"))
-        })?;
+        let read = read
+            .map_err(|error| Failure::Failed(format!("standard input cannot be read: {error}")))?;
         if read == 0 {
             return Ok(code);
         }

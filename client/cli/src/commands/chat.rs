@@ -31,8 +31,7 @@ impl Chat {
     /// Nobody is signed in, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
-        let models =
-            client.ask(client.chat().list_models(v1::ListModelsRequest {})).await?.models;
+        let models = client.ask(client.chat().list_models(v1::ListModelsRequest {})).await?.models;
         let chosen = match &self.model {
             Some(name) => models.iter().find(|model| model.name == *name),
             None => models.first(),

@@ -76,7 +76,8 @@ impl Login {
             client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
         let path = &app.context.path;
         let backend = Some(app.context.backend.clone());
-        ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }.write(path)?;
+        ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }
+            .write(path)?;
         app.out.note(&format!(
             "{GOOD}✓{GOOD:#} signed in at {} as {user}, {role}; kept in {}",
             app.context.backend,
@@ -132,8 +133,7 @@ async fn sign_in(
         None if interactive => Secret::new(terminal::password("Password:", false).await?),
         None => return Err(missing("a password")),
     };
-    let request =
-        v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
+    let request = v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
     let answer = client.ask(client.auth().login(request)).await?;
     Ok((user, answer.token))
 }

@@ -8,9 +8,8 @@ use super::short_arguments;
 use crate::output::{Output, table};
 use crate::text;
 
-/// A question as programs read it.
+/// A question as programs read it; the comments in `proto/` say what the fields are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the comments in proto/ say what the fields are")]
 pub(crate) struct ApprovalView {
     pub(crate) approval_id: String,
     pub(crate) call_id: String,

@@ -8,9 +8,8 @@ use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// A device as programs read it.
+/// A device as programs read it; the comments in `proto/` say what the fields are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the comments in proto/ say what the fields are")]
 pub(crate) struct DeviceView {
     pub(crate) device_id: String,
     pub(crate) name: String,

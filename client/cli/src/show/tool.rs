@@ -8,9 +8,8 @@ use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// A tool as programs read it.
+/// A tool as programs read it; the comments in `proto/` say what the fields are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the comments in proto/ say what the fields are")]
 pub(crate) struct ToolView {
     pub(crate) name: String,
     pub(crate) aliases: Vec<String>,
@@ -114,10 +113,10 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
                     "one of several".to_owned()
                 }
             };
-            let default = match &property["default"] {
-                Value::Null if required.contains(&name.as_str()) => "required".to_owned(),
-                Value::Null => "optional".to_owned(),
-                default => format!("default {default}"),
+            let default = match property.get("default") {
+                Some(default) => format!("default {default}"),
+                None if required.contains(&name.as_str()) => "required".to_owned(),
+                None => "optional".to_owned(),
             };
             let description = property["description"].as_str().unwrap_or_default();
             vec![format!("  {name}"), kind, default, description.to_owned()]

@@ -93,15 +93,14 @@ pub(crate) fn short_arguments(arguments: &[u8]) -> String {
     let Ok(Value::Object(object)) = serde_json::from_slice(arguments) else {
         return String::new();
     };
+    let needs_quotes = |c: char| c.is_whitespace() || c == '"';
     let shown: Vec<String> = object
         .iter()
-        .map(|(name, value)| match value {
-            Value::String(content)
-                if !content.is_empty() && !content.contains(|c: char| c.is_whitespace() || c == '"') =>
-            {
+        .map(|(name, value)| match value.as_str() {
+            Some(content) if !content.is_empty() && !content.contains(needs_quotes) => {
                 format!("{name}={content}")
             }
-            _ => format!("{name}={value}"),
+            Some(_) | None => format!("{name}={value}"),
         })
         .collect();
     text::one_line(&shown.join(" "), 200)

@@ -60,8 +60,7 @@ async fn asking_twice_changes_nothing() {
 #[tokio::test]
 async fn a_question_is_decided_once() {
     let place = asked(1).await;
-    let decide =
-        |yes, at| place.store.decide_approval(approval_id(1), yes, &ADMIN, "because", at);
+    let decide = |yes, at| place.store.decide_approval(approval_id(1), yes, &ADMIN, "because", at);
     let decided = decide(true, 2_000).await.unwrap();
     assert_eq!(
         (decided.state, decided.decided_by.clone(), decided.decided_at, decided.reason.as_deref()),

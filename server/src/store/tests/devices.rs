@@ -176,10 +176,7 @@ async fn a_state_changes_only_from_where_it_may() {
         set(&[DeviceState::Pending, DeviceState::Quarantined], DeviceState::Approved).await,
         Ok(DeviceState::Approved)
     );
-    assert_eq!(
-        set(&[DeviceState::Approved], DeviceState::Revoked).await,
-        Ok(DeviceState::Revoked)
-    );
+    assert_eq!(set(&[DeviceState::Approved], DeviceState::Revoked).await, Ok(DeviceState::Revoked));
     let missing = place
         .store
         .set_device_state(device_id(9), &[], DeviceState::Revoked, None, "", 2_000)

@@ -87,5 +87,8 @@ async fn of_a_long_conversation_the_newest_messages_are_given() {
         place.store.append_message(id, "user", "{}", at).await.unwrap();
     }
     let messages = place.store.messages(id, &user("ann")).await.unwrap();
-    assert_eq!(messages.iter().map(|message| message.at).collect::<Vec<_>>(), (11..=510).collect::<Vec<_>>());
+    assert_eq!(
+        messages.iter().map(|message| message.at).collect::<Vec<_>>(),
+        (11..=510).collect::<Vec<_>>()
+    );
 }

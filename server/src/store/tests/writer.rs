@@ -115,7 +115,8 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
 
     let release = hold(&place.store).await;
     let (small, big) = (place.store.clone(), place.store.clone());
-    let touched = start(async move { small.advance_call(call_id(0), CallState::Queued, 5).await }).await;
+    let touched =
+        start(async move { small.advance_call(call_id(0), CallState::Queued, 5).await }).await;
     let mut heavy = call(1);
     heavy.arguments = vec![b' '; 200_000];
     let heavy = start(async move { big.open_call(heavy).await }).await;
@@ -242,12 +243,16 @@ async fn only_the_owner_can_read_the_files() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_record_is_refused() {
+async fn a_file_that_is_no_record_or_has_lost_its_head_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("orion.db");
     std::fs::write(&file, "this is a letter, not a database; it is long enough to have a header")
         .unwrap();
     assert_eq!(Store::open(&file).await.unwrap_err(), StoreError::Corrupt);
+    let place = Place::new().await;
+    tamper(&place, "DELETE FROM audit_head").await;
+    place.store.close().await;
+    assert_eq!(Store::open(&place.file()).await.unwrap_err(), StoreError::Corrupt);
     let nowhere = dir.path().join("missing").join("orion.db");
     assert_eq!(Store::open(&nowhere).await.unwrap_err(), StoreError::Unavailable);
 }

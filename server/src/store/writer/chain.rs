@@ -27,8 +27,9 @@ fn insert(rows: usize) -> String {
 
 /// Where the chain ends, by the record.
 pub(super) async fn head(conn: &mut SqliteConnection) -> Result<AuditHead, StoreError> {
-    let (seq, hash): (i64, Vec<u8>) =
-        sqlx::query_as("SELECT seq, hash FROM audit_head").fetch_one(conn).await?;
+    let row: Option<(i64, Vec<u8>)> =
+        sqlx::query_as("SELECT seq, hash FROM audit_head").fetch_optional(conn).await?;
+    let (seq, hash) = row.ok_or(StoreError::Corrupt)?;
     let hash = Digest::from_slice(&hash).ok_or(StoreError::Corrupt)?;
     Ok(AuditHead { seq, hash })
 }

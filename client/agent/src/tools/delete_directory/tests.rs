@@ -19,10 +19,7 @@ fn a_folder_goes_to_the_trash_with_what_is_in_it() {
     let outcome = device.call(TOOL, delete("old")).unwrap();
     let id = outcome.data["trash_id"].as_str().unwrap().to_owned();
     let path = device.text("files/old");
-    assert_eq!(
-        outcome.data,
-        json!({"path": path, "entries": 4, "bytes": 8, "trash_id": id})
-    );
+    assert_eq!(outcome.data, json!({"path": path, "entries": 4, "bytes": 8, "trash_id": id}));
     assert!(!device.at("files/old").exists());
     let kept = device.at(&format!("state/trash/{id}/content"));
     assert_eq!(std::fs::read_to_string(kept.join("a/b.txt")).unwrap(), "12345");

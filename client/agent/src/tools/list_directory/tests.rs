@@ -65,8 +65,7 @@ fn it_is_cut_before_it_outgrows_a_message() {
     for number in 0..3000 {
         std::fs::write(device.at(&format!("{folder}{number:04}")), "").unwrap();
     }
-    let outcome =
-        device.call(TOOL, json!({"recursive": true, "max_results": 10_000})).unwrap();
+    let outcome = device.call(TOOL, json!({"recursive": true, "max_results": 10_000})).unwrap();
     assert!(outcome.truncated);
     assert!(outcome.data.to_string().len() < 3 * 1024 * 1024);
 }
@@ -119,7 +118,8 @@ fn a_folder_that_may_only_be_written_is_not_shown() {
     assert_eq!(error.code, ErrorCode::PathNotAllowed);
     assert_eq!(error.details["allowed_paths"], json!([device.text("outside")]));
     device.put("files/Documents/x", "");
-    let error = device.error("write_file", json!({"path": "documents/y", "content": "", "create_dirs": false}));
+    let error = device
+        .error("write_file", json!({"path": "documents/y", "content": "", "create_dirs": false}));
     assert_eq!((error.code, error.suggestions.len()), (ErrorCode::DirectoryNotFound, 0));
 }
 

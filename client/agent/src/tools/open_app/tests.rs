@@ -44,7 +44,8 @@ fn it_starts_the_bound_program_with_what_it_may_open() {
     let device = device();
     device.put("files/real/a b.txt", "");
     device.link("files/link", "real");
-    let arguments = json!({"app": "note", "args": ["link/a b.txt", "https://example.com/?q=$(id)"]});
+    let arguments =
+        json!({"app": "note", "args": ["link/a b.txt", "https://example.com/?q=$(id)"]});
     let preview = device.dry(TOOL, arguments.clone()).unwrap();
     let executable = std::fs::canonicalize(device.at("outside/note")).unwrap();
     assert_eq!(preview.data, json!({"pid": null, "app": "note", "executable": executable}));

@@ -14,8 +14,7 @@ fn it_reads_by_lines() {
     let device = Device::new();
     device.put("files/a.txt", "one\ntwo\nthree\nfour");
     let read = |offset: u64, limit: u64| {
-        let data =
-            device.data(TOOL, json!({"path": "a.txt", "offset": offset, "limit": limit}));
+        let data = device.data(TOOL, json!({"path": "a.txt", "offset": offset, "limit": limit}));
         let get = |name: &str| data[name].clone();
         (get("content"), get("lines"), get("total_lines"), get("truncated"))
     };
@@ -104,7 +103,11 @@ fn base64_counts_blocks() {
         let arguments =
             json!({"path": "a.bin", "encoding": "base64", "offset": offset, "limit": limit});
         let data = device.data(TOOL, arguments);
-        (data["lines"].as_u64().unwrap(), data["truncated"].as_bool().unwrap(), data["total_lines"].as_u64().unwrap())
+        (
+            data["lines"].as_u64().unwrap(),
+            data["truncated"].as_bool().unwrap(),
+            data["total_lines"].as_u64().unwrap(),
+        )
     };
     assert_eq!(read(0, 1), (1, true, 301));
     assert_eq!(read(0, 100_000), (192, true, 301));

@@ -34,7 +34,9 @@ pub(super) fn preview(job: Job<'_>) -> Result<(u64, String), ToolError> {
     let diff = match text {
         Some(old) if job.arguments.append => diff(job.path, &old, &format!("{old}{content}")),
         Some(old) => diff(job.path, &old, content),
-        None => format!("(too large to compare, or not text: {before} bytes before, {size} after)\n"),
+        None => {
+            format!("(too large to compare, or not text: {before} bytes before, {size} after)\n")
+        }
     };
     Ok((size, diff))
 }

@@ -18,9 +18,7 @@ fn write(path: &str, content: &str) -> Value {
 #[test]
 fn it_writes_replaces_and_adds() {
     let device = Device::new();
-    let told = |size: u64, mode: &str, created: bool| {
-        json!({"path": device.text("files/a/b.txt"), "size_bytes": size, "mode": mode, "created": created})
-    };
+    let told = |size: u64, mode: &str, created: bool| json!({"path": device.text("files/a/b.txt"), "size_bytes": size, "mode": mode, "created": created});
     assert_eq!(device.data(TOOL, write("a/b.txt", "one\n")), told(4, "write", true));
     assert_eq!(device.data(TOOL, write("a/b.txt", "two")), told(3, "write", false));
     assert_eq!(read(&device, "a/b.txt"), "two");

@@ -61,9 +61,8 @@ impl Export {
             let line = match message {
                 Some(Message::Row(row)) => Line::Row(hashed(row)?),
                 Some(Message::Head(v1::AuditHead { seq, hash })) => {
-                    let hash = Digest::from_slice(&hash).ok_or_else(|| {
-                        Failure::Failed("the head's hash is no hash".to_owned())
-                    })?;
+                    let hash = Digest::from_slice(&hash)
+                        .ok_or_else(|| Failure::Failed("the head's hash is no hash".to_owned()))?;
                     Line::Head { head: AuditHead { seq, hash } }
                 }
                 None => continue,
@@ -82,9 +81,7 @@ impl Export {
                 return Ok(0);
             }
         }
-        Err(Failure::Failed(
-            "the export broke off before its head; run it again".to_owned(),
-        ))
+        Err(Failure::Failed("the export broke off before its head; run it again".to_owned()))
     }
 }
 

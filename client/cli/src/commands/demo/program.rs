@@ -26,8 +26,9 @@ const TAIL_LINES: usize = 12;
 /// # Errors
 /// It is not beside this one.
 pub(crate) fn sibling(name: &str) -> Result<PathBuf, Failure> {
-    let own = std::env::current_exe()
-        .map_err(|error| Failure::Failed(format!("where `orion` itself lies is not known: {error}")))?;
+    let own = std::env::current_exe().map_err(|error| {
+        Failure::Failed(format!("where `orion` itself lies is not known: {error}"))
+    })?;
     let folder = own.parent().unwrap_or(Path::new("."));
     let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     if path.is_file() {

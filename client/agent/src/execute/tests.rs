@@ -1,0 +1,176 @@
+//! Tools that panic, hang, stop and talk too much. Each call is still answered exactly once, or
+//! twice where the first answer was that nothing is known.
+
+use std::path::Path;
+
+use orion_domain::grants::Scope;
+use orion_domain::{
+    CallId, CallState, Caller, Grants, PathStyle, Policy, Question, Role, Touches, evaluate,
+};
+use serde_json::json;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::*;
+use crate::journal::JournalError;
+
+/// A permit can be had from an evaluation only, so a test has to ask for one too.
+fn permit() -> Permit {
+    let grants: Grants = serde_json::from_value(json!({"profile": "operator"})).unwrap();
+    let places = Places { style: PathStyle::Posix, home: None, workspace: None };
+    let policy = Policy { grants: grants.compile(&places).0, ..Policy::deny_all() };
+    let (spec, _) = orion_catalog::find("get_datetime").unwrap();
+    let question = Question {
+        tool: spec.facts(),
+        touches: Some(&Touches::nothing()),
+        caller: &Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None },
+        device: &"web-1".parse().unwrap(),
+        dry_run: false,
+        confirmed: true,
+    };
+    evaluate(&question, &policy).permit(&question, &policy, None).unwrap()
+}
+
+type Run = fn(Value, &Context<'_>) -> Result<Outcome, ToolError>;
+
+fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
+    Job {
+        subject: Subject {
+            call: CallId::new(Uuid::from_u128(7)),
+            device: "web-1".to_owned(),
+            tool: "get_datetime".to_owned(),
+            dry_run: false,
+        },
+        permit: permit(),
+        executor: Executor { name: "get_datetime", run },
+        arguments: json!({}),
+        has_effects,
+        deadline: Instant::now() + time_left,
+        cancelled: Arc::new(AtomicBool::new(false)),
+        roots: Arc::new(Roots::open(&Scope::nothing(), &Scope::nothing(), &[])),
+        toolbox: Arc::new(Toolbox {
+            places: Places { style: PathStyle::Posix, home: None, workspace: None },
+            apps: Apps::default(),
+            trash: Trash::open(folder).unwrap(),
+            device_id: Uuid::from_u128(1).to_string(),
+        }),
+    }
+}
+
+/// What happened, in order: the code of each end, and `started` and `progress`.
+async fn happened(job: Job, admission: Admission) -> Vec<String> {
+    let (events, mut inbox) = mpsc::channel(64);
+    execute(job, admission, events).await;
+    let mut happened = Vec::new();
+    while let Some(event) = inbox.recv().await {
+        happened.push(match event {
+            Event::Started { .. } => "started".to_owned(),
+            Event::Progress { note, .. } => format!("progress {note}"),
+            Event::Finished { ended, slot, .. } => {
+                assert!(ended.state.is_closed());
+                assert_ne!(ended.state, CallState::Denied);
+                format!("{} {slot:?}", ended.code)
+            }
+            other => panic!("{other:?}"),
+        });
+    }
+    happened
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_tool_that_succeeds_starts_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = job(folder.path(), |_, _| Ok(Outcome::new("Done.", json!({}))), LONG, false);
+    assert_eq!(happened(job, Admission::Ready).await, ["started", " Free"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_panics_ends_as_internal_and_says_nothing_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = job(folder.path(), |_, _| panic!("/secret/path"), LONG, true);
+    assert_eq!(happened(job, Admission::Ready).await, ["started", "INTERNAL Free"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_looks_at_its_clock_times_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let run: Run = |_, context| {
+        loop {
+            context.check()?;
+            std::thread::yield_now();
+        }
+    };
+    let job = job(folder.path(), run, Duration::from_millis(20), true);
+    assert_eq!(happened(job, Admission::Ready).await, ["started", "TIMEOUT Free"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_is_stopped_ends_as_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let run: Run = |_, context| {
+        // Another would set it; here the tool does so itself in the middle.
+        context.cancelled.store(true, Ordering::Relaxed);
+        context.check()?;
+        Ok(Outcome::new("Done.", json!({})))
+    };
+    let job = job(folder.path(), run, LONG, true);
+    assert_eq!(happened(job, Admission::Ready).await, ["started", "CANCELLED Free"]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_while_it_waits_never_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = job(folder.path(), |_, _| panic!("it ran"), LONG, true);
+    job.cancelled.store(true, Ordering::Relaxed);
+    assert_eq!(happened(job, Admission::Ready).await, ["CANCELLED Free"]);
+}
+
+#[tokio::test]
+async fn a_call_that_the_journal_does_not_take_never_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    for (error, code) in [
+        (JournalError::DiskFull, "RESOURCE_EXHAUSTED Free"),
+        (JournalError::Broken(std::io::ErrorKind::Other), "INTERNAL Free"),
+    ] {
+        let (answer, waiting) = oneshot::channel();
+        answer.send(Err(error)).unwrap();
+        let job = job(folder.path(), |_, _| panic!("it ran"), LONG, true);
+        assert_eq!(happened(job, Admission::Pending(waiting)).await, [code]);
+    }
+    let (answer, waiting) = oneshot::channel::<Result<(), JournalError>>();
+    drop(answer);
+    let job = job(folder.path(), |_, _| panic!("it ran"), LONG, true);
+    assert_eq!(happened(job, Admission::Pending(waiting)).await, ["CANCELLED Free"]);
+}
+
+/// Longer than the deadline and its grace, as a disk that hangs.
+const HANG: Run = |_, _| {
+    std::thread::sleep(GRACE + Duration::from_millis(200));
+    Ok(Outcome::new("Done.", json!({})))
+};
+
+#[tokio::test]
+async fn an_effect_that_hangs_is_unknown_until_it_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = job(folder.path(), HANG, Duration::ZERO, true);
+    assert_eq!(
+        happened(job, Admission::Ready).await,
+        ["started", "OUTCOME_UNKNOWN Taken", " Free"]
+    );
+}
+
+#[tokio::test]
+async fn progress_is_thinned_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let run: Run = |_, context| {
+        for number in 0..10_000 {
+            (context.progress)(number, Some(10_000), "file");
+        }
+        Ok(Outcome::new("Done.", json!({})))
+    };
+    let happened = happened(job(folder.path(), run, LONG, false), Admission::Ready).await;
+    let told = happened.iter().filter(|line| line.starts_with("progress")).count();
+    assert!((1..=20).contains(&told), "{told} of 10,000");
+}

@@ -1,0 +1,8 @@
+//! The agent against a backend that this test plays: honest where it has to be, lying where it can.
+//! Real sockets, real mutual TLS, a real disk.
+
+mod backend;
+mod enrolling;
+mod lies;
+mod life;
+mod world;
