@@ -119,7 +119,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub enum Model {
     /// Any server that speaks the form of OpenAI's chat completions.
-    OpenAi(OpenAi),
+    OpenAi(Box<OpenAi>),
     /// The built-in planner, which is no language model.
     Planner(Planner),
 }
@@ -133,7 +133,7 @@ impl Model {
     pub fn new(config: &ModelConfig) -> Result<Self, ModelError> {
         config.check()?;
         match config.kind {
-            ModelKind::Openai => OpenAi::new(config).map(Self::OpenAi),
+            ModelKind::Openai => Ok(Self::OpenAi(Box::new(OpenAi::new(config)?))),
             ModelKind::Planner => Ok(Self::Planner(Planner)),
         }
     }
@@ -165,10 +165,8 @@ mod tests {
     #[tokio::test]
     async fn the_planner_answers_through_the_same_door() {
         let config: ModelConfig = toml::from_str("name = \"planner\"\nkind = \"planner\"").unwrap();
-        let request = Request {
-            messages: vec![Message::user("Maak een folder Test")],
-            tools: Vec::new(),
-        };
+        let request =
+            Request { messages: vec![Message::user("Maak een folder Test")], tools: Vec::new() };
         let mut heard = String::new();
         let answer = Model::new(&config)
             .unwrap()

@@ -1,6 +1,6 @@
 //! The record: the only place that speaks SQL. One SQLite file, many readers, one writer.
 //!
-//! Every change goes through the [writer](writer), which commits what waits in groups and links
+//! Every change goes through the `writer`, which commits what waits in groups and links
 //! the audit's rows in the same transaction. Reads come from a small pool and never wait for it.
 
 mod approvals;
@@ -16,6 +16,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,19 +87,18 @@ fn classify(error: &sqlx::Error) -> StoreError {
     const FULL: u32 = 13;
     const CONSTRAINT: u32 = 19;
     const NOT_A_DATABASE: u32 = 26;
-    match error {
-        sqlx::Error::RowNotFound => StoreError::NotFound,
-        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => StoreError::Corrupt,
-        sqlx::Error::Database(database) => {
-            let code = database.code().and_then(|code| code.parse::<u32>().ok());
-            match code.map(|code| code & 0xff) {
-                Some(FULL) => StoreError::Full,
-                Some(CONSTRAINT) => StoreError::Conflict,
-                Some(CORRUPT | NOT_A_DATABASE) => StoreError::Corrupt,
-                _ => StoreError::Unavailable,
-            }
-        }
-        _ => StoreError::Unavailable,
+    if matches!(error, sqlx::Error::RowNotFound) {
+        return StoreError::NotFound;
+    }
+    if matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) {
+        return StoreError::Corrupt;
+    }
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
+    match code.map(|code| code & 0xff) {
+        Some(FULL) => StoreError::Full,
+        Some(CONSTRAINT) => StoreError::Conflict,
+        Some(CORRUPT | NOT_A_DATABASE) => StoreError::Corrupt,
+        Some(_) | None => StoreError::Unavailable,
     }
 }
 
@@ -197,9 +197,10 @@ fn keep_private(path: &Path) -> Result<(), StoreError> {
     });
     made.map_err(|error| {
         tracing::error!(%error, path = %path.display(), "the record's file cannot be opened");
-        match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,
-            _ => StoreError::Unavailable,
+        if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+            StoreError::Full
+        } else {
+            StoreError::Unavailable
         }
     })
 }

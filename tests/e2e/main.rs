@@ -1,2 +1,20 @@
 //! End-to-end stories: real backends, real devices and the real command line, each a process of its
 //! own. What a person or a model would see is what is compared.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on ends there")]
+
+mod approvals;
+mod audit;
+mod bad_input;
+mod ceiling;
+mod certificates;
+mod command_line;
+mod crashes;
+mod demo;
+mod enrolment;
+mod happy_path;
+mod lying_agent;
+mod lying_server;
+mod models;
+mod refusals;
+mod tools;

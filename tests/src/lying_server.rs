@@ -193,9 +193,13 @@ impl Link {
             policy: policy.into(),
         }))
         .await;
-        match self.hear().await {
-            Some(link_request::Message::PolicyAck(ack)) => ack,
-            other => panic!("instead of an acknowledgement: {other:?}"),
+        loop {
+            match self.hear().await {
+                Some(link_request::Message::PolicyAck(ack)) => return ack,
+                // Answers that were not acknowledged before the link was lost.
+                Some(link_request::Message::CallResult(_)) => {}
+                other => panic!("instead of an acknowledgement: {other:?}"),
+            }
         }
     }
 

@@ -27,18 +27,32 @@ impl Seen {
     }
 }
 
-/// Goes through runs of letters, digits and dashes, because that is what ids, hashes and times are.
+/// Goes through runs of letters, digits, dashes and colons, because that is what ids, hashes and
+/// times are.
 fn words(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut word = String::new();
     for letter in text.chars().chain(['\n']) {
-        if letter.is_ascii_alphanumeric() || letter == '-' {
+        if letter.is_ascii_alphanumeric() || matches!(letter, '-' | ':') {
             word.push(letter);
-        } else {
-            shown.push_str(shape(&word).unwrap_or(&word));
-            shown.push(letter);
-            word.clear();
+            continue;
         }
+        if word == "ms" {
+            let digits = |c: char| c.is_ascii_digit() || c == ' ';
+            shown.truncate(shown.trim_end_matches(digits).len());
+            shown.push_str(" [n] ");
+            shown = shown.replace("( [n]", "([n]");
+        }
+        let bare = word.trim_end_matches(':');
+        match shape(bare) {
+            Some(kind) => {
+                shown.push_str(kind);
+                shown.push_str(&word[bare.len()..]);
+            }
+            None => shown.push_str(&word),
+        }
+        shown.push(letter);
+        word.clear();
     }
     shown.pop();
     shown
@@ -47,9 +61,15 @@ fn words(text: &str) -> String {
 fn shape(word: &str) -> Option<&'static str> {
     let is_hex = word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let is_number = word.bytes().all(|b| b.is_ascii_digit());
+    let is_split_by = |parts: &[usize], by: char| {
+        let lengths: Vec<_> = word.split(by).map(str::len).collect();
+        lengths == parts && word.chars().all(|c| c.is_ascii_digit() || c == by)
+    };
     if word.parse::<uuid::Uuid>().is_ok() && word.len() == 36 {
         Some("[id]")
-    } else if is_number && word.len() == 13 {
+    } else if is_split_by(&[4, 2, 2], '-') {
+        Some("[date]")
+    } else if is_split_by(&[2, 2, 2], ':') || (is_number && word.len() == 13) {
         Some("[time]")
     } else if is_hex && matches!(word.len(), 12 | 16 | 64) {
         Some("[hash]")
@@ -64,10 +84,12 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_taken_out() {
-        let text = "call 0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e at 1795228844123 in /tmp/x/files, head 0123456789ab, exit 5";
+        let text = "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e: at 1795228844123 in /tmp/x/files (12 ms), \
+            until 2026-11-21 03:18:34, head: 0123456789ab, took 3 ms, exit 5";
         assert_eq!(
             Seen::default().folder(Path::new("/tmp/x"), "[world]").in_text(text),
-            "call [id] at [time] in [world]/files, head [hash], exit 5"
+            "[id]: at [time] in [world]/files ([n] ms), until [date] [time], head: [hash], \
+             took [n] ms, exit 5"
         );
     }
 }

@@ -212,7 +212,7 @@ impl Drop for World {
         eprintln!("--- orion-server\n{}", self.server().log());
         let agents = self.shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
         // Agents of one device write one file; the last shows it all.
-        for agent in agents.last() {
+        if let Some(agent) = agents.last() {
             eprintln!("--- the last orion-agent\n{}", agent.log());
         }
     }

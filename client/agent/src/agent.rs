@@ -79,6 +79,7 @@ struct Running {
 
 /// Something to send. A result is looked up when there is room for it, so that it is held once.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few wait at once; boxes would cost each call")]
 enum Outgoing {
     Message(link_request::Message),
     Result(CallId),

@@ -30,8 +30,16 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { error, code }) => {
+            // Many errors quote their cause already; it need not be said twice.
+            let mut text = String::from("orion-agent");
+            for cause in error.chain().map(ToString::to_string) {
+                if !text.contains(&cause) {
+                    text.push_str(": ");
+                    text.push_str(&cause);
+                }
+            }
             // Where standard error is gone there is nobody to tell.
-            drop(writeln!(std::io::stderr(), "orion-agent: {error:#}"));
+            drop(writeln!(std::io::stderr(), "{text}"));
             ExitCode::from(code)
         }
     }

@@ -11,7 +11,7 @@ mod suspects;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_fs_ext::MetadataExt;
@@ -239,16 +239,14 @@ impl Roots {
         self.roots.iter().filter_map(|root| Some(self.opened(root)?.dir)).collect()
     }
 
-    /// Whether an executable may be changed through Orion.
+    /// Whether a program, by its resolved path, lies where Orion may write.
     #[must_use]
-    pub fn may_change(&self, path: &Path) -> bool {
-        let Some(style) = self.roots.first().map(|root| root.path.style()) else {
-            return false;
-        };
-        // What cannot be read as a path of this device cannot be judged, so it counts as open to change.
-        path.to_str()
-            .and_then(|text| DevicePath::parse(style, text).ok())
-            .is_none_or(|path| self.lends(&path, Access::Write))
+    pub fn may_change(&self, program: &Path) -> bool {
+        self.roots.iter().filter(|root| root.access.contains(&Access::Write)).any(|root| {
+            let named = PathBuf::from(root.path.to_string());
+            let real = std::fs::canonicalize(&named);
+            program.starts_with(&named) || real.is_ok_and(|real| program.starts_with(real))
+        })
     }
 
     /// The refusal of a path outside. Its words depend on the request and the grants alone.

@@ -10,7 +10,6 @@ mod tests;
 use std::io::{self, Write};
 use std::path::Path;
 
-use cap_fs_ext::OpenOptionsExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 use jiff::Timestamp;
@@ -119,7 +118,10 @@ fn write_record(place: &Dir, record: &Record) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    options.mode(0o600);
+    {
+        use cap_fs_ext::OpenOptionsExt;
+        options.mode(0o600);
+    }
     let mut file = place.open_with(RECORD, &options)?;
     file.write_all(&serde_json::to_vec(record)?)?;
     file.sync_all()
@@ -129,13 +131,14 @@ fn write_record(place: &Dir, record: &Record) -> io::Result<()> {
 fn private_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
     use cap_fs_ext::DirExt;
 
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     {
         use cap_std::fs::DirBuilderExt;
         builder.mode(0o700);
     }
-    match parent.create_dir_with(name, &mut builder) {
+    match parent.create_dir_with(name, &builder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }

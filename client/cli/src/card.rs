@@ -118,8 +118,27 @@ mod tests {
         let out =
             Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
         let shown = anstream::adapter::strip_str(&card(&out, &approval())).to_string();
-        insta::assert_snapshot!(shown, @"");
-        insta::assert_snapshot!(show::approvals_table(&out, &[approval()]), @"");
+        insta::assert_snapshot!(shown, @"
+        ? delete_directory on demo-device asks for approval: high risk
+          arguments        confirm: true
+                           path: x
+          touches          delete /d/x
+          preview          Would delete 3 entries.
+                           entries        3
+                           first_entries  a�[2K
+                                          b
+                           path           /d/x
+          why              risk high asks
+          asked by         admin
+          who may say yes  operator
+          until            2023-11-14 22:28:20
+          state            open
+          id               0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
+        ");
+        insta::assert_snapshot!(show::approvals_table(&out, &[approval()]), @"
+        ID                  STATE  RISK  DEVICE       TOOL              ARGUMENTS            BY     EXPIRES
+        0199b2c4-7f3e-7c11  open   high  demo-device  delete_directory  confirm=true path=x  admin  2023-11-14 22:28:20
+        ");
     }
 
     #[test]

@@ -280,9 +280,13 @@ impl Speech<'_> {
 
 fn call_line(call: &v1::CallBegan) -> String {
     let recovered = if call.recovered { " (found in prose)" } else { "" };
+    // A model may leave the device out where there is only one.
+    let device = match call.device.as_str() {
+        "" => String::new(),
+        device => format!("{} · ", text::one_line(device, 64)),
+    };
     format!(
-        "{} · {} {}{recovered}",
-        text::one_line(&call.device, 64),
+        "{device}{} {}{recovered}",
         text::one_line(&call.tool, 64),
         short_arguments(&call.arguments)
     )

@@ -168,9 +168,7 @@ impl ModelConfig {
 
         let mut text = String::new();
         std::fs::File::open(path)
-            .and_then(|file| {
-                file.take(MAX_KEY_BYTES as u64 + 1).read_to_string(&mut text)
-            })
+            .and_then(|file| file.take(MAX_KEY_BYTES as u64 + 1).read_to_string(&mut text))
             .map_err(|error| {
                 self.bad(format!("`api_key_file` {} cannot be read ({error})", path.display()))
             })?;

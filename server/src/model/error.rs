@@ -46,7 +46,9 @@ pub enum ModelError {
         after: Duration,
     },
     /// The answer began and did not end well.
-    #[error("The model's answer broke off ({reason}). Try again; if it stays, see the model server's log.")]
+    #[error(
+        "The model's answer broke off ({reason}). Try again; if it stays, see the model server's log."
+    )]
     BrokenStream {
         /// What was wrong with it.
         reason: String,

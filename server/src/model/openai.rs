@@ -65,7 +65,11 @@ impl OpenAi {
         };
         let key = config.key(|name| std::env::var(name).ok())?;
         if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
-            tracing::warn!(model = config.name, host, "the model's key is sent unencrypted; use https in `url`");
+            tracing::warn!(
+                model = config.name,
+                host,
+                "the model's key is sent unencrypted; use https in `url`"
+            );
         }
         Ok(Self {
             client: client(config, &url, key.as_ref())?,
@@ -157,6 +161,7 @@ impl OpenAi {
                 Ok(Err(error)) => {
                     return Err(ModelError::BrokenStream { reason: attempt::cause(&error) });
                 }
+                Err(_) if !begun => return Err(ModelError::TimedOut { after: self.timeout }),
                 Err(_) => {
                     return Err(ModelError::BrokenStream {
                         reason: format!("the server said nothing for {} s", patience.as_secs()),
@@ -223,9 +228,8 @@ impl OpenAi {
 
 fn endpoint(config: &ModelConfig) -> Result<Url, ModelError> {
     const PATH: &str = "/chat/completions";
-    let text = config.url.as_deref().unwrap_or_default().trim_end_matches('/');
-    let text = if text.ends_with(PATH) { text.to_owned() } else { format!("{text}{PATH}") };
-    let url = Url::parse(&text).map_err(|error| config.bad(format!("`url` is no address ({error})")))?;
+    let mut url = Url::parse(config.url.as_deref().unwrap_or_default())
+        .map_err(|error| config.bad(format!("`url` is no address ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(config.bad("`url` must begin with http:// or https://"));
     }
@@ -235,6 +239,9 @@ fn endpoint(config: &ModelConfig) -> Result<Url, ModelError> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(config.bad("`url` must end with its path, without `?` and `#`"));
     }
+    let path = url.path().trim_end_matches('/');
+    let path = format!("{}{PATH}", path.strip_suffix(PATH).unwrap_or(path));
+    url.set_path(&path);
     Ok(url)
 }
 

@@ -61,8 +61,7 @@ pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, Store
     let error = judged
         .refusal()
         .with("approval_id", id.to_string())
-        .with("expires_at", expires_at)
-        .suggesting(vec![format!("orion approvals approve {id}")]);
+        .with("expires_at", expires_at);
     let waiting = audit::closing(&reply, error);
     reply.state = CallState::AwaitingApproval;
     reply.result = waiting.result;

@@ -134,7 +134,10 @@ impl Api {
             name: row.name.to_string(),
             state: state(row.state).into(),
             online: self.0.fleet.is_online(row.id),
-            os: facts.as_ref().map_or(row.os, |f| format!("{} {}", f.os.as_str(), f.os_version)),
+            os: facts.as_ref().map_or(row.os, |facts| match facts.os_version.as_str() {
+                "" => facts.os.as_str().to_owned(),
+                version => version.to_owned(),
+            }),
             hostname: row.hostname,
             agent_version: row.agent_version.unwrap_or_default(),
             fingerprint_words: row.fingerprint_words,

@@ -98,6 +98,12 @@ impl Agent {
                 return self.answer(&subject, subject.failure(error, Duration::ZERO));
             }
         };
+        if has_effects {
+            tracing::info!(
+                call = %call.call, tool = spec.name, user = %call.caller.user, rule = permit.rule(),
+                "a call with effects was admitted"
+            );
+        }
         let cancelled = Arc::new(AtomicBool::new(false));
         let job = Job {
             subject,

@@ -10,6 +10,7 @@ use crate::journal::Ended;
 
 /// One thing that happened.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few wait at once; boxes would cost each call")]
 pub enum Event {
     /// A connection stands, or could not be made.
     Connected(Result<Box<Link>, ConnectError>),

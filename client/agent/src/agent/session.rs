@@ -31,6 +31,7 @@ const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 
 /// Where the connection stands.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one")]
 pub(super) enum Phase {
     /// There is none until this moment.
     Waiting(Instant),

@@ -1,5 +1,6 @@
 //! Starting an application as the person's own process.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -70,17 +71,7 @@ impl Apps {
         }
         let place = Place::take(&self.running)?;
         let mut command = command(app, arguments, folder);
-        let mut child = command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => gone(app),
-            std::io::ErrorKind::PermissionDenied => ToolError::new(
-                ErrorCode::PermissionDenied,
-                format!("The operating system does not let the agent start {}.", shown(app)),
-            ),
-            kind => ToolError::new(
-                ErrorCode::ExecutionFailed,
-                format!("{} could not be started: {kind}.", shown(app)),
-            ),
-        })?;
+        let mut child = command.spawn().map_err(|error| not_started(app, error.kind()))?;
         let pid = child.id();
         let reaped = std::thread::Builder::new()
             .name("opened-app".to_owned())
@@ -145,6 +136,18 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+fn not_started(app: &App, kind: ErrorKind) -> ToolError {
+    if kind == ErrorKind::NotFound {
+        return gone(app);
+    }
+    let code = if kind == ErrorKind::PermissionDenied {
+        ErrorCode::PermissionDenied
+    } else {
+        ErrorCode::ExecutionFailed
+    };
+    ToolError::new(code, format!("{} could not be started: {kind}.", shown(app)))
 }
 
 fn gone(app: &App) -> ToolError {

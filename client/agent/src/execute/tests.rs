@@ -71,7 +71,13 @@ async fn happened(job: Job, admission: Admission) -> Vec<String> {
                 assert_ne!(ended.state, CallState::Denied);
                 format!("{} {slot:?}", ended.code)
             }
-            other => panic!("{other:?}"),
+            Event::Connected(_)
+            | Event::Received { .. }
+            | Event::Lost { .. }
+            | Event::Writable(_)
+            | Event::Renewed(_)
+            | Event::Due
+            | Event::Shutdown => panic!("a call posted what is not its own"),
         });
     }
     happened

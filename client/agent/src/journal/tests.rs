@@ -235,7 +235,8 @@ async fn a_journal_that_is_mostly_dead_is_written_anew_and_says_the_same() {
         journal.acknowledge(call(number), 1_002).await;
     }
     journal.close().await;
-    assert!(fs::metadata(&room.path).unwrap().len() < COMPACT_FROM);
+    // Some 800,000 bytes were written.
+    assert!(fs::metadata(&room.path).unwrap().len() < 400_000);
     assert!(!room.path.with_extension("new").exists());
 
     let journal = room.open(2_000).await;

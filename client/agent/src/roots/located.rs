@@ -2,6 +2,7 @@
 //! here and never by the operating system. What is judged is therefore what is used.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::path::Component;
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ pub(super) fn walk(
         };
         let found = match here.0.symlink_metadata(&name) {
             Ok(metadata) => Some(What::of(metadata.file_type())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(&error)),
         };
         match (found, opened) {
@@ -153,6 +154,14 @@ pub(super) fn walk(
                     return Err(too_many_links(asked));
                 }
                 read_link(&here.0, &name, asked, &mut pending)?;
+            }
+            (Some(What::Folder), Some(error)) if error.kind() == ErrorKind::NotADirectory => {
+                // It was a link when it was opened, and is none any more.
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(failed(&error));
+                }
+                pending.push_front(name);
             }
             (Some(What::Folder), Some(error)) => return Err(failed(&error)),
             (found, _) => {
@@ -173,8 +182,15 @@ fn read_link(
     asked: &DevicePath,
     pending: &mut VecDeque<String>,
 ) -> Result<(), ToolError> {
-    let target =
-        dir.read_link_contents(name).map_err(|error| io_failure(&error, Wanted::Path, asked))?;
+    let target = match dir.read_link_contents(name) {
+        Ok(target) => target,
+        // It was a link when it was looked at, and is none any more.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            pending.push_front(name.to_owned());
+            return Ok(());
+        }
+        Err(error) => return Err(io_failure(&error, Wanted::Path, asked)),
+    };
     for component in target.components().rev() {
         match component {
             Component::CurDir => {}

@@ -1,7 +1,7 @@
 //! `delete_directory`.
 
-use cap_fs_ext::{DirExt, MetadataExt};
-use cap_std::fs::Dir;
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, Metadata};
 use jiff::Timestamp;
 use orion_catalog::tools::delete_directory::{Arguments, DeleteDirectory, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
@@ -137,7 +137,7 @@ fn count(
     let mut count = Count { entries: 1, bytes: 0, first: Vec::new() };
     walk(&start, Mode::Whole, context, &mut |visit| {
         let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
-        if metadata.dev() != device.dev() {
+        if file_system(&metadata) != file_system(&device) {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
                 format!("Another file system is mounted inside {path}; unmount it first."),
@@ -153,6 +153,17 @@ fn count(
         Ok(Next::On)
     })?;
     Ok(count)
+}
+
+/// The file system that something lies on. Windows mounts by junctions, which are links to Orion.
+#[cfg(unix)]
+fn file_system(metadata: &Metadata) -> Option<u64> {
+    Some(cap_fs_ext::MetadataExt::dev(metadata))
+}
+
+#[cfg(not(unix))]
+fn file_system(_: &Metadata) -> Option<u64> {
+    None
 }
 
 fn not_empty(path: &DevicePath, entries: u64) -> ToolError {

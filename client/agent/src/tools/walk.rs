@@ -171,7 +171,7 @@ impl Walk<'_, '_> {
                 }
                 break;
             }
-            if self.seen % PROGRESS_EVERY == 0 {
+            if self.seen.is_multiple_of(PROGRESS_EVERY) {
                 self.context.check()?;
                 (self.context.progress)(self.seen, None, "entries looked at");
             }

@@ -81,6 +81,8 @@ async fn a_result_that_was_not_acknowledged_comes_again_on_the_next_connection()
     assert_eq!(hello.generation, 2);
     assert_eq!(session.result().await, first);
     session.acknowledge(&id(1)).await;
+    // What is answered after it was heard after it.
+    assert_eq!(session.policy(&world.policy()).await, "");
     // Nothing of it is left after a restart either.
     world.stop().await;
     world.start();

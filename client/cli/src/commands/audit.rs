@@ -186,7 +186,21 @@ mod tests {
             prev_hash: vec![0; 32].into(),
             hash: vec![0xab; 32].into(),
         });
-        insta::assert_snapshot!(page(&out, &row), @"");
-        insta::assert_snapshot!(rows_table(&out, &[row]), @"");
+        insta::assert_snapshot!(page(&out, &row), @r#"
+        seq            7
+        at             2023-11-14 22:13:20
+        what           call.opened
+        call           0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
+        body           {
+                         "device": "demo-device",
+                         "tool": "read_file"
+                       }
+        previous hash  0000000000000000000000000000000000000000000000000000000000000000
+        hash           abababababababababababababababababababababababababababababababab
+        "#);
+        insta::assert_snapshot!(rows_table(&out, &[row]), @r#"
+        SEQ  AT                   WHAT         CALL                BODY
+        7    2023-11-14 22:13:20  call.opened  0199b2c4-7f3e-7c11  {"device":"demo-device","tool":"read_file"}
+        "#);
     }
 }

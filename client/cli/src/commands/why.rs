@@ -124,6 +124,10 @@ mod tests {
                 line("grants", "deny", "/etc/passwd is outside the allowed paths", true),
             ],
         };
-        insta::assert_snapshot!(people(&judgement), @"");
+        insta::assert_snapshot!(people(&judgement), @"
+           LAYER   SAYS   BECAUSE OF
+           role    allow  admin
+        →  grants  deny   /etc/passwd is outside the allowed paths
+        ");
     }
 }

@@ -195,17 +195,71 @@ mod tests {
 
     #[test]
     fn tools_stand_in_a_table() {
-        insta::assert_snapshot!(tools_table(&out(Format::Table), &[tool()]), @"");
-        insta::assert_snapshot!(tools_table(&out(Format::Wide), &[tool()]), @"");
+        insta::assert_snapshot!(tools_table(&out(Format::Table), &[tool()]), @"
+        NAME              CATEGORY  RISK  DESCRIPTION
+        delete_directory  file      high  Deletes a folder.
+        ");
+        insta::assert_snapshot!(tools_table(&out(Format::Wide), &[tool()]), @"
+        NAME              CATEGORY  RISK  PERMISSIONS             UNDO  ALIASES  DESCRIPTION
+        delete_directory  file      high  file_write,file_delete  no    rmdir    Deletes a folder. Needs confirm: true.
+        ");
     }
 
     #[test]
     fn a_page_tells_every_argument() {
-        insta::assert_snapshot!(tool_page(&tool()), @"");
+        insta::assert_snapshot!(tool_page(&tool()), @r#"
+        Deletes a folder. Needs confirm: true.
+
+        name                      delete_directory
+        also                      rmdir
+        category                  file
+        risk                      high
+        permissions               file_write, file_delete
+        changes things            yes
+        can be undone             no
+        output may be strangers'  no
+        example                   {"tool":"delete_directory","device":"laptop-123","path":"Old"}
+
+        Arguments:
+          NAME       TYPE     NEEDED         DESCRIPTION
+          path       string   required       The folder.
+          recursive  boolean  default false  With all in it.
+
+        Returns:
+          NAME      TYPE            NEEDED    DESCRIPTION
+          trash_id  string or null  optional  Where it went.
+        "#);
     }
 
     #[test]
     fn the_form_of_openai_keeps_the_schema_and_shows_an_example() {
-        insta::assert_json_snapshot!(openai(&[tool()]), @"");
+        insta::assert_json_snapshot!(openai(&[tool()]), @r#"
+        [
+          {
+            "function": {
+              "description": "Deletes a folder. Needs confirm: true.\nExample: {\"tool\":\"delete_directory\",\"device\":\"laptop-123\",\"path\":\"Old\"}",
+              "name": "delete_directory",
+              "parameters": {
+                "properties": {
+                  "path": {
+                    "description": "The folder.",
+                    "type": "string"
+                  },
+                  "recursive": {
+                    "default": false,
+                    "description": "With all in it.",
+                    "type": "boolean"
+                  }
+                },
+                "required": [
+                  "path"
+                ],
+                "type": "object"
+              }
+            },
+            "type": "function"
+          }
+        ]
+        "#);
     }
 }

@@ -56,6 +56,9 @@ fn words(items: &[Value]) -> String {
 }
 
 fn list(items: &[Value]) -> String {
+    if items.iter().all(|item| item.is_number() || item.is_boolean()) {
+        return items.iter().map(cell).collect::<Vec<_>>().join("  ");
+    }
     let mut columns: Vec<&str> = Vec::new();
     for item in items {
         let Value::Object(object) = item else {

@@ -93,7 +93,8 @@ impl Accumulator {
         words: bool,
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<(), ModelError> {
-        if let Some(text) = delta.get("content").map(words_in).filter(|text| words && !text.is_empty())
+        if let Some(text) =
+            delta.get("content").map(words_in).filter(|text| words && !text.is_empty())
         {
             self.hold(text.len())?;
             self.text.push_str(&text);
@@ -148,7 +149,10 @@ impl Accumulator {
     ///
     /// # Errors
     /// [`ModelError::BrokenStream`] where nothing came, or a call did not come whole.
-    pub(super) fn finish(self, on_text: &mut (dyn FnMut(&str) + Send)) -> Result<Answer, ModelError> {
+    pub(super) fn finish(
+        self,
+        on_text: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answer, ModelError> {
         if !self.answered {
             return Err(ModelError::BrokenStream {
                 reason: "what came is no chat completion; `url` must be the address below which /chat/completions is".to_owned(),
@@ -259,7 +263,8 @@ mod tests {
     #[test]
     fn a_legacy_call_counts_unless_it_is_a_copy() {
         let legacy = json!({"name": "read_file", "arguments": "{}"});
-        let alone = json!({"choices": [{"delta": {"function_call": legacy}, "finish_reason": "stop"}]});
+        let alone =
+            json!({"choices": [{"delta": {"function_call": legacy}, "finish_reason": "stop"}]});
         let both = json!({"choices": [{"delta": {"function_call": legacy, "tool_calls": [{"index": 0, "id": "x", "function": legacy}]}, "finish_reason": "stop"}]});
         for (value, id) in [(alone, "call_1"), (both, "x")] {
             let ids: Vec<String> =
@@ -271,16 +276,21 @@ mod tests {
     #[test]
     fn an_error_in_the_stream_ends_it_and_says_why() {
         let piece = json!({"choices": [{"delta": {"content": "Hi"}}]});
-        let broken =
-            |reason: &str| Err(ModelError::BrokenStream { reason: reason.to_owned() });
+        let broken = |reason: &str| Err(ModelError::BrokenStream { reason: reason.to_owned() });
         assert_eq!(read(&[piece.clone(), json!({"error": {"message": "full"}})]), broken("full"));
         assert_eq!(read(&[piece.clone(), json!([{"error": "full"}])]), broken("full"));
-        assert_eq!(read(&[piece, json!({"error": null, "choices": []})]), Ok(Answer { truncated: true, ..said("Hi") }));
+        assert_eq!(
+            read(&[piece, json!({"error": null, "choices": []})]),
+            Ok(Answer { truncated: true, ..said("Hi") })
+        );
         assert_eq!(
             read(&[json!({"error": {"code": 404, "message": "no such model"}})]),
             Err(ModelError::Refused { status: 404, message: "no such model".to_owned() })
         );
-        assert_eq!(read(&[json!({"error": {"code": 429}})]), Err(ModelError::RateLimited { retry_after: None }));
+        assert_eq!(
+            read(&[json!({"error": {"code": 429}})]),
+            Err(ModelError::RateLimited { retry_after: None })
+        );
         assert!(matches!(read(&[json!({"hello": 1})]), Err(ModelError::BrokenStream { .. })));
     }
 
@@ -295,10 +305,7 @@ mod tests {
     #[test]
     fn an_answer_has_a_size() {
         let chunk = json!({"choices": [{"delta": {"content": "x".repeat(1500)}}]});
-        assert_eq!(
-            read(&[chunk.clone(), chunk]),
-            Err(ModelError::TooLarge { limit_bytes: 2000 })
-        );
+        assert_eq!(read(&[chunk.clone(), chunk]), Err(ModelError::TooLarge { limit_bytes: 2000 }));
         let many: Vec<Value> = (0..200)
             .map(|index| json!({"choices": [{"delta": {"tool_calls": [{"index": index, "function": {"name": "x"}}]}}]}))
             .collect();

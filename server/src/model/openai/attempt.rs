@@ -101,13 +101,10 @@ impl OpenAi {
             ),
             _ => {
                 let pause = retry_after.unwrap_or(wait);
-                let again = matches!(status.as_u16(), 500 | 502..=504 | 520..=529)
-                    && pause <= LONGEST_WAIT;
+                let again =
+                    matches!(status.as_u16(), 500 | 502..=504 | 520..=529) && pause <= LONGEST_WAIT;
                 let message = self.message(status, &text);
-                (
-                    ModelError::Refused { status: status.as_u16(), message },
-                    again.then_some(pause),
-                )
+                (ModelError::Refused { status: status.as_u16(), message }, again.then_some(pause))
             }
         };
         Rejected { error, no_tools, again_in }

@@ -102,9 +102,8 @@ pub(super) fn text(model: &str, request: &Request) -> Value {
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system.join("\n\n")}));
     }
-    messages.extend(
-        turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})),
-    );
+    messages
+        .extend(turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})));
     json!({"model": model, "messages": messages, "stream": true})
 }
 
@@ -149,10 +148,7 @@ mod tests {
             messages: vec![
                 Message::system("Be brief."),
                 Message::user("Read a and b"),
-                Message::assistant(
-                    "",
-                    vec![call("x", r#"{"path":"a"}"#), call("y", "{oops")],
-                ),
+                Message::assistant("", vec![call("x", r#"{"path":"a"}"#), call("y", "{oops")]),
                 Message::tool("x", r#"{"success":true}"#),
                 Message::tool("y", r#"{"success":false}"#),
                 Message::assistant(r#"{"tool":"get_datetime"}"#, Vec::new()),
@@ -211,9 +207,9 @@ mod tests {
 
     #[test]
     fn without_tools_nothing_is_said_of_tools() {
-        let request =
-            Request { messages: vec![Message::user("Hi")], tools: Vec::new() };
-        let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]});
+        let request = Request { messages: vec![Message::user("Hi")], tools: Vec::new() };
+        let body =
+            json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi"}]});
         assert_eq!(native("m", &request), body);
         assert_eq!(text("m", &request), body);
     }

@@ -1,1 +1,43 @@
 //! Against a small server that answers byte for byte what servers were seen to answer.
+
+mod refusals;
+mod server;
+mod streams;
+
+use std::time::Duration;
+
+use super::OpenAi;
+use crate::model::{Answer, Message, ModelConfig, ModelError, Request, ToolDefinition};
+
+/// A model at `address` with `more` in its section.
+fn model(address: &str, more: &str) -> OpenAi {
+    let config: ModelConfig = toml::from_str(&format!(
+        "name = \"test\"\nkind = \"openai\"\nurl = \"http://{address}/v1/\"\nmodel = \"m\"\n{more}"
+    ))
+    .unwrap();
+    config.check().unwrap();
+    OpenAi { backoff: Duration::from_millis(1), ..OpenAi::new(&config).unwrap() }
+}
+
+fn request() -> Request {
+    Request {
+        messages: vec![Message::user("Make a folder")],
+        tools: vec![ToolDefinition {
+            name: "create_directory".to_owned(),
+            description: "Makes a folder.".to_owned(),
+            parameters: serde_json::json!({"type": "object"}),
+        }],
+    }
+}
+
+/// The answer, whose words are those that were heard.
+async fn ask(model: &OpenAi) -> Result<Answer, ModelError> {
+    let mut heard = String::new();
+    let answer = model.complete(&request(), &mut |text| heard.push_str(text)).await?;
+    assert_eq!(heard, answer.text);
+    Ok(answer)
+}
+
+fn said(text: &str) -> Answer {
+    Answer { text: text.to_owned(), ..Answer::default() }
+}

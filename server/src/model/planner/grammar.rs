@@ -36,12 +36,7 @@ impl Row {
     }
 }
 
-fn matches(
-    text: &str,
-    pieces: &[&'static str],
-    words: &[Word],
-    filled: &mut Filled,
-) -> bool {
+fn matches(text: &str, pieces: &[&'static str], words: &[Word], filled: &mut Filled) -> bool {
     let Some((piece, more)) = pieces.split_first() else { return words.is_empty() };
     if let Some(name) = piece.strip_prefix('<').and_then(|name| name.strip_suffix('>')) {
         let Some(slot) = Slot::named(name) else { return false };
@@ -86,9 +81,9 @@ mod tests {
                     None => {
                         let options = piece.strip_prefix('?').unwrap_or(piece);
                         assert!(
-                            options.split(['|', '_']).all(|word| {
-                                !word.is_empty() && *word == word.to_lowercase()
-                            }),
+                            options
+                                .split(['|', '_'])
+                                .all(|word| { !word.is_empty() && *word == word.to_lowercase() }),
                             "{}",
                             row.pattern
                         );

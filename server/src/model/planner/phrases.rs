@@ -30,8 +30,7 @@ pub(super) fn unknown(language: Language) -> String {
     }
 }
 
-const EXAMPLES_ENGLISH: &str = "\
-  create folder Test
+const EXAMPLES_ENGLISH: &str = "  create folder Test
   create folder Photos in Documents
   what is in Documents
   find *.zip files in Downloads
@@ -43,8 +42,7 @@ const EXAMPLES_ENGLISH: &str = "\
   how much disk space is left
   what time is it";
 
-const EXAMPLES_DUTCH: &str = "\
-  maak een map Test
+const EXAMPLES_DUTCH: &str = "  maak een map Test
   maak een map Foto's in Documenten
   wat staat er in Documenten
   zoek *.zip bestanden in Downloads

@@ -6,14 +6,52 @@ use super::words::Word;
 /// Takes courtesies off both ends.
 pub(super) fn trim(words: &[Word]) -> &[Word] {
     const BEFORE: [&str; 27] = [
-        "please", "kindly", "hey", "hi", "hello", "orion", "ok", "okay", "now", "can_you",
-        "could_you", "would_you", "will_you", "i_want_you_to", "hallo", "hoi", "graag", "even",
-        "alsjeblieft", "alstublieft", "aub", "kun_je", "kan_je", "wil_je", "zou_je", "kunt_u",
+        "please",
+        "kindly",
+        "hey",
+        "hi",
+        "hello",
+        "orion",
+        "ok",
+        "okay",
+        "now",
+        "can_you",
+        "could_you",
+        "would_you",
+        "will_you",
+        "i_want_you_to",
+        "hallo",
+        "hoi",
+        "graag",
+        "even",
+        "alsjeblieft",
+        "alstublieft",
+        "aub",
+        "kun_je",
+        "kan_je",
+        "wil_je",
+        "zou_je",
+        "kunt_u",
         "wilt_u",
     ];
     const AFTER: [&str; 17] = [
-        "please", "thanks", "thank_you", "for_me", "now", "alsjeblieft", "alstublieft", "aub",
-        "graag", "bedankt", "dank_je", "dankjewel", "voor_mij", "voor_me", "orion", "eens", "even",
+        "please",
+        "thanks",
+        "thank_you",
+        "for_me",
+        "now",
+        "alsjeblieft",
+        "alstublieft",
+        "aub",
+        "graag",
+        "bedankt",
+        "dank_je",
+        "dankjewel",
+        "voor_mij",
+        "voor_me",
+        "orion",
+        "eens",
+        "even",
     ];
     let mut words = words;
     while let Some(rest) = BEFORE.iter().find_map(|phrase| after(words, phrase)) {
@@ -28,13 +66,34 @@ pub(super) fn trim(words: &[Word]) -> &[Word] {
 /// The words without the wish for a preview, where there is one.
 pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
     const AT_THE_START: [&str; 10] = [
-        "as_a_dry_run", "as_a_preview", "dry_run", "dry-run", "dryrun", "preview", "als_proef",
-        "bij_wijze_van_proef", "proefdraaien", "proef",
+        "as_a_dry_run",
+        "as_a_preview",
+        "dry_run",
+        "dry-run",
+        "dryrun",
+        "preview",
+        "als_proef",
+        "bij_wijze_van_proef",
+        "proefdraaien",
+        "proef",
     ];
     const AT_THE_END: [&str; 16] = [
-        "as_a_dry_run", "as_dry_run", "as_a_preview", "as_preview", "in_preview", "with_dry_run",
-        "dry_run", "dry-run", "dryrun", "preview", "als_proef", "als_preview", "als_dry_run",
-        "bij_wijze_van_proef", "proefdraaien", "proef",
+        "as_a_dry_run",
+        "as_dry_run",
+        "as_a_preview",
+        "as_preview",
+        "in_preview",
+        "with_dry_run",
+        "dry_run",
+        "dry-run",
+        "dryrun",
+        "preview",
+        "als_proef",
+        "als_preview",
+        "als_dry_run",
+        "bij_wijze_van_proef",
+        "proefdraaien",
+        "proef",
     ];
     AT_THE_START
         .iter()
@@ -46,8 +105,20 @@ pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
 /// after the verb. "On this computer" names none.
 pub(super) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) {
     const ON: [&str; 14] = [
-        "on_the_device", "on_device", "on_the", "on_my", "on_this", "on", "op_het_apparaat",
-        "op_apparaat", "op_de", "op_het", "op_mijn", "op_deze", "op_dit", "op",
+        "on_the_device",
+        "on_device",
+        "on_the",
+        "on_my",
+        "on_this",
+        "on",
+        "op_het_apparaat",
+        "op_apparaat",
+        "op_de",
+        "op_het",
+        "op_mijn",
+        "op_deze",
+        "op_dit",
+        "op",
     ];
     for phrase in ON {
         let length = phrase.split('_').count() + 1;
@@ -84,21 +155,40 @@ fn device_name(text: &str, word: &Word) -> Option<String> {
 /// "… maken" as "maak …", "laat … zien" as "toon …".
 pub(super) fn verb_first(words: &[Word]) -> Vec<Word> {
     const VERBS: [(&str, &str); 22] = [
-        ("maken", "maak"), ("aanmaken", "maak"), ("creëren", "maak"), ("toevoegen", "voeg"),
-        ("verwijderen", "verwijder"), ("wissen", "verwijder"), ("weggooien", "verwijder"),
-        ("tonen", "toon"), ("weergeven", "toon"), ("opsommen", "toon"), ("lezen", "lees"),
-        ("voorlezen", "lees"), ("openen", "open"), ("starten", "start"), ("opstarten", "start"),
-        ("zoeken", "zoek"), ("opzoeken", "zoek"), ("vinden", "zoek"), ("schrijven", "schrijf"),
-        ("zetten", "zet"), ("opslaan", "bewaar"), ("zien", "toon"),
+        ("maken", "maak"),
+        ("aanmaken", "maak"),
+        ("creëren", "maak"),
+        ("toevoegen", "voeg"),
+        ("verwijderen", "verwijder"),
+        ("wissen", "verwijder"),
+        ("weggooien", "verwijder"),
+        ("tonen", "toon"),
+        ("weergeven", "toon"),
+        ("opsommen", "toon"),
+        ("lezen", "lees"),
+        ("voorlezen", "lees"),
+        ("openen", "open"),
+        ("starten", "start"),
+        ("opstarten", "start"),
+        ("zoeken", "zoek"),
+        ("opzoeken", "zoek"),
+        ("vinden", "zoek"),
+        ("schrijven", "schrijf"),
+        ("zetten", "zet"),
+        ("opslaan", "bewaar"),
+        ("zien", "toon"),
     ];
     let Some((last, rest)) = words.split_last() else { return Vec::new() };
     let Some((_, verb)) = VERBS.iter().find(|(infinitive, _)| *infinitive == last.key) else {
         return words.to_vec();
     };
-    let mut rest = rest;
+    let mut rest = before(rest, "willen").or_else(|| before(rest, "kunnen")).unwrap_or(rest);
     if *verb == "toon" {
         // "Laat me … zien" and "mij … laten zien".
-        rest = ["laat_me", "laat_mij", "laat"].iter().find_map(|phrase| after(rest, phrase)).unwrap_or(rest);
+        rest = ["laat_me", "laat_mij", "laat"]
+            .iter()
+            .find_map(|phrase| after(rest, phrase))
+            .unwrap_or(rest);
         rest = before(rest, "laten").unwrap_or(rest);
     }
     let mut moved = vec![Word { key: (*verb).to_owned(), breaks: false, ..last.clone() }];
@@ -112,7 +202,8 @@ fn after<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
 }
 
 fn before<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
-    let (rest, tail) = words.split_at_checked(words.len().checked_sub(phrase.split('_').count())?)?;
+    let (rest, tail) =
+        words.split_at_checked(words.len().checked_sub(phrase.split('_').count())?)?;
     is(tail, phrase).then_some(rest)
 }
 

@@ -24,7 +24,8 @@ pub(super) fn say<'a>(contents: impl Iterator<Item = &'a str>, language: Languag
 }
 
 fn success(told: &Told, language: Language) -> String {
-    let sentence = facts::sentence(told, language).unwrap_or_else(|| told.text("/message").to_owned());
+    let sentence =
+        facts::sentence(told, language).unwrap_or_else(|| told.text("/message").to_owned());
     match (told.dry_run(), language) {
         (false, _) => sentence,
         (true, Language::English) => format!("Preview, nothing was changed. {sentence}"),
@@ -39,7 +40,8 @@ fn failure(told: &Told, language: Language) -> String {
         ("", false) => "het resultaat kon niet worden gelezen",
         (message, _) => message,
     };
-    let mut text = format!("{}: {message}", if english { "That did not work" } else { "Dat is niet gelukt" });
+    let mut text =
+        format!("{}: {message}", if english { "That did not work" } else { "Dat is niet gelukt" });
     let code = told.text("/error/code");
     if !code.is_empty() {
         text = format!("{} ({code}).", text.trim_end_matches('.'));
@@ -57,8 +59,12 @@ fn failure(told: &Told, language: Language) -> String {
     let hint = match (code, told.text("/meta/tool"), english) {
         ("DEVICE_REQUIRED", _, true) => "Say it again with \"on DEVICE\".",
         ("DEVICE_REQUIRED", _, false) => "Zeg het opnieuw met \"op APPARAAT\".",
-        ("NOT_EMPTY", "delete_directory", true) => "Say it with \"with everything in it\" to delete what is in it too.",
-        ("NOT_EMPTY", "delete_directory", false) => "Zeg er \"met alles erin\" bij om ook de inhoud te verwijderen.",
+        ("NOT_EMPTY", "delete_directory", true) => {
+            "Say it with \"with everything in it\" to delete what is in it too."
+        }
+        ("NOT_EMPTY", "delete_directory", false) => {
+            "Zeg er \"met alles erin\" bij om ook de inhoud te verwijderen."
+        }
         _ => return text,
     };
     format!("{text}\n{hint}")
@@ -129,9 +135,10 @@ mod tests {
             say(std::iter::once(content.as_str()), Language::English),
             "That did not work: The folder Test is not empty (NOT_EMPTY).\nPerhaps: recursive=true\nSay it with \"with everything in it\" to delete what is in it too."
         );
-        let denied = json!({"success": false, "message": "Outside.", "error": {"code": "PATH_NOT_ALLOWED",
+        let denied =
+            json!({"success": false, "message": "Outside.", "error": {"code": "PATH_NOT_ALLOWED",
             "details": {"allowed_paths": ["/srv", "/home/ann"]}}})
-        .to_string();
+            .to_string();
         assert_eq!(
             say([denied.as_str(), "?"].into_iter(), Language::Dutch),
             "Dat is niet gelukt: Outside (PATH_NOT_ALLOWED).\nToegestaan zijn: /srv, /home/ann\n\nDat is niet gelukt: het resultaat kon niet worden gelezen"
@@ -141,6 +148,9 @@ mod tests {
     #[test]
     fn an_answer_has_an_end() {
         let content = json!({"success": true, "message": "é".repeat(100_000)}).to_string();
-        assert_eq!(say(std::iter::once(content.as_str()), Language::Dutch).chars().count(), MAX_ANSWER + 1);
+        assert_eq!(
+            say(std::iter::once(content.as_str()), Language::Dutch).chars().count(),
+            MAX_ANSWER + 1
+        );
     }
 }

@@ -60,11 +60,64 @@ impl Slot {
 
 /// Words that join other words.
 const JOINING: [&str; 58] = [
-    "a", "an", "the", "and", "then", "or", "for", "from", "with", "without", "that", "which",
-    "called", "named", "in", "inside", "into", "on", "of", "to", "if", "when", "all", "it", "me",
-    "een", "de", "het", "en", "dan", "daarna", "of", "voor", "van", "uit", "met", "zonder", "dat",
-    "die", "genaamd", "naar", "op", "aan", "als", "wanneer", "alle", "alles", "dit", "mij", "er",
-    "toe", "everything", "not", "niet", "this", "there", "here", "hier",
+    "a",
+    "an",
+    "the",
+    "and",
+    "then",
+    "or",
+    "for",
+    "from",
+    "with",
+    "without",
+    "that",
+    "which",
+    "called",
+    "named",
+    "in",
+    "inside",
+    "into",
+    "on",
+    "of",
+    "to",
+    "if",
+    "when",
+    "all",
+    "it",
+    "me",
+    "een",
+    "de",
+    "het",
+    "en",
+    "dan",
+    "daarna",
+    "of",
+    "voor",
+    "van",
+    "uit",
+    "met",
+    "zonder",
+    "dat",
+    "die",
+    "genaamd",
+    "naar",
+    "op",
+    "aan",
+    "als",
+    "wanneer",
+    "alle",
+    "alles",
+    "dit",
+    "mij",
+    "er",
+    "toe",
+    "everything",
+    "not",
+    "niet",
+    "this",
+    "there",
+    "here",
+    "hier",
 ];
 
 /// What the slot holds, if these words can be it.
@@ -79,7 +132,8 @@ pub(super) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
         _ => text.get(first.start..last.end)?,
     };
     let quoted = first.quoted.is_some();
-    if value.contains('\0') || (slot != Slot::Text && slot != Slot::Words && value.trim() != value) {
+    if value.contains('\0') || (slot != Slot::Text && slot != Slot::Words && value.trim() != value)
+    {
         return None;
     }
     let joins = !quoted && words.iter().any(|word| JOINING.contains(&word.key.as_str()));
@@ -112,10 +166,10 @@ fn is_file(value: &str) -> bool {
 
 fn kind(word: &str) -> Option<String> {
     const ENDINGS: [&str; 44] = [
-        "zip", "pdf", "txt", "md", "csv", "json", "xml", "html", "log", "png", "jpg", "jpeg", "gif",
-        "svg", "mp3", "mp4", "wav", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods",
-        "tar", "gz", "rs", "py", "js", "ts", "toml", "yaml", "yml", "ini", "conf", "sh", "exe",
-        "iso", "deb", "css", "sql", "c", "java",
+        "zip", "pdf", "txt", "md", "csv", "json", "xml", "html", "log", "png", "jpg", "jpeg",
+        "gif", "svg", "mp3", "mp4", "wav", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt",
+        "ods", "tar", "gz", "rs", "py", "js", "ts", "toml", "yaml", "yml", "ini", "conf", "sh",
+        "exe", "iso", "deb", "css", "sql", "c", "java",
     ];
     let ending = match word {
         "text" | "tekst" => "txt",

@@ -43,7 +43,8 @@ pub(super) fn split(text: &str) -> Option<Vec<Word>> {
             let after = rest.get(quote + length..).unwrap_or_default();
             let closing = after.chars().next().map_or(0, char::len_utf8);
             let tail = after.get(closing..).unwrap_or_default();
-            let punctuation = tail.len() - tail.trim_start_matches(['.', ',', ';', '!', '?', ':', ')']).len();
+            let punctuation =
+                tail.len() - tail.trim_start_matches(['.', ',', ';', '!', '?', ':', ')']).len();
             words.push(Word {
                 key: String::new(),
                 quoted: Some(inside.to_owned()),
@@ -137,10 +138,18 @@ mod tests {
     fn quotes_make_one_word_and_apostrophes_do_not() {
         assert_eq!(
             read("Write 'it's \"done\"' to what's.txt."),
-            [word("Write", false), word("it's \"done\"", false), word("to", false), word("what's.txt", true)]
+            [
+                word("Write", false),
+                word("it's \"done\"", false),
+                word("to", false),
+                word("what's.txt", true)
+            ]
         );
         assert_eq!(read("“a b”, „c d”"), [word("a b", true), word("c d", false)]);
-        assert_eq!(read("'s avonds \"open"), [word("'s", false), word("avonds", false), word("\"open", false)]);
+        assert_eq!(
+            read("'s avonds \"open"),
+            [word("'s", false), word("avonds", false), word("\"open", false)]
+        );
     }
 
     #[test]
@@ -148,9 +157,15 @@ mod tests {
         assert_eq!(
             read("list C: , . .. *.tx? notes.txt?! (dry run)\nls"),
             [
-                word("list", false), word("C:", false), word(".", false), word("..", false),
-                word("*.tx?", false), word("notes.txt", true), word("(dry", false),
-                word("run)", true), word("ls", false),
+                word("list", false),
+                word("C:", false),
+                word(".", false),
+                word("..", false),
+                word("*.tx?", false),
+                word("notes.txt", true),
+                word("(dry", false),
+                word("run)", true),
+                word("ls", false),
             ]
         );
     }

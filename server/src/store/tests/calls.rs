@@ -6,10 +6,8 @@ use crate::store::{CallRow, StateChange, StoreError};
 /// Puts call `n` into a state.
 async fn put(store: &Store, n: u128, state: CallState) {
     if state.is_closed() {
-        let first = match state {
-            CallState::Denied => CallState::Received,
-            _ => CallState::Dispatched,
-        };
+        let denied = state == CallState::Denied;
+        let first = if denied { CallState::Received } else { CallState::Dispatched };
         store.open_call(NewCall { state: first, ..call(n) }).await.unwrap();
         assert!(store.close_call(close(n, state)).await.unwrap());
     } else {

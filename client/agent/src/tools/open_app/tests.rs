@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use orion_domain::ErrorCode;
@@ -13,6 +14,13 @@ use crate::apps::Apps;
 use crate::tools::testing::Device;
 
 const TOOL: &str = "open_app";
+
+/// One test at a time: while another starts a program, it holds this one's script open for writing.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A device with the app `note`, which writes what it was given beside itself.
 fn device() -> Device {
@@ -41,6 +49,7 @@ fn told(device: &Device) -> String {
 
 #[test]
 fn it_starts_the_bound_program_with_what_it_may_open() {
+    let _alone = alone();
     let device = device();
     device.put("files/real/a b.txt", "");
     device.link("files/link", "real");
@@ -61,6 +70,7 @@ fn it_starts_the_bound_program_with_what_it_may_open() {
 
 #[test]
 fn only_listed_applications_are_opened() {
+    let _alone = alone();
     let device = device();
     let error = device.error(TOOL, json!({"app": "bash"}));
     assert_eq!(error.code, ErrorCode::AppNotWhitelisted);
@@ -72,6 +82,7 @@ fn only_listed_applications_are_opened() {
 
 #[test]
 fn arguments_that_are_not_for_opening_are_refused() {
+    let _alone = alone();
     let device = device();
     device.link("files/out", "../outside");
     let many = vec!["https://example.com"; 17];
@@ -93,6 +104,7 @@ fn arguments_that_are_not_for_opening_are_refused() {
 
 #[test]
 fn a_program_that_has_gone_is_told() {
+    let _alone = alone();
     let device = device();
     std::fs::remove_file(device.at("outside/note")).unwrap();
     let outcome = device.call(TOOL, json!({"app": "note"}));
@@ -102,6 +114,7 @@ fn a_program_that_has_gone_is_told() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_ended_application_leaves_no_zombie() {
+    let _alone = alone();
     let device = device();
     let outcome = device.call(TOOL, json!({"app": "note"})).unwrap();
     let pid = outcome.data["pid"].as_u64().unwrap();

@@ -164,3 +164,34 @@ fn special_files_are_never_opened() {
         assert_eq!(device.call("write_file", write).unwrap_err().code, code, "{name}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_turns_into_a_link_and_back_never_leads_out() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let device = Device::new();
+    device.put("files/d/secret.txt", "harmless");
+    device.link("files/leaving", "../outside");
+    let (one, other) = (device.at("files/d"), device.at("files/leaving"));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        for _ in 0..300 {
+            let read = device.call(TOOL, json!({"path": "d/secret.txt"}));
+            let told = read.map(|outcome| outcome.data["content"].clone());
+            let code = told.as_ref().map_err(|error| error.code);
+            let held = matches!(code, Err(ErrorCode::PathNotAllowed | ErrorCode::FileNotFound))
+                || code.is_ok_and(|content| *content == json!("harmless"));
+            if !held {
+                done.store(true, Ordering::Relaxed);
+                panic!("{told:?}");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, OpenOptions};
-use orion_domain::{DevicePath, ToolError};
+use orion_domain::{DevicePath, ErrorCode, ToolError};
 
 use super::{Job, MAX_COPIED_BYTES, Old};
 use crate::roots::{Wanted, io_failure};
@@ -17,11 +17,16 @@ pub(super) fn replace(dir: &Dir, job: Job<'_>, context: &Context<'_>) -> Result<
     let (mut temporary, mut file) =
         Temporary::create(dir, job.old.is_some()).map_err(|error| failed(&error))?;
     let mut size = job.arguments.content.len() as u64;
-    if let Some(old) = &job.old {
-        if job.arguments.append {
-            size += io::copy(&mut (&old.file).take(MAX_COPIED_BYTES), &mut file)
-                .map_err(|error| failed(&error))?;
+    if let Some(old) = job.old.as_ref().filter(|_| job.arguments.append) {
+        let copied = io::copy(&mut (&old.file).take(MAX_COPIED_BYTES + 1), &mut file)
+            .map_err(|error| failed(&error))?;
+        if copied > MAX_COPIED_BYTES {
+            return Err(ToolError::new(
+                ErrorCode::PreconditionFailed,
+                format!("{} grew while it was being added to; try again.", job.path),
+            ));
         }
+        size += copied;
     }
     file.write_all(job.arguments.content.as_bytes()).map_err(|error| failed(&error))?;
     if let Some(old) = &job.old {

@@ -47,7 +47,14 @@ pub(crate) struct Program {
     child: Child,
     /// Open as long as the program is wanted.
     stdin: Option<ChildStdin>,
-    log: PathBuf,
+    log: Log,
+}
+
+/// Where a program's words go, from where this run's begin.
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    from: u64,
 }
 
 /// What the demo started.
@@ -59,11 +66,15 @@ pub(crate) struct Programs {
     pub(crate) agent: Option<Program>,
 }
 
-fn command(name: &'static str, arguments: &[OsString], log: &Path) -> Result<Command, Failure> {
-    let output = open_log(log)?;
-    let errors = output
-        .try_clone()
-        .map_err(|error| Failure::Failed(format!("{} cannot be used: {error}", log.display())))?;
+fn command(
+    name: &'static str,
+    arguments: &[OsString],
+    log: &Path,
+) -> Result<(Command, Log), Failure> {
+    let unusable = |error| Failure::Failed(format!("{} cannot be used: {error}", log.display()));
+    let output = open_log(log).map_err(unusable)?;
+    let from = output.metadata().map_err(unusable)?.len();
+    let errors = output.try_clone().map_err(unusable)?;
     #[expect(clippy::disallowed_methods, reason = "the demo starts its own two programs")]
     let mut command = Command::new(sibling(name)?);
     command
@@ -76,10 +87,10 @@ fn command(name: &'static str, arguments: &[OsString], log: &Path) -> Result<Com
         .kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
-    Ok(command)
+    Ok((command, Log { path: log.to_owned(), from }))
 }
 
-fn open_log(path: &Path) -> Result<File, Failure> {
+fn open_log(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
@@ -87,9 +98,7 @@ fn open_log(path: &Path) -> Result<File, Failure> {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    options
-        .open(path)
-        .map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", path.display())))
+    options.open(path)
 }
 
 impl Program {
@@ -102,12 +111,13 @@ impl Program {
         arguments: &[OsString],
         log: &Path,
     ) -> Result<Self, Failure> {
-        let mut child = command(name, arguments, log)?
+        let (mut command, log) = command(name, arguments, log)?;
+        let mut child = command
             .spawn()
             .map_err(|error| Failure::Failed(format!("{name} cannot be started: {error}")))?;
         // Waiting for a child closes its standard input, which would end it.
         let stdin = child.stdin.take();
-        Ok(Self { name, child, stdin, log: log.to_owned() })
+        Ok(Self { name, child, stdin, log })
     }
 
     /// Whether it has ended, and then why the demo cannot go on.
@@ -121,7 +131,7 @@ impl Program {
 
     /// What it said last.
     pub(crate) fn tail(&self) -> String {
-        format!("{}:\n{}", self.log.display(), tail(&self.log))
+        format!("{}:\n{}", self.log.path.display(), tail(&self.log))
     }
 
     /// Asks it to end, and makes it end when it does not.
@@ -179,7 +189,8 @@ pub(crate) async fn run_once(
     input: &str,
     log: &Path,
 ) -> Result<(), Failure> {
-    let mut child = command(name, arguments, log)?
+    let (mut command, log) = command(name, arguments, log)?;
+    let mut child = command
         .spawn()
         .map_err(|error| Failure::Failed(format!("{name} cannot be started: {error}")))?;
     let run = async {
@@ -191,29 +202,31 @@ pub(crate) async fn run_once(
     };
     match tokio::time::timeout(ONCE, run).await {
         Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(status)) => Err(ended(name, status, log)),
+        Ok(Ok(status)) => Err(ended(name, status, &log)),
         Ok(Err(error)) => Err(Failure::Failed(format!("{name} is lost: {error}"))),
         Err(_) => Err(Failure::TimedOut(format!(
             "{name} did not end within {} s; its log ends with\n{}",
             ONCE.as_secs(),
-            tail(log)
+            tail(&log)
         ))),
     }
 }
 
-fn ended(name: &str, status: ExitStatus, log: &Path) -> Failure {
+fn ended(name: &str, status: ExitStatus, log: &Log) -> Failure {
     let message =
-        format!("{name} ended ({status}); its log {} ends with\n{}", log.display(), tail(log));
+        format!("{name} ended ({status}); its log {} ends with\n{}", log.path.display(), tail(log));
     if status.code() == Some(9) { Failure::Conflict(message) } else { Failure::Failed(message) }
 }
 
-fn tail(log: &Path) -> String {
+/// The last lines of this run.
+fn tail(log: &Log) -> String {
+    const MOST: u64 = 8 * 1024;
     let read = || {
-        let mut file = File::open(log)?;
+        let mut file = File::open(&log.path)?;
         let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(8 * 1024)))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(MOST).max(log.from)))?;
         let mut bytes = Vec::new();
-        file.take(8 * 1024).read_to_end(&mut bytes)?;
+        file.take(MOST).read_to_end(&mut bytes)?;
         Ok::<Vec<u8>, std::io::Error>(bytes)
     };
     let bytes = read().unwrap_or_default();
@@ -228,15 +241,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_of_a_log_is_shown_and_nothing_in_it_is_obeyed() {
+    fn only_the_end_of_this_runs_log_is_shown_and_nothing_in_it_is_obeyed() {
         let dir = tempfile::tempdir().unwrap();
-        let log = dir.path().join("x.log");
+        let path = dir.path().join("x.log");
         let text: String = (0..1000).map(|n| format!("line {n} \x1b[1m\n")).collect();
-        std::fs::write(&log, text).unwrap();
-        let tail = tail(&log);
-        assert_eq!(tail.lines().count(), TAIL_LINES);
-        assert!(tail.ends_with("    line 999 \u{fffd}[1m"), "{tail}");
-        assert_eq!(super::tail(&dir.path().join("none")), "");
+        std::fs::write(&path, &text).unwrap();
+        let whole = tail(&Log { path: path.clone(), from: 0 });
+        assert_eq!(whole.lines().count(), TAIL_LINES);
+        assert!(whole.ends_with("    line 999 \u{fffd}[1m"), "{whole}");
+        let last = u64::try_from(text.rfind("line").unwrap()).unwrap();
+        assert_eq!(tail(&Log { path, from: last }), "    line 999 \u{fffd}[1m");
+        assert_eq!(tail(&Log { path: dir.path().join("none"), from: 0 }), "");
     }
 
     #[test]

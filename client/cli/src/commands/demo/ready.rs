@@ -65,6 +65,11 @@ pub(super) async fn start(
         ContextFile::default()
     };
     let enrolled = folder.enrolled();
+    if let Some(taken) = [port, device_port].into_iter().find(|&port| free_or_any(port) != port) {
+        return Err(Failure::Conflict(format!(
+            "port {taken} is taken by another program; choose another, or none to get a free one"
+        )));
+    }
     let people_port = match port {
         0 => free_or_any(earlier.backend.as_deref().and_then(port_of).unwrap_or(0)),
         port => port,

@@ -189,7 +189,15 @@ mod tests {
     fn a_difference_shows_lines_with_their_signs() {
         insta::assert_snapshot!(
             difference("profile: reader\napps:\n- code\n", "profile: operator\napps:\n- code\n"),
-            @""
+            @"
+            --- on the device
+            +++ new
+            @@ -1,3 +1,3 @@
+            -profile: reader
+            +profile: operator
+             apps:
+             - code
+            "
         );
     }
 }

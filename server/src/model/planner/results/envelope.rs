@@ -15,7 +15,9 @@ impl Told {
         let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
         match values.next() {
             Some(Ok(envelope)) => Self { envelope, cut: false },
-            Some(Err(_)) | None => Self { envelope: repaired(start).unwrap_or_default(), cut: true },
+            Some(Err(_)) | None => {
+                Self { envelope: repaired(start).unwrap_or_default(), cut: true }
+            }
         }
     }
 
@@ -55,6 +57,8 @@ impl Told {
 
 /// JSON that lost its end, as far as its last whole value.
 fn repaired(text: &str) -> Option<Value> {
+    // The note that says so stands on a line of its own.
+    let text = text.rsplit_once("\n[").map_or(text, |(head, _)| head);
     let mut closing: Vec<char> = Vec::new();
     let mut whole: Option<(usize, Vec<char>)> = None;
     let (mut in_string, mut escaped) = (false, false);
@@ -80,7 +84,9 @@ fn repaired(text: &str) -> Option<Value> {
     let text_so_far = format!("{}\"", text.trim_end_matches('\\'));
     let ends: [Option<(String, &[char])>; 2] = [
         in_string.then_some((text_so_far, closing.as_slice())),
-        whole.as_ref().and_then(|(end, open)| Some((text.get(..*end)?.to_owned(), open.as_slice()))),
+        whole
+            .as_ref()
+            .and_then(|(end, open)| Some((text.get(..*end)?.to_owned(), open.as_slice()))),
     ];
     ends.into_iter().flatten().find_map(|(mut head, open)| {
         head.extend(open.iter().rev());

@@ -132,7 +132,8 @@ fn listed(told: &Told, head: String, entries: &[Value], base: &str) -> String {
     let mut lines = vec![head];
     for entry in entries.iter().take(SHOWN) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
-        let below = text("path").strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
+        let below =
+            text("path").strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
         let name = below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| text("path"));
         if entry.get("is_dir") == Some(&Value::Bool(true)) {
             lines.push(format!("  {name}/"));
@@ -148,7 +149,9 @@ fn listed(told: &Told, head: String, entries: &[Value], base: &str) -> String {
 }
 
 fn device_facts(told: &Told, english: bool) -> String {
-    let word = |english_word: &'static str, dutch: &'static str| if english { english_word } else { dutch };
+    let word = |english_word: &'static str, dutch: &'static str| {
+        if english { english_word } else { dutch }
+    };
     let number = |pointer: &str| told.at(pointer).map(ToString::to_string).unwrap_or_default();
     let bytes = |pointer: &str| told.at(pointer).map(size).unwrap_or_default();
     let mut lines = Vec::new();
@@ -171,7 +174,8 @@ fn device_facts(told: &Told, english: bool) -> String {
         ));
     }
     if told.at("/data/memory").is_some() {
-        let (free, all) = (bytes("/data/memory/available_bytes"), bytes("/data/memory/total_bytes"));
+        let (free, all) =
+            (bytes("/data/memory/available_bytes"), bytes("/data/memory/total_bytes"));
         lines.push(if english {
             format!("Memory: {free} of {all} available")
         } else {

@@ -1,0 +1,135 @@
+//! Dutch sentences, each with its call.
+
+pub(super) const SAID: &[(&str, &str)] = &[
+    ("Maak een folder Test", r#"{"tool":"create_directory","path":"Test"}"#),
+    (
+        "maak map Test aan op laptop-123",
+        r#"{"tool":"create_directory","device":"laptop-123","path":"Test"}"#,
+    ),
+    (
+        "Maak op de kiosk een map Test aan.",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test"}"#,
+    ),
+    (
+        "Kun je een nieuwe map 'Zomer 2026' maken?",
+        r#"{"tool":"create_directory","path":"Zomer 2026"}"#,
+    ),
+    (
+        "Wil je op kiosk een map Test aanmaken alsjeblieft",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test"}"#,
+    ),
+    (
+        "maak een map Foto's in Documenten",
+        r#"{"tool":"create_directory","path":"Documenten/Foto's"}"#,
+    ),
+    (
+        "maak in Documenten een map Test aan",
+        r#"{"tool":"create_directory","path":"Documenten/Test"}"#,
+    ),
+    ("maak map foto's/2026", r#"{"tool":"create_directory","path":"foto's/2026","parents":true}"#),
+    ("maak een geneste map Test", r#"{"tool":"create_directory","path":"Test","parents":true}"#),
+    (
+        "proefdraaien: maak een map Test",
+        r#"{"tool":"create_directory","path":"Test","dry_run":true}"#,
+    ),
+    (
+        "maak een map Test op kiosk als proef",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test","dry_run":true}"#,
+    ),
+    ("maak een map proefdraaien", r#"{"tool":"create_directory","path":"proefdraaien"}"#),
+    ("toon de bestanden", r#"{"tool":"list_directory","path":"."}"#),
+    ("Wat staat er in Documenten?", r#"{"tool":"list_directory","path":"Documenten"}"#),
+    (
+        "wat zit er in de map Test op kiosk",
+        r#"{"tool":"list_directory","device":"kiosk","path":"Test"}"#,
+    ),
+    ("wat staat er op kiosk", r#"{"tool":"list_directory","device":"kiosk","path":"."}"#),
+    ("Laat me de bestanden in Downloads zien", r#"{"tool":"list_directory","path":"Downloads"}"#),
+    ("welke bestanden staan er in Downloads?", r#"{"tool":"list_directory","path":"Downloads"}"#),
+    ("open de map Documenten", r#"{"tool":"list_directory","path":"Documenten"}"#),
+    (
+        "zoek *.zip bestanden in Downloads",
+        r#"{"tool":"search_files","query":"*.zip","path":"Downloads"}"#,
+    ),
+    (
+        "zoek alle pdf-bestanden in Documenten",
+        r#"{"tool":"search_files","query":"*.pdf","path":"Documenten"}"#,
+    ),
+    (
+        "zoek naar bestanden met de naam rapport.pdf",
+        r#"{"tool":"search_files","query":"rapport.pdf","path":"."}"#,
+    ),
+    (
+        "zoek bestanden met factuur in de naam",
+        r#"{"tool":"search_files","query":"*factuur*","path":"."}"#,
+    ),
+    ("waar staat rapport.pdf?", r#"{"tool":"search_files","query":"rapport.pdf","path":"."}"#),
+    ("lees notities.txt", r#"{"tool":"read_file","path":"notities.txt"}"#),
+    ("lees het bestand notities.txt voor", r#"{"tool":"read_file","path":"notities.txt"}"#),
+    ("kun je notities.txt lezen", r#"{"tool":"read_file","path":"notities.txt"}"#),
+    ("wat staat er in notities.txt?", r#"{"tool":"read_file","path":"notities.txt"}"#),
+    (
+        "lees de eerste 5 regels van server.log",
+        r#"{"tool":"read_file","path":"server.log","limit":5}"#,
+    ),
+    (
+        "schrijf \"Melk\" naar boodschappen.txt",
+        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Melk"}"#,
+    ),
+    (
+        "zet 'Melk en brood' in het bestand boodschappen.txt op kiosk",
+        r#"{"tool":"write_file","device":"kiosk","path":"boodschappen.txt","content":"Melk en brood"}"#,
+    ),
+    (
+        "maak een bestand hallo.txt met de tekst \"hoi\"",
+        r#"{"tool":"write_file","path":"hallo.txt","content":"hoi"}"#,
+    ),
+    (
+        "maak een leeg bestand hallo.txt aan",
+        r#"{"tool":"write_file","path":"hallo.txt","content":"","append":true}"#,
+    ),
+    (
+        "voeg \"Brood\" toe aan boodschappen.txt",
+        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Brood","append":true}"#,
+    ),
+    (
+        "voeg de regel \"Brood\" toe aan boodschappen.txt",
+        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Brood\n","append":true}"#,
+    ),
+    ("verwijder de map Test", r#"{"tool":"delete_directory","path":"Test","confirm":true}"#),
+    (
+        "verwijder map Test met alles erin",
+        r#"{"tool":"delete_directory","path":"Test","recursive":true,"confirm":true}"#,
+    ),
+    (
+        "gooi de map Test weg op kiosk",
+        r#"{"tool":"delete_directory","device":"kiosk","path":"Test","confirm":true}"#,
+    ),
+    (
+        "Zou je de map Test willen verwijderen?",
+        r#"{"tool":"delete_directory","path":"Test","confirm":true}"#,
+    ),
+    (
+        "Kun je de map Test met inhoud verwijderen?",
+        r#"{"tool":"delete_directory","path":"Test","recursive":true,"confirm":true}"#,
+    ),
+    ("start firefox op", r#"{"tool":"open_app","app":"firefox"}"#),
+    (
+        "open firefox met https://example.com",
+        r#"{"tool":"open_app","app":"firefox","args":["https://example.com"]}"#,
+    ),
+    (
+        "hoeveel schijfruimte is er nog vrij op kiosk?",
+        r#"{"tool":"get_device_info","device":"kiosk","include":["disk"]}"#,
+    ),
+    ("hoe vol is de schijf", r#"{"tool":"get_device_info","include":["disk"]}"#),
+    ("hoeveel geheugen is er vrij", r#"{"tool":"get_device_info","include":["memory"]}"#),
+    (
+        "toon systeeminfo",
+        r#"{"tool":"get_device_info","include":["system","cpu","memory","disk"]}"#,
+    ),
+    ("welke programma's draaien er nu?", r#"{"tool":"get_device_info","include":["processes"]}"#),
+    ("Hoe laat is het?", r#"{"tool":"get_datetime"}"#),
+    ("welke dag is het vandaag", r#"{"tool":"get_datetime"}"#),
+    ("hoe laat is het in Tokio", r#"{"tool":"get_datetime","timezone":"Asia/Tokyo"}"#),
+];

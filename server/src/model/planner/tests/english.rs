@@ -1,0 +1,160 @@
+//! English sentences, each with its call.
+
+pub(super) const SAID: &[(&str, &str)] = &[
+    ("create folder Test", r#"{"tool":"create_directory","path":"Test"}"#),
+    (
+        "Please create a new folder called \"My Photos\".",
+        r#"{"tool":"create_directory","path":"My Photos"}"#,
+    ),
+    (
+        "make a folder named Summer 2026 on laptop-123",
+        r#"{"tool":"create_directory","device":"laptop-123","path":"Summer 2026"}"#,
+    ),
+    ("Create a Test folder", r#"{"tool":"create_directory","path":"Test"}"#),
+    (
+        "Can you create the folder Test in Documents please?",
+        r#"{"tool":"create_directory","path":"Documents/Test"}"#,
+    ),
+    ("in Documents create a folder Test", r#"{"tool":"create_directory","path":"Documents/Test"}"#),
+    ("create folder a/b/c", r#"{"tool":"create_directory","path":"a/b/c","parents":true}"#),
+    (
+        "create a nested folder called Photos",
+        r#"{"tool":"create_directory","path":"Photos","parents":true}"#,
+    ),
+    ("mkdir -p x/y", r#"{"tool":"create_directory","path":"x/y","parents":true}"#),
+    (
+        "create folder C:/Users/ann/Test",
+        r#"{"tool":"create_directory","path":"C:/Users/ann/Test"}"#,
+    ),
+    (
+        "create folder 'C:\\Users\\ann\\It's'",
+        r#"{"tool":"create_directory","path":"C:\\Users\\ann\\It's"}"#,
+    ),
+    ("dry run: create folder Test", r#"{"tool":"create_directory","path":"Test","dry_run":true}"#),
+    (
+        "create folder Test on kiosk (dry run)",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test","dry_run":true}"#,
+    ),
+    (
+        "preview create folder Test on kiosk",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test","dry_run":true}"#,
+    ),
+    (
+        "create folder Test as a preview on kiosk",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test","dry_run":true}"#,
+    ),
+    ("create folder preview", r#"{"tool":"create_directory","path":"preview"}"#),
+    (
+        "On the kiosk, create folder Test",
+        r#"{"tool":"create_directory","device":"kiosk","path":"Test"}"#,
+    ),
+    ("create folder Test on this computer", r#"{"tool":"create_directory","path":"Test"}"#),
+    (
+        "create folder Test on label:env=lab",
+        r#"{"tool":"create_directory","device":"label:env=lab","path":"Test"}"#,
+    ),
+    ("list files", r#"{"tool":"list_directory","path":"."}"#),
+    ("ls", r#"{"tool":"list_directory","path":"."}"#),
+    (
+        "list the files in Documents on Laptop-1",
+        r#"{"tool":"list_directory","device":"Laptop-1","path":"Documents"}"#,
+    ),
+    (
+        "show me everything in Documents recursively",
+        r#"{"tool":"list_directory","path":"Documents","recursive":true}"#,
+    ),
+    ("What's in Test?", r#"{"tool":"list_directory","path":"Test"}"#),
+    ("what’s in the folder \"My Photos\"", r#"{"tool":"list_directory","path":"My Photos"}"#),
+    ("which files are there in Downloads?", r#"{"tool":"list_directory","path":"Downloads"}"#),
+    ("what is in notes.txt?", r#"{"tool":"read_file","path":"notes.txt"}"#),
+    ("list C:", r#"{"tool":"list_directory","path":"C:"}"#),
+    (
+        "find *.zip files in Downloads",
+        r#"{"tool":"search_files","query":"*.zip","path":"Downloads"}"#,
+    ),
+    ("find all *.zip files", r#"{"tool":"search_files","query":"*.zip","path":"."}"#),
+    (
+        "find all pdf files in my folder Documents on kiosk",
+        r#"{"tool":"search_files","device":"kiosk","query":"*.pdf","path":"Documents"}"#,
+    ),
+    ("search for .log files", r#"{"tool":"search_files","query":"*.log","path":"."}"#),
+    (
+        "find files named report.pdf in Documents",
+        r#"{"tool":"search_files","query":"report.pdf","path":"Documents"}"#,
+    ),
+    (
+        "find files with invoice in their name",
+        r#"{"tool":"search_files","query":"*invoice*","path":"."}"#,
+    ),
+    ("where is report.pdf?", r#"{"tool":"search_files","query":"report.pdf","path":"."}"#),
+    ("read notes.txt", r#"{"tool":"read_file","path":"notes.txt"}"#),
+    ("show me the file README", r#"{"tool":"read_file","path":"README"}"#),
+    ("show the contents of notes/today.md", r#"{"tool":"read_file","path":"notes/today.md"}"#),
+    ("cat /etc/passwd", r#"{"tool":"read_file","path":"/etc/passwd"}"#),
+    (
+        "read the first 20 lines of server.log",
+        r#"{"tool":"read_file","path":"server.log","limit":20}"#,
+    ),
+    (
+        "write \"Hello, world.\" to notes.txt",
+        r#"{"tool":"write_file","path":"notes.txt","content":"Hello, world."}"#,
+    ),
+    (
+        "write go to bed to notes.txt",
+        r#"{"tool":"write_file","path":"notes.txt","content":"go to bed"}"#,
+    ),
+    (
+        "put “Milk and  bread” in the file shopping list",
+        r#"{"tool":"write_file","path":"shopping list","content":"Milk and  bread"}"#,
+    ),
+    (
+        "create a file hello.txt with the text \"hi\"",
+        r#"{"tool":"write_file","path":"hello.txt","content":"hi"}"#,
+    ),
+    (
+        "create an empty file hello.txt",
+        r#"{"tool":"write_file","path":"hello.txt","content":"","append":true}"#,
+    ),
+    (
+        "append \"more\" to notes.txt",
+        r#"{"tool":"write_file","path":"notes.txt","content":"more","append":true}"#,
+    ),
+    (
+        "add a line \"Bread\" to shopping.txt",
+        r#"{"tool":"write_file","path":"shopping.txt","content":"Bread\n","append":true}"#,
+    ),
+    ("delete folder Test", r#"{"tool":"delete_directory","path":"Test","confirm":true}"#),
+    (
+        "remove the folder Test and everything in it",
+        r#"{"tool":"delete_directory","path":"Test","recursive":true,"confirm":true}"#,
+    ),
+    (
+        "delete the folder Test recursively on kiosk, dry run",
+        r#"{"tool":"delete_directory","device":"kiosk","path":"Test","recursive":true,"confirm":true,"dry_run":true}"#,
+    ),
+    ("open Firefox", r#"{"tool":"open_app","app":"firefox"}"#),
+    ("start the app terminal on kiosk", r#"{"tool":"open_app","device":"kiosk","app":"terminal"}"#),
+    (
+        "open Google Chrome with https://example.com/A?b=c",
+        r#"{"tool":"open_app","app":"chrome","args":["https://example.com/A?b=c"]}"#,
+    ),
+    (
+        "open example.com in firefox",
+        r#"{"tool":"open_app","app":"firefox","args":["https://example.com"]}"#,
+    ),
+    ("device info", r#"{"tool":"get_device_info","include":["system","cpu","memory","disk"]}"#),
+    (
+        "How much disk space is left on kiosk?",
+        r#"{"tool":"get_device_info","device":"kiosk","include":["disk"]}"#,
+    ),
+    ("how much memory is free", r#"{"tool":"get_device_info","include":["memory"]}"#),
+    ("which programs are running?", r#"{"tool":"get_device_info","include":["processes"]}"#),
+    ("what is my ip address", r#"{"tool":"get_device_info","include":["network"]}"#),
+    ("What time is it?", r#"{"tool":"get_datetime"}"#),
+    ("what's the date today", r#"{"tool":"get_datetime"}"#),
+    (
+        "what time is it in New York on kiosk",
+        r#"{"tool":"get_datetime","device":"kiosk","timezone":"America/New_York"}"#,
+    ),
+    ("what time is it in Asia/Kolkata", r#"{"tool":"get_datetime","timezone":"Asia/Kolkata"}"#),
+];

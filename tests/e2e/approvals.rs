@@ -1,0 +1,228 @@
+//! The human gate: a question, one answer, one run.
+
+use orion_domain::{CallState, ErrorCode, Role};
+use orion_tests::{Call, Device, World, audit_of};
+use orion_wire::v1;
+use serde_json::json;
+
+/// Asks for a folder to be deleted, which waits for a person.
+async fn ask(world: &World, device: &Device) -> Call {
+    device.put("old/a.txt", "12345");
+    let arguments = json!({"path": "old", "recursive": true, "confirm": true});
+    world.admin().call(&device.name, "delete_directory", arguments).await
+}
+
+async fn kinds(world: &World, call: &Call) -> Vec<String> {
+    audit_of(world.admin(), &call.id).await.into_iter().map(|row| row.kind).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approved_call_runs_once_and_the_approval_is_spent() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+    assert_eq!(asked.end(), (CallState::AwaitingApproval, Some(ErrorCode::ApprovalRequired)));
+    assert!(kiosk.files().join("old/a.txt").exists(), "it ran before anybody said yes");
+
+    let card = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+    let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
+    let card = card.approval.unwrap();
+    assert_eq!(card.touches, [format!("delete {}", kiosk.path("old"))]);
+    let preview: orion_domain::Envelope = serde_json::from_slice(&card.preview).unwrap();
+    assert!(preview.dry_run);
+    assert_eq!(preview.data.unwrap()["bytes"], 5);
+
+    let decided = world.admin().decide(asked.question(), true, "").await.unwrap();
+    assert_eq!(decided.state(), v1::ApprovalState::Approved);
+    let done = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
+    assert!(kiosk.tree().is_empty());
+
+    kiosk.put("old/b.txt", "");
+    let again = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    assert_eq!(again.code(), tonic::Code::FailedPrecondition);
+    assert_eq!(
+        again.message(),
+        "This approval is approved already; an approval counts once, for one call."
+    );
+    assert!(kiosk.files().join("old/b.txt").exists(), "the same approval ran twice");
+    assert_eq!(
+        kinds(&world, &asked).await,
+        ["call.opened", "approval.asked", "approval.decided", "approval.used", "call.closed"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_the_command_line_a_call_waits_until_somebody_approves_it() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("old/a.txt", "12345");
+    let cli = world.cli();
+    let words = [
+        "call", "kiosk", "delete_directory", "path=old", "recursive=true", "confirm=true", "-o", "json",
+    ];
+
+    let waits = cli.run(&words).await;
+    assert_eq!(waits.code, 6, "{waits:?}");
+    assert!(kiosk.files().join("old/a.txt").exists());
+    let approval = waits.json()["error"]["details"]["approval_id"].as_str().unwrap().to_owned();
+    assert!(waits.stderr.contains(&format!("orion approvals approve {approval}")), "{waits:?}");
+
+    let listed = cli.run(&["approvals", "list"]).await;
+    assert!(listed.stdout.contains("delete_directory"), "{listed:?}");
+    let shown = cli.run(&["approvals", "show", &approval]).await;
+    insta::assert_snapshot!(world.seen().in_text(&shown.shown()));
+
+    let approved = cli.run(&["approvals", "approve", &approval, "--wait"]).await;
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(kiosk.tree().is_empty());
+
+    kiosk.put("old/b.txt", "");
+    let again = cli.run(&["approvals", "approve", &approval]).await;
+    assert_ne!(again.code, 0, "{again:?}");
+    insta::assert_snapshot!(world.seen().in_text(&again.shown()));
+    assert!(kiosk.files().join("old/b.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denial_tells_its_reason_and_nothing_runs() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+
+    let denied = world.cli().run(&["approvals", "deny", asked.question(), "--reason", "Not today"]).await;
+    assert_eq!(denied.code, 0, "{denied:?}");
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalRejected)));
+    assert_eq!(ended.error().message, "admin did not approve this call: Not today");
+    assert!(kiosk.files().join("old/a.txt").exists());
+
+    let late = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    assert_eq!(late.code(), tonic::Code::FailedPrecondition);
+    assert!(kiosk.files().join("old/a.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_nobody_answers_expires() {
+    let world = World::configured("[approvals]\nexpire_seconds = 1\n").await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
+    let late = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    assert_eq!(late.code(), tonic::Code::FailedPrecondition, "{late:?}");
+    assert!(kiosk.files().join("old/a.txt").exists());
+    assert_eq!(
+        kinds(&world, &asked).await,
+        ["call.opened", "approval.asked", "approval.expired", "call.closed"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_cancelled_takes_its_question_away() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+
+    let request = v1::CancelCallRequest { call_id: asked.id.clone() };
+    world.admin().tools().cancel_call(request).await.unwrap();
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)));
+    let late = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    assert_eq!(late.code(), tonic::Code::FailedPrecondition, "{late:?}");
+    assert!(kiosk.files().join("old/a.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_does_not_outlive_the_permissions_it_was_given_under() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+
+    // Still allowed, but no longer what was looked at.
+    kiosk.lend(&json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]})).await;
+    world.admin().decide(asked.question(), true, "").await.unwrap();
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
+
+    let asked = ask(&world, &kiosk).await;
+    kiosk.lend(&json!({"profile": "reader", "paths": ["{files}"]})).await;
+    world.admin().decide(asked.question(), true, "").await.unwrap();
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
+    assert!(kiosk.files().join("old/a.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_viewer_approves_nothing() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let bob = world.person("bob", Role::Viewer).await;
+    let asked = ask(&world, &kiosk).await;
+    let refused = bob.decide(asked.question(), true, "").await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::PermissionDenied);
+    assert_eq!(world.admin().recorded(&asked.id).await.unwrap().state, CallState::AwaitingApproval);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_survives_a_restart_of_the_backend() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+
+    world.server().kill9().await;
+    world.restart_server().await;
+    kiosk.ready().await;
+    world.admin().decide(asked.question(), true, "").await.unwrap();
+    let done = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_answers_at_once_one_counts() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asked = ask(&world, &kiosk).await;
+    let answers: Vec<_> = (0..16)
+        .map(|turn| {
+            let (admin, question) = (world.admin().clone(), asked.question().to_owned());
+            tokio::spawn(async move { admin.decide(&question, turn % 2 == 0, "").await.is_ok() })
+        })
+        .collect();
+    let mut counted = 0;
+    for answer in answers {
+        counted += u32::from(answer.await.unwrap());
+    }
+    assert_eq!(counted, 1);
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.state == CallState::Succeeded, kiosk.tree().is_empty(), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_chat_the_model_waits_for_the_answer_and_is_told_it() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("old/a.txt", "");
+    let talking = {
+        let admin = world.admin().clone();
+        tokio::spawn(async move { admin.say("verwijder de map old met alles erin").await })
+    };
+    let question = orion_tests::eventually("a question", async || {
+        if talking.is_finished() {
+            return Some(None);
+        }
+        let request = v1::ListApprovalsRequest { all: false };
+        let open = world.admin().approvals().list_approvals(request).await.ok()?.into_inner();
+        open.approvals.into_iter().next().map(|card| Some(card.approval_id))
+    })
+    .await;
+    let question = question.unwrap_or_else(|| panic!("the chat ended without a question"));
+    world.admin().decide(&question, false, "Keep it").await.unwrap();
+    let answer = talking.await.unwrap();
+    let [call] = &answer.calls[..] else { panic!("one call: {answer:?}") };
+    assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::ApprovalRejected)));
+    assert!(kiosk.files().join("old/a.txt").exists());
+    insta::assert_snapshot!(world.seen().in_text(&answer.text));
+}
