@@ -131,15 +131,8 @@ pub async fn answer(
     messages.push(Message::user(text));
     history::append(backend, conversation, &Message::user(text)).await?;
 
-    let mut turn = Turn {
-        backend,
-        caller,
-        model,
-        events,
-        messages,
-        used: Vec::new(),
-        fatal: HashMap::new(),
-    };
+    let mut turn =
+        Turn { backend, caller, model, events, messages, used: Vec::new(), fatal: HashMap::new() };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(backend, conversation, &last).await?;
@@ -221,9 +214,8 @@ impl Turn<'_> {
         }
         let mut written = Vec::with_capacity(calls.len());
         for (index, mut call) in calls.into_iter().enumerate() {
-            let id = call.id.take().unwrap_or_else(|| {
-                format!("call_{}_{index}", self.messages.len())
-            });
+            let id =
+                call.id.take().unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
             written.push((id, call));
         }
         let native = written

@@ -55,22 +55,25 @@ impl Fleet {
     /// `DEVICE_REQUIRED` where several could be meant, `DEVICE_NOT_FOUND` where none is.
     pub fn find(&self, wanted: Option<&str>) -> Result<Arc<Known>, ToolError> {
         let Some(wanted) = wanted else { return self.only() };
-        let by_name = || wanted.parse().ok().and_then(|name: DeviceName| {
-            self.names.get(&name).map(|id| *id)
-        });
+        let by_name =
+            || wanted.parse().ok().and_then(|name: DeviceName| self.names.get(&name).map(|id| *id));
         let by_id = || wanted.parse::<Uuid>().ok().map(DeviceId::new);
         by_name().or_else(by_id).and_then(|id| self.known(id)).ok_or_else(|| {
             let shown: String = wanted.chars().take(64).collect();
             let mut near: Vec<_> = self
                 .names
                 .iter()
-                .map(|entry| (strsim::jaro_winkler(&shown, entry.key().as_str()), entry.key().to_string()))
+                .map(|entry| {
+                    (strsim::jaro_winkler(&shown, entry.key().as_str()), entry.key().to_string())
+                })
                 .filter(|(score, _)| *score > 0.75)
                 .collect();
             near.sort_by(|a, b| b.0.total_cmp(&a.0));
             ToolError::new(
                 ErrorCode::DeviceNotFound,
-                format!("No device is called `{shown}`. `orion devices list` shows those there are."),
+                format!(
+                    "No device is called `{shown}`. `orion devices list` shows those there are."
+                ),
             )
             .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
         })

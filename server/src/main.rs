@@ -15,7 +15,10 @@ use tracing_subscriber::EnvFilter;
 /// The backend of Orion: judges tool calls, asks people where it must, routes them to devices,
 /// records everything.
 #[derive(Parser)]
-#[command(version, after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data")]
+#[command(
+    version,
+    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data"
+)]
 struct Cli {
     /// Where the record and the keys are kept.
     #[arg(long, global = true, env = "ORION_DATA_DIR")]
@@ -60,7 +63,9 @@ enum AuditCommand {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("ORION_LOG").unwrap_or_else(|_| EnvFilter::new("info")))
+        .with_env_filter(
+            EnvFilter::try_from_env("ORION_LOG").unwrap_or_else(|_| EnvFilter::new("info")),
+        )
         .with_writer(std::io::stderr)
         .init();
     orion_mtls::install_crypto_provider();
@@ -108,7 +113,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             match verify_file(&path).await.context("the record cannot be read")? {
                 AuditVerdict::Whole { rows, head } => {
                     let head = head.hash.to_string();
-                    print(&format!("whole: {rows} rows, head {}\n", head.get(..12).unwrap_or(&head)));
+                    print(&format!(
+                        "whole: {rows} rows, head {}\n",
+                        head.get(..12).unwrap_or(&head)
+                    ));
                     Ok(ExitCode::SUCCESS)
                 }
                 AuditVerdict::Broken { rows, broken } => {
@@ -136,8 +144,7 @@ fn print(text: &str) {
 
 fn stop_on_signal(shutdown: CancellationToken) -> anyhow::Result<()> {
     #[cfg(unix)]
-    let mut terminate =
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::spawn(async move {
         #[cfg(unix)]
         tokio::select! {

@@ -89,9 +89,9 @@ impl FirstAdmin {
 
     fn matches(&self, given: &str) -> bool {
         let secret = self.secret.lock().unwrap_or_else(PoisonError::into_inner);
-        secret.as_ref().is_some_and(|secret| {
-            bool::from(secret.expose().as_bytes().ct_eq(given.as_bytes()))
-        })
+        secret
+            .as_ref()
+            .is_some_and(|secret| bool::from(secret.expose().as_bytes().ct_eq(given.as_bytes())))
     }
 
     fn spend(&self) {

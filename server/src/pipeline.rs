@@ -65,10 +65,7 @@ pub async fn run(
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_incoming(
-    backend: &Arc<Backend>,
-    incoming: Incoming,
-) -> Result<Reply, StoreError> {
+pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
     if backend.shutdown.is_cancelled() {
         return Err(StoreError::Unavailable);
     }

@@ -48,9 +48,7 @@ pub fn device_routes(backend: &Arc<Backend>) -> Routes {
 ///
 /// # Errors
 /// The descriptors cannot be read.
-pub fn people_routes(
-    backend: &Arc<Backend>,
-) -> Result<Routes, tonic_reflection::server::Error> {
+pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection::server::Error> {
     let api = || Api(Arc::clone(backend));
     let reflection = || {
         tonic_reflection::server::Builder::configure()

@@ -172,7 +172,9 @@ impl Ready {
             backend.shutdown.cancelled().await;
             backend.calls.close();
             if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
-                tracing::warn!("some calls did not end in time; their outcome is told at the next start");
+                tracing::warn!(
+                    "some calls did not end in time; their outcome is told at the next start"
+                );
             }
             backend.fleet.drain(RECONNECT);
             closing.cancel();
@@ -214,9 +216,7 @@ async fn housekeeping(backend: Arc<Backend>) {
             let renewed = backend
                 .authority
                 .issue_server(&[], CERTIFICATE, now_ms())
-                .and_then(|issued| {
-                    backend.certificate.replace(&issued.chain_pem, &issued.key_pem)
-                });
+                .and_then(|issued| backend.certificate.replace(&issued.chain_pem, &issued.key_pem));
             if let Err(error) = renewed {
                 tracing::error!(%error, "the certificate for devices could not be renewed");
             }
@@ -251,9 +251,7 @@ fn lock(data_dir: &Path) -> anyhow::Result<File> {
             "another backend is using {}; stop it first, or choose another --data-dir",
             data_dir.display()
         ),
-        Err(TryLockError::Error(error)) => {
-            Err(error).context("the data folder cannot be locked")
-        }
+        Err(TryLockError::Error(error)) => Err(error).context("the data folder cannot be locked"),
     }
 }
 
@@ -309,11 +307,7 @@ fn people_tls(people: &People) -> anyhow::Result<Option<Arc<rustls::ServerConfig
     Ok(Some(Arc::new(config)))
 }
 
-fn write_addresses(
-    data_dir: &Path,
-    people: SocketAddr,
-    devices: SocketAddr,
-) -> anyhow::Result<()> {
+fn write_addresses(data_dir: &Path, people: SocketAddr, devices: SocketAddr) -> anyhow::Result<()> {
     let text = format!("people = \"{people}\"\ndevices = \"{devices}\"\n");
     let (path, new) = (data_dir.join(ADDRESSES), data_dir.join("addresses.toml.new"));
     let write = || {

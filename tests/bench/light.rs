@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use orion_agent::connect::dial;
+use orion_agent::connect::dial::dial;
 use orion_domain::{Envelope, Meta};
 use orion_mtls::{DeviceKey, PinSet};
 use orion_wire::v1::agent_service_client::AgentServiceClient;
@@ -17,7 +17,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 
 /// Enrols with a pre-approved token and gives the TLS configuration of the new identity.
-pub(crate) async fn enroll(token: &EnrollmentToken, name: &str) -> anyhow::Result<Arc<ClientConfig>> {
+pub(crate) async fn enroll(
+    token: &EnrollmentToken,
+    name: &str,
+) -> anyhow::Result<Arc<ClientConfig>> {
     let address = token.addresses.first().context("the token names no address")?;
     let pins: PinSet = token.pins.first().context("no pin")?.to_string().parse()?;
     let key = DeviceKey::generate()?;
@@ -105,11 +108,7 @@ async fn send(
 }
 
 fn answer(dispatch: v1::Dispatch) -> v1::CallResult {
-    let meta = Meta {
-        call_id: dispatch.call_id.clone(),
-        tool: dispatch.tool,
-        ..Meta::default()
-    };
+    let meta = Meta { call_id: dispatch.call_id.clone(), tool: dispatch.tool, ..Meta::default() };
     let data = json!({"datetime": "2026-01-01T00:00:00Z", "date": "2026-01-01", "time": "00:00:00", "unix": 1, "timezone": "UTC"});
     let envelope = Envelope::success("It is midnight.", data, false, meta);
     v1::CallResult {

@@ -48,7 +48,10 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
         let address = backend.device_addresses.first().context("no address")?;
         light::run(address, tls.clone(), true).await?;
         light::run(&bare.devices, tls.clone(), false).await?;
-        let known = backend.fleet.find(names.get(index).map(String::as_str)).map_err(|e| anyhow::anyhow!("{e}"))?;
+        let known = backend
+            .fleet
+            .find(names.get(index).map(String::as_str))
+            .map_err(|e| anyhow::anyhow!("{e}"))?;
         bare_names.push(known.id.to_string());
     }
 
@@ -67,7 +70,8 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
         for _ in 0..ROUNDS {
             let (o, b) = (&names[..devices], &bare_names[..devices]);
             ours.push(round(&orion_doors, o, calls, "get_datetime", |_, _| "{}".to_owned()).await?);
-            theirs.push(round(&bare_doors, b, calls, "get_datetime", |_, _| "{}".to_owned()).await?);
+            theirs
+                .push(round(&bare_doors, b, calls, "get_datetime", |_, _| "{}".to_owned()).await?);
         }
         rows.push(row(&format!("{what}: calls/s"), &ours, &theirs, |r| r.per_second));
         rows.push(row(&format!("{what}: p50 µs"), &ours, &theirs, |r| micros(r.p50)));
@@ -104,7 +108,10 @@ fn row(
     let (bare, ..) = median(theirs.iter().map(&value).collect());
     let ratios = ours.iter().zip(theirs).map(|(o, b)| value(o) / value(b)).collect();
     let (ratio, least, most) = median(ratios);
-    println!("{what:<34}{orion:>14.0}{bare:>14.0}{:>22}", format!("{ratio:.2} ({least:.2}–{most:.2})"));
+    println!(
+        "{what:<34}{orion:>14.0}{bare:>14.0}{:>22}",
+        format!("{ratio:.2} ({least:.2}–{most:.2})")
+    );
     json!({"what": what, "orion": orion, "bare": bare, "ratio": ratio, "least": least, "most": most})
 }
 

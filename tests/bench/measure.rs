@@ -88,7 +88,12 @@ pub(crate) async fn round(
     let whole = started.elapsed();
     took.sort_unstable();
     let at = |share: f64| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a position in a list of thousands")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a position in a list of thousands"
+        )]
         let position = (took.len() as f64 * share) as usize;
         took.get(position.min(took.len().saturating_sub(1))).copied().unwrap_or_default()
     };

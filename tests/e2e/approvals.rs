@@ -59,7 +59,14 @@ async fn on_the_command_line_a_call_waits_until_somebody_approves_it() {
     kiosk.put("old/a.txt", "12345");
     let cli = world.cli();
     let words = [
-        "call", "kiosk", "delete_directory", "path=old", "recursive=true", "confirm=true", "-o", "json",
+        "call",
+        "kiosk",
+        "delete_directory",
+        "path=old",
+        "recursive=true",
+        "confirm=true",
+        "-o",
+        "json",
     ];
 
     let waits = cli.run(&words).await;
@@ -90,7 +97,8 @@ async fn a_denial_tells_its_reason_and_nothing_runs() {
     let kiosk = world.device("kiosk").start().await;
     let asked = ask(&world, &kiosk).await;
 
-    let denied = world.cli().run(&["approvals", "deny", asked.question(), "--reason", "Not today"]).await;
+    let denied =
+        world.cli().run(&["approvals", "deny", asked.question(), "--reason", "Not today"]).await;
     assert_eq!(denied.code, 0, "{denied:?}");
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalRejected)));

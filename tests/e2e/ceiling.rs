@@ -4,8 +4,7 @@ use orion_domain::{CallState, ErrorCode};
 use orion_tests::World;
 use serde_json::json;
 
-const NARROW: &str =
-    "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}/mine\"]\ntools = [\"create_directory\", \"list_directory\"]\n";
+const NARROW: &str = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}/mine\"]\ntools = [\"create_directory\", \"list_directory\"]\n";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_backend_says_that_the_owner_does_not_want_it() {
@@ -36,7 +35,8 @@ async fn a_ceiling_that_was_lowered_holds_from_the_next_start() {
     let text = "[ceiling]\nprofile = \"reader\"\npaths = []\n";
     std::fs::write(kiosk.config(), text).unwrap();
     kiosk.run().await;
-    let call = world.admin().call("kiosk", "create_directory", json!({"path": kiosk.path("x")})).await;
+    let call =
+        world.admin().call("kiosk", "create_directory", json!({"path": kiosk.path("x")})).await;
     assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
     assert!(kiosk.tree().is_empty());
 }
@@ -49,7 +49,8 @@ async fn without_a_ceiling_file_nothing_can_be_touched() {
     let enrolling = kiosk.enroll(&token);
     assert_eq!(enrolling.exit_code().await, 0, "{}", enrolling.log());
     kiosk.run().await;
-    let call = world.admin().call("kiosk", "create_directory", json!({"path": kiosk.path("x")})).await;
+    let call =
+        world.admin().call("kiosk", "create_directory", json!({"path": kiosk.path("x")})).await;
     assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::PathNotAllowed)));
     assert_eq!(call.error().details["layer"], "ceiling");
     assert!(kiosk.tree().is_empty());

@@ -1,1 +1,222 @@
-//! To come.
+//! The command line against a real backend: data on standard output, words on standard error, and an
+//! exit code that says what became of it.
+
+use orion_domain::Role;
+use orion_tests::{Cli, Tree, World};
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_outside_exits_with_5_and_says_what_is_allowed() {
+    let world = World::new().await;
+    let _device = world.device("demo-device").start().await;
+    let words = ["call", "demo-device", "read_file", "path=/etc/passwd", "-o", "json"];
+    let refused = world.cli().run(&words).await;
+    assert_eq!(refused.code, 5);
+    insta::assert_snapshot!(world.seen().in_text(&refused.shown()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_kind_of_end_has_its_exit_code() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("full/a.txt", "");
+    let bob = world.person("bob", Role::Viewer).await;
+    let (cli, viewer) = (world.cli(), world.cli_of("bob", &bob));
+    let stranger = world.cli_of("nobody", &world.admin().with_token("orion_wrong"));
+    let table: [(&Cli, i32, &[&str]); 12] = [
+        (&cli, 0, &["call", "kiosk", "create_directory", "path=x"]),
+        (&cli, 0, &["call", "kiosk", "create_directory", "path=y", "--dry-run"]),
+        (&cli, 2, &["call", "kiosk", "create_directory", "path=x", "colour=red"]),
+        (&cli, 2, &["call", "kiosk"]),
+        (&cli, 3, &["call", "kiosk", "no_such_tool"]),
+        (&cli, 3, &["call", "nowhere", "get_datetime"]),
+        (&cli, 3, &["call", "kiosk", "read_file", "path=missing.txt"]),
+        (&cli, 6, &["call", "kiosk", "delete_directory", "path=full"]),
+        (&cli, 9, &["call", "kiosk", "create_directory", "path=full/a.txt"]),
+        (&viewer, 5, &["call", "kiosk", "create_directory", "path=z"]),
+        (&viewer, 5, &["audit", "verify"]),
+        (&stranger, 4, &["devices", "list"]),
+    ];
+    for (cli, code, words) in table {
+        let output = cli.run(words).await;
+        assert_eq!(output.code, code, "{words:?}: {output:?}");
+        assert_eq!(output.stderr.is_empty(), false, "{words:?} says nothing: {output:?}");
+    }
+    kiosk.stop().await;
+    let offline = cli.run(&["call", "kiosk", "get_datetime", "-o", "json"]).await;
+    assert_eq!(
+        (offline.code, offline.json()["error"]["code"].clone()),
+        (7, json!("DEVICE_OFFLINE"))
+    );
+    let names: Vec<_> = kiosk.tree().into_keys().collect();
+    assert_eq!(names, ["full", "full/a.txt", "x"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backend_that_is_not_there_is_named() {
+    let world = World::new().await;
+    world.server().stop().await;
+    let output = world.cli().run(&["devices", "list"]).await;
+    assert_eq!(output.code, 1);
+    let said = output.stderr.replace(&world.people_address(), "[address]");
+    insta::assert_snapshot!(world.seen().in_text(&said));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_idempotency_key_is_the_same_call() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let words = [
+        "call",
+        "kiosk",
+        "write_file",
+        "path=log",
+        "content=once",
+        "append=true",
+        "--idempotency-key",
+        "order-66",
+        "-o",
+        "json",
+    ];
+    let first = world.cli().run(&words).await;
+    assert_eq!(first.code, 0, "{first:?}");
+    let second = world.cli().run(&words).await;
+    assert_eq!(second.json(), first.json());
+    assert_eq!(kiosk.tree(), Tree::from([("log".to_owned(), Some("once".to_owned()))]));
+
+    // Also when both come at once, and not for somebody else.
+    let at_once = [
+        "call",
+        "kiosk",
+        "write_file",
+        "path=other",
+        "content=once",
+        "append=true",
+        "--idempotency-key",
+        "order-67",
+        "-o",
+        "json",
+    ];
+    let cli = world.cli();
+    let (left, right) = tokio::join!(cli.run(&at_once), cli.run(&at_once));
+    assert!(left.code == 0 || right.code == 0, "{left:?} {right:?}");
+    assert_eq!(kiosk.tree()["other"], Some("once".to_owned()));
+    let ann = world.person("ann", Role::Operator).await;
+    let hers = world.cli_of("ann", &ann).run(&words).await;
+    assert_eq!(hers.code, 0, "{hers:?}");
+    assert_eq!(kiosk.tree()["log"], Some("onceonce".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arguments_come_as_words_as_json_or_from_a_file() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let cli = world.cli();
+    std::fs::write(world.folder().join("letter.txt"), "Dear = \"you\"\n").unwrap();
+    let made = cli.run(&["call", "kiosk", "write_file", "path=a", "content=@letter.txt"]).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let made =
+        cli.run(&["call", "kiosk", "write_file", "--json", r#"{"path":"b","content":"{}"}"#]).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let read = cli.run(&["call", "kiosk", "read_file", "path=a", "limit=1", "-o", "json"]).await;
+    assert_eq!(read.json()["data"]["content"], "Dear = \"you\"\n");
+    assert_eq!(kiosk.tree()["b"], Some("{}".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_shows_each_layer_and_records_nothing() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("old/a.txt", "");
+    let cli = world.cli();
+    let head = |whole: &orion_tests::Output| whole.stdout.clone();
+    let before = cli.run(&["audit", "verify"]).await;
+    let mut shown = String::new();
+    for words in [
+        &["why", "kiosk", "create_directory", "path=x"][..],
+        &["why", "kiosk", "read_file", "path=/etc/passwd"],
+        &["why", "kiosk", "delete_directory", "path=old", "recursive=true", "confirm=true"],
+    ] {
+        let why = cli.run(words).await;
+        shown.push_str(&format!("$ orion {}\n{}\n", words.join(" "), why.shown()));
+    }
+    insta::assert_snapshot!(world.seen().in_text(&shown));
+    assert_eq!(head(&cli.run(&["audit", "verify"]).await), head(&before));
+    assert_eq!(kiosk.tree().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_there_is_can_be_listed_and_shown() {
+    let world = World::new().await;
+    let _kiosk = world.device("kiosk").grant(json!({"tools": ["get_datetime"]})).start().await;
+    let cli = world.cli();
+    let mut shown = String::new();
+    for words in [
+        &["tools", "list"][..],
+        &["tools", "list", "--device", "kiosk"],
+        &["tools", "show", "create_directory"],
+        &["approvals", "list"],
+        &["devices", "permissions", "get", "kiosk"],
+    ] {
+        let output = cli.run(words).await;
+        shown.push_str(&format!("$ orion {}\n{}\n", words.join(" "), output.shown()));
+    }
+    insta::assert_snapshot!(world.seen().in_text(&shown));
+    let openai = cli.run(&["tools", "list", "--format", "openai"]).await;
+    assert_eq!(openai.code, 0, "{openai:?}");
+    let devices = cli.run(&["devices", "list", "-o", "json"]).await;
+    assert!(devices.stdout.contains("\"kiosk\""), "{devices:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn permissions_are_read_changed_and_refused_where_they_make_no_sense() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let cli = world.cli();
+    let narrow = json!({"tools": ["get_datetime"]}).to_string();
+    std::fs::write(world.folder().join("narrow.json"), narrow).unwrap();
+    let set = cli.run(&["devices", "permissions", "set", "kiosk", "@narrow.json"]).await;
+    assert_eq!(set.code, 0, "{set:?}");
+    kiosk.ready().await;
+    let denied = cli.run(&["call", "kiosk", "list_directory"]).await;
+    assert_eq!(denied.code, 5, "{denied:?}");
+    std::fs::write(world.folder().join("wrong.json"), r#"{"toolz":["get_datetime"]}"#).unwrap();
+    let wrong = cli.run(&["devices", "permissions", "set", "kiosk", "@wrong.json"]).await;
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.stderr.contains("toolz"), "{wrong:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scripts_for_completion_are_made_without_a_backend() {
+    let folder = tempfile::tempdir().unwrap();
+    let cli = Cli::new(&folder.path().join("none.toml"), folder.path());
+    for shell in ["bash", "zsh", "fish"] {
+        let output = cli.run(&["completion", shell]).await;
+        assert_eq!(output.code, 0, "{shell}: {output:?}");
+        assert!(output.stdout.contains("orion"), "{shell}: {output:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_are_extracted_from_what_models_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let cli = Cli::new(&folder.path().join("none.toml"), folder.path());
+    let call = r#"{"tool":"create_directory","device":"laptop-123","path":"C:/Users/ann/Test"}"#;
+    let mut shown = String::new();
+    for text in [
+        format!("Sure! {call} done"),
+        format!("```json\n{call}\n```"),
+        format!("{call}\n{{\"tool\":\"get_datetime\"}}"),
+        r#"{"name":"create_directory","arguments":"{\"path\":\"a}b\\\"{\"}"}"#.to_owned(),
+        r#"{"tool":"write_file","parameters":{"path":"a","content":"{\"tool\":\"x\"}"}}"#
+            .to_owned(),
+        r#"Well {"tool":"create_directory","path":"a" and then"#.to_owned(),
+        r#"{"tool":"create_directory","path":"a","path":"b"}"#.to_owned(),
+        "There is nothing to do.".to_owned(),
+        String::new(),
+    ] {
+        let output = cli.run_with(&["extract"], text.as_bytes()).await;
+        shown.push_str(&format!("$ orion extract <<< {text}\n{}\n", output.shown()));
+    }
+    insta::assert_snapshot!(shown);
+}

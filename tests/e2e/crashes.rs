@@ -1,1 +1,252 @@
-//! To come.
+//! kill -9 of either side in the middle of calls: every call comes to an end on the record, and
+//! nothing is done twice.
+
+use std::collections::BTreeMap;
+
+use orion_domain::{CallState, ErrorCode};
+use orion_tests::{Call, Device, Tree, World, audit_of, eventually};
+use orion_wire::v1;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tonic::Status;
+
+fn request(tool: &str, arguments: &Value) -> v1::CallToolRequest {
+    v1::CallToolRequest {
+        tool: tool.to_owned(),
+        device: "kiosk".to_owned(),
+        arguments: arguments.to_string().into_bytes().into(),
+        ..Default::default()
+    }
+}
+
+fn calling(world: &World, request: v1::CallToolRequest) -> JoinHandle<Result<Call, Status>> {
+    let admin = world.admin().clone();
+    tokio::spawn(async move { admin.ask(request).await })
+}
+
+/// The calls on the record by id, oldest first.
+async fn calls(world: &World) -> Vec<Call> {
+    let request = v1::ListAuditRequest { limit: 1000, ..Default::default() };
+    let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+    let mut calls = Vec::new();
+    for row in rows.iter().rev().filter(|row| row.kind == "call.opened") {
+        calls.push(world.admin().recorded(&row.call_id).await.unwrap());
+    }
+    calls
+}
+
+/// The only call there is, once it was sent to the device.
+async fn sent(world: &World) -> String {
+    eventually("a call that was sent", async || {
+        let request = v1::ListAuditRequest { limit: 1, ..Default::default() };
+        let rows = world.admin().audit().list_audit(request).await.ok()?.into_inner().rows;
+        rows.into_iter().find(|row| row.kind == "call.opened").map(|row| row.call_id)
+    })
+    .await
+}
+
+async fn kinds(world: &World, call_id: &str) -> Vec<String> {
+    audit_of(world.admin(), call_id).await.into_iter().map(|row| row.kind).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_backend_dies_in_the_middle_of_a_call_and_is_told_later_how_it_ended() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.agent().freeze();
+    let arguments = json!({"path": "log", "content": "once\n", "append": true});
+    let asking = calling(&world, request("write_file", &arguments));
+    let call_id = sent(&world).await;
+    world.server().kill9().await;
+    asking.await.unwrap().expect_err("an answer from a backend that is dead");
+
+    world.restart_server().await;
+    let unknown = world.admin().recorded(&call_id).await.unwrap();
+    assert_eq!(unknown.end(), (CallState::Unknown, Some(ErrorCode::OutcomeUnknown)));
+    kiosk.agent().thaw();
+    let known = eventually("the truth", async || {
+        let call = world.admin().recorded(&call_id).await.ok()?;
+        (call.state != CallState::Unknown).then_some(call)
+    })
+    .await;
+    assert_eq!(
+        *known.data(),
+        json!({"path": kiosk.path("log"), "size_bytes": 5, "mode": "append", "created": true})
+    );
+    assert_eq!(kinds(&world, &call_id).await, ["call.opened", "call.closed", "call.reconciled"]);
+    assert_eq!(kiosk.tree(), Tree::from([("log".to_owned(), Some("once\n".to_owned()))]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_backend_dies_under_many_calls_and_each_is_done_at_most_once() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asking: Vec<_> = (0..40)
+        .map(|number| {
+            let path = format!("log-{number}");
+            let arguments = json!({"path": path, "content": "once\n", "append": true});
+            calling(&world, request("write_file", &arguments))
+        })
+        .collect();
+    // Some are done, some under way, some not yet sent.
+    eventually("the first files", async || (kiosk.tree().len() > 5).then_some(())).await;
+    world.server().kill9().await;
+    for one in asking {
+        let _ = one.await.unwrap();
+    }
+    world.restart_server().await;
+    kiosk.ready().await;
+    eventually("every call known", async || {
+        calls(&world).await.iter().all(|call| call.state != CallState::Unknown).then_some(())
+    })
+    .await;
+    assert_done_once(&kiosk, &calls(&world).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_agent_dies_under_many_calls_and_each_is_done_at_most_once() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asking: Vec<_> = (0..40)
+        .map(|number| {
+            let path = format!("log-{number}");
+            let arguments = json!({"path": path, "content": "once\n", "append": true});
+            let request = request("write_file", &arguments);
+            calling(&world, v1::CallToolRequest { timeout_ms: 1_000, ..request })
+        })
+        .collect();
+    eventually("the first files", async || (kiosk.tree().len() > 5).then_some(())).await;
+    kiosk.agent().kill9().await;
+    kiosk.run().await;
+    let mut answered = Vec::new();
+    for one in asking {
+        answered.push(one.await.unwrap().unwrap());
+    }
+    // Those that never began nobody will ever hear of again.
+    assert!(answered.iter().all(|call| call.state.is_closed()), "{answered:?}");
+    assert_done_once(&kiosk, &calls(&world).await);
+}
+
+/// What succeeded is there once; what is not known is there once or not at all.
+fn assert_done_once(device: &Device, calls: &[Call]) {
+    let files = device.tree();
+    let mut states = BTreeMap::new();
+    for call in calls {
+        *states.entry(call.state).or_insert(0) += 1;
+        let file = files.get(call.arguments["path"].as_str().unwrap());
+        match call.state {
+            CallState::Succeeded => {
+                assert_eq!(file, Some(&Some("once\n".to_owned())), "{call:?}");
+            }
+            CallState::Unknown => {
+                assert!(file.is_none_or(|text| *text == Some("once\n".to_owned())), "{call:?}");
+            }
+            CallState::Failed => assert_eq!(file, None, "{call:?}"),
+            other => panic!("{other}: {call:?}"),
+        }
+    }
+    assert!(states.contains_key(&CallState::Succeeded), "{states:?}");
+    let made: Vec<_> = files.keys().filter(|name| name.contains(".tmp")).collect();
+    assert_eq!(made, Vec::<&String>::new(), "unfinished files were left behind");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_agent_dies_while_it_writes_and_says_honestly_what_it_knows() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let before = "0123456789abcde\n".repeat(2 * 1024 * 1024);
+    for round in 0..3 {
+        let name = format!("big-{round}");
+        kiosk.put(&name, &before);
+        let arguments = json!({"path": name, "content": "once\n", "append": true});
+        let asking = calling(&world, request("write_file", &arguments));
+        let call_id = sent(&world).await;
+        eventually("the call in the journal", async || {
+            let journal = std::fs::read(kiosk.state_dir().join("journal")).ok()?;
+            String::from_utf8_lossy(&journal).contains(&call_id).then_some(())
+        })
+        .await;
+        kiosk.agent().kill9().await;
+        kiosk.run().await;
+        let call = asking.await.unwrap().unwrap();
+        let content = std::fs::read_to_string(kiosk.files().join(&name)).unwrap();
+        let (unchanged, once) = (content == before, content == format!("{before}once\n"));
+        match call.state {
+            CallState::Succeeded => assert!(once, "it did not happen, or not once"),
+            CallState::Unknown => assert!(unchanged || once, "half of it happened, or twice"),
+            other => panic!("{other}: {call:?}"),
+        }
+        assert!(call.state.is_closed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_dies_before_it_began_leaves_an_honest_record() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.agent().freeze();
+    let request = request("create_directory", &json!({"path": "x"}));
+    let asking = calling(&world, v1::CallToolRequest { timeout_ms: 500, ..request });
+    let call_id = sent(&world).await;
+    kiosk.agent().kill9().await;
+    let call = asking.await.unwrap().unwrap();
+    assert_eq!(call.end(), (CallState::Unknown, Some(ErrorCode::OutcomeUnknown)));
+    assert_eq!(call.id, call_id);
+    kiosk.run().await;
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_outlives_the_one_who_asked() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.agent().freeze();
+    let asking = calling(&world, request("create_directory", &json!({"path": "x"})));
+    let call_id = sent(&world).await;
+    asking.abort();
+    let _ = asking.await;
+    kiosk.agent().thaw();
+    let call = world.admin().ended(&call_id).await.unwrap();
+    assert_eq!(call.end(), (CallState::Succeeded, None));
+    assert_eq!(kiosk.tree(), Tree::from([("x".to_owned(), None)]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_cancelled_stops_on_the_device() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    for folder in 0..60 {
+        for file in 0..60 {
+            kiosk.put(&format!("{folder}/{file}"), "");
+        }
+    }
+    kiosk.agent().freeze();
+    let asking = calling(&world, request("search_files", &json!({"query": "none", "path": "."})));
+    let call_id = sent(&world).await;
+    let request = v1::CancelCallRequest { call_id };
+    world.admin().tools().cancel_call(request).await.unwrap();
+    kiosk.agent().thaw();
+    let call = asking.await.unwrap().unwrap();
+    assert_eq!(call.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_writers_to_one_file_lose_nothing() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asking: Vec<_> = (0..20)
+        .map(|number| {
+            let arguments =
+                json!({"path": "log", "content": format!("{number:02}\n"), "append": true});
+            calling(&world, request("write_file", &arguments))
+        })
+        .collect();
+    for one in asking {
+        let call = one.await.unwrap().unwrap();
+        assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
+    }
+    let text = kiosk.tree().remove("log").flatten().unwrap();
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(lines, (0..20).map(|number| format!("{number:02}")).collect::<Vec<_>>());
+}

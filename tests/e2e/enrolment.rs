@@ -1,1 +1,203 @@
-//! To come.
+//! Becoming a device: a token is good for what it says and for nothing more.
+
+use orion_domain::Digest;
+use orion_mtls::{DeviceKey, Fingerprint, PinSet, pinned};
+use orion_tests::{LyingServer, World, channel, eventually, now_ms};
+use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
+use orion_wire::{EnrollmentToken, v1};
+use tonic::transport::Channel;
+
+/// The enrolment service as a device reaches it: over a connection that checks the token's pins.
+async fn enrolling(token: &EnrollmentToken) -> EnrollmentServiceClient<Channel> {
+    let pins = token.pins.iter().map(|pin| Fingerprint(*pin.as_bytes()));
+    let tls = pinned(PinSet::new(pins).unwrap()).unwrap();
+    EnrollmentServiceClient::new(channel(&token.addresses[0], tls).await.unwrap())
+}
+
+fn request(token: &EnrollmentToken, name: &str) -> v1::EnrollRequest {
+    v1::EnrollRequest {
+        invite_id: token.invite_id.to_string(),
+        secret: token.secret.expose().to_owned(),
+        certificate_request: DeviceKey::generate().unwrap().csr().unwrap(),
+        suggested_name: name.to_owned(),
+        hostname: name.to_owned(),
+        os: "linux".to_owned(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_good_once() {
+    let world = World::new().await;
+    let (kiosk, token) = world.device("kiosk").invite().await;
+    let (other, _) = world.device("other").invite().await;
+    assert_eq!(kiosk.enroll(&token).exit_code().await, 0);
+
+    let again = other.enroll(&token);
+    assert_eq!(again.exit_code().await, 4);
+    insta::assert_snapshot!(world.seen().in_text(&again.log()));
+    assert!(!other.state_dir().join("identity.toml").exists());
+    let twice = kiosk.enroll(&token);
+    assert_eq!(twice.exit_code().await, 4);
+    assert!(twice.log().contains("enrolled already"), "{}", twice.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_twenty_at_once_one_gets_the_token() {
+    let world = World::new().await;
+    let (_, token) = world.device("kiosk").invite().await;
+    let token: EnrollmentToken = token.parse().unwrap();
+    let client = enrolling(&token).await;
+    let tries: Vec<_> = (0..20)
+        .map(|_| {
+            let (mut client, request) = (client.clone(), request(&token, "kiosk"));
+            tokio::spawn(async move { client.enroll(request).await.map(drop) })
+        })
+        .collect();
+    let (mut devices, mut refused) = (0, Vec::new());
+    for one in tries {
+        match one.await.unwrap() {
+            Ok(()) => devices += 1,
+            Err(status) => refused.push(status.code()),
+        }
+    }
+    assert_eq!((devices, refused), (1, vec![tonic::Code::Unauthenticated; 19]));
+    let list =
+        world.admin().devices().list_devices(v1::ListDevicesRequest::default()).await.unwrap();
+    assert_eq!(list.into_inner().devices.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_whose_time_is_over_is_refused_on_both_sides() {
+    let world = World::new().await;
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    let request_short = v1::InviteDeviceRequest {
+        name: "kiosk".to_owned(),
+        valid_seconds: 1,
+        preapproved: true,
+        ..Default::default()
+    };
+    let invited = world.admin().devices().invite_device(request_short).await.unwrap().into_inner();
+    eventually("the token's end", async || (now_ms() > invited.expires_at).then_some(())).await;
+
+    let late = kiosk.enroll(&invited.token);
+    assert_eq!(late.exit_code().await, 4);
+    insta::assert_snapshot!(world.seen().in_text(&late.log()));
+
+    // A device whose clock is slow asks all the same.
+    let token: EnrollmentToken = invited.token.parse().unwrap();
+    let status = enrolling(&token).await.enroll(request(&token, "kiosk")).await.unwrap_err();
+    assert_eq!(status.code(), tonic::Code::Unauthenticated);
+    assert_eq!(
+        status.message(),
+        "This token has expired; make a new one with `orion devices invite`."
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backend_with_another_fingerprint_is_told_nothing() {
+    let world = World::new().await;
+    let liar = LyingServer::start().await;
+    let (kiosk, token) = world.device("kiosk").invite().await;
+    let honest: EnrollmentToken = token.parse().unwrap();
+    // Somebody in the middle answers where the backend should.
+    let diverted = EnrollmentToken { addresses: vec![liar.address.to_string()], ..honest };
+    let enrolling = kiosk.enroll(&diverted.to_string());
+    assert_eq!(enrolling.exit_code().await, 4);
+    let said = enrolling.log().replace(&liar.address.to_string(), "[address]");
+    insta::assert_snapshot!(world.seen().in_text(&said));
+    assert_eq!(liar.enrolments(), 0);
+
+    // And the other way round: this backend with somebody else's fingerprint in the token.
+    let honest: EnrollmentToken = token.parse().unwrap();
+    let forged = EnrollmentToken { pins: vec![Digest::of(b"somebody else")], ..honest };
+    assert_eq!(kiosk.enroll(&forged.to_string()).exit_code().await, 4);
+    // The token was not spent by any of this.
+    assert_eq!(kiosk.enroll(&token).exit_code().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_token_is_refused_as_one() {
+    let world = World::new().await;
+    let (kiosk, token) = world.device("kiosk").invite().await;
+    let cut = &token[..token.len() - 7];
+    for text in ["", "hello", "orion2.abc", cut, &format!("{token}{token}"), &"x".repeat(100_000)] {
+        let enrolling = kiosk.enroll(text);
+        let code = enrolling.exit_code().await;
+        assert!(matches!(code, 1 | 2 | 4), "{text}: {code}");
+        assert!(!enrolling.log().contains(cut), "a token's secret is in the log");
+    }
+    assert_eq!(kiosk.enroll(&token).exit_code().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_secret_spends_nothing() {
+    let world = World::new().await;
+    let (kiosk, token) = world.device("kiosk").invite().await;
+    let parsed: EnrollmentToken = token.parse().unwrap();
+    let mut client = enrolling(&parsed).await;
+    for secret in ["", "wrong", &"x".repeat(10_000)] {
+        let wrong = v1::EnrollRequest { secret: secret.to_owned(), ..request(&parsed, "kiosk") };
+        client.enroll(wrong).await.unwrap_err();
+    }
+    let no_request = v1::EnrollRequest {
+        certificate_request: "not a request".to_owned(),
+        ..request(&parsed, "kiosk")
+    };
+    client.enroll(no_request).await.unwrap_err();
+    assert_eq!(kiosk.enroll(&token).exit_code().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pending_device_waits_for_an_admin_who_compares_its_words() {
+    let world = World::new().await;
+    let (kiosk, token) = world.device("kiosk").pending().invite().await;
+    let waiting = kiosk.enroll(&token);
+    let words = eventually("a pending device", async || {
+        let request = v1::ListDevicesRequest { pending_only: true };
+        let list = world.admin().devices().list_devices(request).await.ok()?.into_inner();
+        list.devices.into_iter().next().map(|device| device.fingerprint_words)
+    })
+    .await;
+    eventually("the same words on the device", async || {
+        waiting.log().contains(&words).then_some(())
+    })
+    .await;
+    let call = world.admin().call("kiosk", "get_datetime", serde_json::json!({})).await;
+    assert_eq!(call.error().code.as_str(), "PERMISSION_DENIED");
+    assert!(waiting.is_running());
+
+    let approved = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert_eq!(waiting.exit_code().await, 0, "{}", waiting.log());
+    kiosk.run().await;
+    let call = world.admin().call("kiosk", "get_datetime", serde_json::json!({})).await;
+    assert_eq!(call.end(), (orion_domain::CallState::Succeeded, None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rejected_device_is_told_so() {
+    let world = World::new().await;
+    let (kiosk, token) = world.device("kiosk").pending().invite().await;
+    let waiting = kiosk.enroll(&token);
+    eventually("a pending device", async || world.admin().device("kiosk").await.ok()).await;
+    let rejected = world.cli().run(&["devices", "reject", "kiosk", "--yes"]).await;
+    assert_eq!(rejected.code, 0, "{rejected:?}");
+    assert_eq!(waiting.exit_code().await, 4);
+    assert!(waiting.log().contains("rejected this device"), "{}", waiting.log());
+    assert!(!kiosk.state_dir().join("identity.toml").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_is_made_on_the_device_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").enroll().await;
+    let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(kiosk.state_dir()), 0o700);
+    assert_eq!(mode(kiosk.state_dir().join("key.pem")), 0o600);
+    let key = std::fs::read_to_string(kiosk.state_dir().join("key.pem")).unwrap();
+    let secret = key.lines().nth(1).unwrap();
+    for entry in orion_tests::tree(&world.data_dir()).values().flatten() {
+        assert!(!entry.contains(secret), "the backend knows the device's key");
+    }
+}

@@ -49,8 +49,7 @@ async fn a_conversation_goes_on_where_it_was() {
     let second = world.admin().send(request).await;
 
     assert_eq!(second.conversation, first.conversation);
-    let states: Vec<_> =
-        first.calls.iter().chain(&second.calls).map(|call| call.state).collect();
+    let states: Vec<_> = first.calls.iter().chain(&second.calls).map(|call| call.state).collect();
     assert_eq!(states, [CallState::Succeeded, CallState::Succeeded]);
     let folders = [("Eerste".to_owned(), None), ("Tweede".to_owned(), None)];
     assert_eq!(kiosk.tree(), Tree::from(folders));

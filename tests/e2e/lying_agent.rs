@@ -3,8 +3,8 @@
 
 use orion_domain::{CallState, Envelope, Meta};
 use orion_tests::{Call, Device, LyingAgent, World};
-use orion_wire::v1::link_request::Message;
 use orion_wire::v1;
+use orion_wire::v1::link_request::Message;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -113,7 +113,8 @@ async fn an_answer_that_is_no_end_is_dropped() {
     ] {
         agent.say(Message::CallResult(result(&order.call_id, state, code))).await;
     }
-    let beyond = v1::CallResult { state: 99, ..result(&order.call_id, v1::CallState::Succeeded, "") };
+    let beyond =
+        v1::CallResult { state: 99, ..result(&order.call_id, v1::CallState::Succeeded, "") };
     agent.say(Message::CallResult(beyond)).await;
     agent.say(lie(&order.call_id)).await;
     assert_eq!(waiting.await.unwrap().data(), &json!({"lie": true}));

@@ -13,7 +13,8 @@ async fn deceive(config: &str) -> (LyingServer, Deceived, Link) {
     let server = LyingServer::start().await;
     let device = Deceived::start(&server, config).await;
     let mut link = server.link().await;
-    let everything = json!({"profile": "developer", "paths": ["/", "/etc", "/root", "/proc"], "apps": ["sh"]});
+    let everything =
+        json!({"profile": "developer", "paths": ["/", "/etc", "/root", "/proc"], "apps": ["sh"]});
     let ack = link.lend(everything).await;
     assert_eq!(ack.error, "", "a generous policy is a policy");
     (server, device, link)
@@ -35,7 +36,8 @@ async fn what_is_honest_is_done() {
 async fn a_forbidden_path_is_refused_by_the_ceiling() {
     let (_server, device, mut link) = deceive(MODEST).await;
     std::os::unix::fs::symlink("/etc", device.files().join("etc")).unwrap();
-    for path in ["/etc/passwd".to_owned(), device.path("../agent.toml"), device.path("etc/passwd")] {
+    for path in ["/etc/passwd".to_owned(), device.path("../agent.toml"), device.path("etc/passwd")]
+    {
         let order = link.order("read_file", &json!({"path": path}));
         let call_id = order.call_id.clone();
         link.send(v1::link_response::Message::Dispatch(order)).await;
@@ -254,10 +256,9 @@ async fn without_a_policy_everything_is_refused() {
     let server = LyingServer::start().await;
     let device = Deceived::start(&server, MODEST).await;
     let mut link = server.link().await;
-    for (tool, arguments) in [
-        ("create_directory", json!({"path": device.path("x")})),
-        ("get_datetime", json!({})),
-    ] {
+    for (tool, arguments) in
+        [("create_directory", json!({"path": device.path("x")})), ("get_datetime", json!({}))]
+    {
         let order = link.order(tool, &arguments);
         assert_eq!(link.dispatch(order).await, refused("PERMISSION_DENIED"), "{tool}");
     }

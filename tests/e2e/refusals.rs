@@ -267,7 +267,8 @@ async fn a_viewer_reads_and_changes_nothing() {
         assert_refused(&world, &call, CallState::Denied, ErrorCode::PermissionDenied).await;
         assert_eq!(call.error().details["layer"], "role");
     }
-    let grants = v1::SetDevicePermissionsRequest { device: "kiosk".to_owned(), ..Default::default() };
+    let grants =
+        v1::SetDevicePermissionsRequest { device: "kiosk".to_owned(), ..Default::default() };
     let refused = bob.policy().set_device_permissions(grants).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
     let refused = bob.audit().verify_audit(v1::VerifyAuditRequest {}).await.unwrap_err();

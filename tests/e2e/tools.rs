@@ -81,10 +81,8 @@ async fn search_files() {
         let results = data["results"].as_array().unwrap();
         results.iter().map(|found| (found["path"].clone(), found["size_bytes"].clone())).collect()
     };
-    let zips = [
-        (json!(kiosk.path("a/b/two.zip")), json!(2)),
-        (json!(kiosk.path("a/one.zip")), json!(1)),
-    ];
+    let zips =
+        [(json!(kiosk.path("a/b/two.zip")), json!(2)), (json!(kiosk.path("a/one.zip")), json!(1))];
 
     assert_eq!(found(&preview(&world, &kiosk, "search_files", &arguments).await), zips);
     let call = world.admin().call("kiosk", "search_files", arguments).await;
@@ -182,7 +180,11 @@ async fn open_app() {
     let world = World::new().await;
     // The app says what it was opened with, in a file that nobody lends.
     let (program, said) = (world.folder().join("viewer.sh"), world.folder().join("said"));
-    std::fs::write(&program, format!("#!/bin/sh\nprintf '%s' \"$*\" >{0}.new && mv {0}.new {0}\n", said.display())).unwrap();
+    std::fs::write(
+        &program,
+        format!("#!/bin/sh\nprintf '%s' \"$*\" >{0}.new && mv {0}.new {0}\n", said.display()),
+    )
+    .unwrap();
     make_executable(&program);
     let ceiling = format!(
         "[ceiling]\nprofile = \"operator\"\npaths = [\"{{files}}\"]\napps = [\"viewer\"]\n[apps]\nviewer = \"{}\"\n",
@@ -200,10 +202,9 @@ async fn open_app() {
 
     let call = world.admin().call("kiosk", "open_app", arguments).await;
     assert!(call.data()["pid"].as_u64().is_some_and(|pid| pid > 1), "{call:?}");
-    let told = orion_tests::eventually("the app's words", async || {
-        std::fs::read_to_string(&said).ok()
-    })
-    .await;
+    let told =
+        orion_tests::eventually("the app's words", async || std::fs::read_to_string(&said).ok())
+            .await;
     assert_eq!(told, format!("https://example.com/a {}", kiosk.path("notes.txt")));
 }
 

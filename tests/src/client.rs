@@ -117,9 +117,8 @@ impl Client {
     /// `ChatService`.
     #[must_use]
     pub fn chats(&self) -> v1::chat_service_client::ChatServiceClient<Signed> {
-        v1::chat_service_client::ChatServiceClient::new(self.signed()).max_encoding_message_size(
-            16 * 1024 * 1024,
-        )
+        v1::chat_service_client::ChatServiceClient::new(self.signed())
+            .max_encoding_message_size(16 * 1024 * 1024)
     }
 
     /// One tool on one device.

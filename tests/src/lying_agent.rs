@@ -28,11 +28,7 @@ impl LyingAgent {
     ///
     /// # Panics
     /// The device is not enrolled, or the backend breaks the protocol.
-    pub async fn connect(
-        device: &Device,
-        address: &str,
-        generation: u64,
-    ) -> Result<Self, Status> {
+    pub async fn connect(device: &Device, address: &str, generation: u64) -> Result<Self, Status> {
         let identity = Identity::read(&device.state_dir()).unwrap().expect("the device enrolled");
         let mut client = connect(address, identity.tls().unwrap())
             .await
@@ -97,7 +93,9 @@ impl LyingAgent {
     pub async fn acknowledged(&mut self, call_id: &str) {
         loop {
             match self.hear().await {
-                Ok(Some(link_response::Message::ResultAck(ack))) if ack.call_id == call_id => return,
+                Ok(Some(link_response::Message::ResultAck(ack))) if ack.call_id == call_id => {
+                    return;
+                }
                 Ok(Some(_)) => {}
                 ended => panic!("instead of an acknowledgement: {ended:?}"),
             }

@@ -80,8 +80,8 @@ impl LyingServer {
         let authority = Arc::new(CertificateAuthority::create(now_ms()).unwrap());
         let issued = authority.issue_server(&[], Duration::from_hours(1), now_ms()).unwrap();
         let certificate = Arc::new(ServerCertificate::new(&issued).unwrap());
-        let tls =
-            device_listener(&[authority.cert_pem()], certificate, Arc::new(|_: &str| false)).unwrap();
+        let tls = device_listener(&[authority.cert_pem()], certificate, Arc::new(|_: &str| false))
+            .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (links, connected) = mpsc::channel(8);
@@ -132,10 +132,8 @@ impl LyingServer {
     /// None connects.
     pub async fn link(&self) -> Link {
         let mut links = self.links.lock().await;
-        let mut link = tokio::time::timeout(PATIENCE, links.recv())
-            .await
-            .expect("a device connects")
-            .unwrap();
+        let mut link =
+            tokio::time::timeout(PATIENCE, links.recv()).await.expect("a device connects").unwrap();
         link.send(link_response::Message::Welcome(v1::Welcome {
             protocol_major: PROTOCOL.major,
             protocol_minor: PROTOCOL.minor,

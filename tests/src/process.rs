@@ -120,7 +120,9 @@ impl Process {
     /// It does not end, or by a signal.
     pub async fn exit_code(&self) -> i32 {
         let status = self.end().await;
-        status.code().unwrap_or_else(|| panic!("{} ended by signal {:?}", self.0.name, status.signal()))
+        status
+            .code()
+            .unwrap_or_else(|| panic!("{} ended by signal {:?}", self.0.name, status.signal()))
     }
 
     /// Asks it to end (SIGTERM), waits, and holds it to a clean end without anything left behind.
@@ -192,11 +194,7 @@ impl Running {
     fn assert_clean(&self, status: ExitStatus) {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         assert!(status.success(), "{} ended with {status}:\n{log}", self.name);
-        assert!(
-            test_kill_process_group(self.pid).is_err(),
-            "{} left processes behind",
-            self.name
-        );
+        assert!(test_kill_process_group(self.pid).is_err(), "{} left processes behind", self.name);
     }
 }
 

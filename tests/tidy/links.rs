@@ -21,11 +21,8 @@ fn every_link_leads_somewhere() {
                 continue;
             }
             let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
-            let whole = if path.is_empty() {
-                root().join(&file.path)
-            } else {
-                file.folder().join(path)
-            };
+            let whole =
+                if path.is_empty() { root().join(&file.path) } else { file.folder().join(path) };
             if !whole.exists() {
                 dead.push(format!("{}: {target}", file.path));
             } else if !anchor.is_empty() {

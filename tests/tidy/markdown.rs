@@ -61,7 +61,9 @@ impl Page {
         let mut links = Vec::new();
         for line in prose(&self.text) {
             for (at, _) in line.match_indices("](") {
-                let text = line.get(..at).and_then(|before| before.rfind('[').map(|open| &before[open + 1..]));
+                let text = line
+                    .get(..at)
+                    .and_then(|before| before.rfind('[').map(|open| &before[open + 1..]));
                 let target = line.get(at + 2..).and_then(|rest| rest.split_once(')'));
                 if let (Some(text), Some((target, _))) = (text, target) {
                     links.push((text.to_owned(), target.to_owned()));

@@ -68,7 +68,8 @@ fn no_file_names_the_machine_that_it_was_written_on() {
         for (index, line) in file.text.lines().enumerate() {
             let fetched_from = file.path.ends_with("package-lock.json")
                 && line.trim_start().starts_with("\"resolved\": \"http");
-            if line.contains(root) || line.contains(concat!(".cargo/", "registry")) || fetched_from {
+            if line.contains(root) || line.contains(concat!(".cargo/", "registry")) || fetched_from
+            {
                 found.push(format!("{}:{}: {}", file.path, index + 1, line.trim()));
             }
         }

@@ -67,7 +67,9 @@ fn every_page_lists_each_argument_with_its_default() {
             .map(|name| name.as_str().unwrap().to_owned())
             .collect();
         for row in page.section("Arguments").rows() {
-            let [name, _, default, _] = &row[..] else { panic!("{}: four cells: {row:?}", spec.name) };
+            let [name, _, default, _] = &row[..] else {
+                panic!("{}: four cells: {row:?}", spec.name)
+            };
             let name = names(name).concat();
             if required.contains(&name) {
                 assert_eq!(default, "required", "{}.{name}", spec.name);
@@ -104,7 +106,12 @@ fn every_page_tells_risk_permissions_other_names_and_an_example() {
         assert_eq!(names(fact("Other names")), aliases, "{}", spec.name);
         assert_eq!(fact("Changes something"), yes(spec.has_effects), "{}", spec.name);
         assert_eq!(fact("May run twice"), yes(spec.idempotent), "{}", spec.name);
-        assert_eq!(fact("Strangers may have written the result"), yes(spec.untrusted), "{}", spec.name);
+        assert_eq!(
+            fact("Strangers may have written the result"),
+            yes(spec.untrusted),
+            "{}",
+            spec.name
+        );
         assert!(page.text.contains(spec.example), "{}: the example is not on its page", spec.name);
     }
 }

@@ -117,7 +117,7 @@ fn typed(text: &str, schema: Option<&Value>) -> Value {
 }
 
 /// The types that a schema allows, through its alternatives.
-fn kinds(schema: &Value) -> Vec<&str> {
+pub(crate) fn kinds(schema: &Value) -> Vec<&str> {
     let mut kinds: Vec<&str> = match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),

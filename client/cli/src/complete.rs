@@ -38,7 +38,9 @@ pub(crate) fn devices() -> Vec<CompletionCandidate> {
         let client = Client::connect(&context, PATIENCE).await.ok()?;
         let request = v1::ListDevicesRequest { pending_only: false };
         let list = client.ask(client.devices().list_devices(request)).await.ok()?;
-        Some(list.devices.into_iter().map(|device| device.name).collect::<Vec<_>>())
+        let usable = |device: &v1::Device| device.state == v1::DeviceState::Approved as i32;
+        let names = list.devices.into_iter().filter(usable).map(|device| device.name);
+        Some(names.collect::<Vec<_>>())
     };
     let names = runtime.block_on(async { tokio::time::timeout(PATIENCE, names).await });
     let names = names.ok().flatten().unwrap_or_default();

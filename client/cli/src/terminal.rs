@@ -64,6 +64,36 @@ async fn prompt<T: Send + 'static>(
     }
 }
 
+/// Puts the terminal back as it was, for an end that a prompt in another thread does not see
+/// coming. Does nothing where there is no terminal.
+#[derive(Debug)]
+pub(crate) struct Restore {
+    #[cfg(unix)]
+    before: Option<rustix::termios::Termios>,
+}
+
+impl Restore {
+    /// Remembers how the terminal is.
+    pub(crate) fn later() -> Self {
+        Self {
+            #[cfg(unix)]
+            before: rustix::termios::tcgetattr(std::io::stdin()).ok(),
+        }
+    }
+
+    /// Makes it so again.
+    pub(crate) fn now(&self, out: &Output) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            use rustix::termios::{OptionalActions, tcsetattr};
+            // There is nobody to tell when that fails.
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+            // A line editor asks for pasted text to be marked, and a prompt hides the cursor.
+            out.error_line("\x1b[?2004l\x1b[?25h");
+        }
+    }
+}
+
 /// Something that turns while a person waits; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct Waiting(ProgressBar);

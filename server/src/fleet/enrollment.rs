@@ -12,9 +12,7 @@ use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
-use crate::store::{
-    DeviceRow, DeviceState, NewDevice, NewInvite, RedeemError, StoreError,
-};
+use crate::store::{DeviceRow, DeviceState, NewDevice, NewInvite, RedeemError, StoreError};
 
 /// How long an invitation is good when nobody says, in seconds.
 const VALID_SECONDS: u64 = 3600;
@@ -151,24 +149,21 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
     let fingerprint = csr.public_key_fingerprint();
     let now = now_ms();
     let secret_hash = Digest::of(applicant.secret.expose().as_bytes());
-    let invite = backend
-        .store
-        .redeem_invite(applicant.invite_id, secret_hash, now)
-        .await
-        .map_err(|error| match error {
+    let invite = backend.store.redeem_invite(applicant.invite_id, secret_hash, now).await.map_err(
+        |error| match error {
             RedeemError::Unknown => EnrollError::Unknown,
             RedeemError::Expired => EnrollError::Expired,
             RedeemError::Spent => EnrollError::Spent,
             RedeemError::Store(error) => EnrollError::Store(error),
-        })?;
-    let name = match invite.name {
-        Some(name) => name,
-        None => applicant
-            .suggested_name
-            .to_lowercase()
-            .parse()
-            .map_err(|_| EnrollError::Name(applicant.suggested_name.chars().take(63).collect()))?,
-    };
+        },
+    )?;
+    let name =
+        match invite.name {
+            Some(name) => name,
+            None => applicant.suggested_name.to_lowercase().parse().map_err(|_| {
+                EnrollError::Name(applicant.suggested_name.chars().take(63).collect())
+            })?,
+        };
     let ticket = (!invite.preapproved).then(random_secret);
     let row = backend
         .store
@@ -188,8 +183,7 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
         })
         .await?;
     learn(backend, &row);
-    let certificate =
-        if invite.preapproved { Some(issue(backend, &row).await?) } else { None };
+    let certificate = if invite.preapproved { Some(issue(backend, &row).await?) } else { None };
     tracing::info!(device = %row.name, state = row.state.as_str(), "a device enrolled");
     Ok(Admission {
         id: row.id,
@@ -253,8 +247,7 @@ pub async fn renew(
 }
 
 async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, EnrollError> {
-    let validity =
-        Duration::from_secs(u64::from(backend.config.devices.certificate_hours) * 3600);
+    let validity = Duration::from_secs(u64::from(backend.config.devices.certificate_hours) * 3600);
     let now = now_ms();
     let issued = backend.authority.issue_device(
         row.certificate_request.as_bytes(),
@@ -262,10 +255,7 @@ async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, 
         validity,
         now,
     )?;
-    backend
-        .store
-        .record_certificate(row.id, &issued.serial_hex, issued.not_after_ms, now)
-        .await?;
+    backend.store.record_certificate(row.id, &issued.serial_hex, issued.not_after_ms, now).await?;
     Ok(issued)
 }
 

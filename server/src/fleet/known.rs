@@ -51,13 +51,8 @@ impl Known {
             Some(facts) => {
                 let (scope, bad) = grants.compile(&facts.places);
                 let ceiling = ceiling.as_ref().map(|ceiling| ceiling.compile(&facts.places).0);
-                let policy = Policy {
-                    grants: scope,
-                    ceiling,
-                    rules: sent.rules,
-                    mode: sent.mode,
-                    version,
-                };
+                let policy =
+                    Policy { grants: scope, ceiling, rules: sent.rules, mode: sent.mode, version };
                 (policy, bad)
             }
         };

@@ -76,15 +76,11 @@ pub fn facts_to_json(facts: &DeviceFacts) -> String {
 #[must_use]
 pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
     let recorded: Recorded = serde_json::from_str(json).ok()?;
-    let os = [Os::Linux, Os::Macos, Os::Windows]
-        .into_iter()
-        .find(|os| os.as_str() == recorded.os)?;
-    let places = Places::parse(
-        os.path_style(),
-        recorded.workspace.as_deref(),
-        recorded.home.as_deref(),
-    )
-    .ok()?;
+    let os =
+        [Os::Linux, Os::Macos, Os::Windows].into_iter().find(|os| os.as_str() == recorded.os)?;
+    let places =
+        Places::parse(os.path_style(), recorded.workspace.as_deref(), recorded.home.as_deref())
+            .ok()?;
     Some(DeviceFacts {
         os,
         os_version: recorded.os_version,

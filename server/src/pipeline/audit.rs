@@ -78,7 +78,8 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         has_effects: target.spec.has_effects && !incoming.request.dry_run,
         state,
         idempotency_key: incoming.request.idempotency_key.clone(),
-        deadline_at: incoming.created_at + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        deadline_at: incoming.created_at
+            + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
     }
 }
@@ -108,7 +109,8 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         has_effects: false,
         state: CallState::Received,
         idempotency_key: incoming.request.idempotency_key.clone(),
-        deadline_at: incoming.created_at + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        deadline_at: incoming.created_at
+            + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
     }
 }

@@ -54,8 +54,7 @@ pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), ToolError> {
 /// Judges the whole call.
 #[must_use]
 pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
-    let evaluation =
-        evaluate(&question(&incoming, &target, Some(&parsed)), &target.device.policy);
+    let evaluation = evaluate(&question(&incoming, &target, Some(&parsed)), &target.device.policy);
     Judged { incoming, target, parsed, evaluation }
 }
 

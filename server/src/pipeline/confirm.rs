@@ -58,10 +58,7 @@ pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, Store
     backend.bus.publish(Change::Approval(id));
     tracing::info!(call = %reply.call, approval = %id, tool = %reply.tool, "a person is asked");
 
-    let error = judged
-        .refusal()
-        .with("approval_id", id.to_string())
-        .with("expires_at", expires_at);
+    let error = judged.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
     let waiting = audit::closing(&reply, error);
     reply.state = CallState::AwaitingApproval;
     reply.result = waiting.result;
@@ -90,6 +87,9 @@ pub enum Unanswered {
     /// There is no such question.
     #[error("there is no such approval; `orion approvals list` shows the open ones")]
     NotFound,
+    /// A shortened id that fits several.
+    #[error("several approvals begin so; give more of the id")]
+    Ambiguous,
     /// It was answered before; an approval is used once.
     #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
     AlreadyDecided(ApprovalState),
@@ -122,24 +122,22 @@ pub async fn decide(
 ) -> Result<ApprovalRow, Unanswered> {
     let row = backend.store.approval(approval).await.map_err(|error| match error {
         StoreError::NotFound => Unanswered::NotFound,
-        StoreError::Unavailable | StoreError::Full | StoreError::Conflict | StoreError::Corrupt => {
-            Unanswered::Store
-        }
+        StoreError::Conflict => Unanswered::Ambiguous,
+        StoreError::Unavailable | StoreError::Full | StoreError::Corrupt => Unanswered::Store,
     })?;
     if yes && by.role < row.approver_role {
         return Err(Unanswered::Role { risk: row.risk, needed: row.approver_role });
     }
     let reason: String = reason.chars().take(1000).collect();
-    let decided = backend
-        .store
-        .decide_approval(row.id, yes, &by.user, &reason, now_ms())
-        .await
-        .map_err(|error| match error {
-            DecideError::NotFound => Unanswered::NotFound,
-            DecideError::AlreadyDecided(state) => Unanswered::AlreadyDecided(state),
-            DecideError::Expired => Unanswered::Expired,
-            DecideError::Store(_) => Unanswered::Store,
-        })?;
+    let decided =
+        backend.store.decide_approval(row.id, yes, &by.user, &reason, now_ms()).await.map_err(
+            |error| match error {
+                DecideError::NotFound => Unanswered::NotFound,
+                DecideError::AlreadyDecided(state) => Unanswered::AlreadyDecided(state),
+                DecideError::Expired => Unanswered::Expired,
+                DecideError::Store(_) => Unanswered::Store,
+            },
+        )?;
     backend.bus.publish(Change::Approval(decided.id));
     let (task, decided_row) = (Arc::clone(backend), decided.clone());
     if yes {

@@ -56,10 +56,8 @@ pub async fn resume(
         Ok(journey) => journey,
         Err(error) => return audit::close(backend, reply, error).await,
     };
-    let advanced = backend
-        .store
-        .advance_call(reply.call, CallState::Dispatched, crate::clock::now_ms())
-        .await;
+    let advanced =
+        backend.store.advance_call(reply.call, CallState::Dispatched, crate::clock::now_ms()).await;
     match advanced {
         Ok(true) => journey.go(reply, order(backend, judged, Some(proof)), permit).await,
         Ok(false) => {

@@ -78,7 +78,10 @@ pub fn arguments(
 fn never_connected(device: &Known) -> ToolError {
     ToolError::new(
         ErrorCode::DeviceOffline,
-        format!("{} has not been connected yet. Start the agent there: `orion-agent run`.", device.name),
+        format!(
+            "{} has not been connected yet. Start the agent there: `orion-agent run`.",
+            device.name
+        ),
     )
 }
 

@@ -64,7 +64,11 @@ pub const TABLE: &[(&str, Access, PerMinute)] = &[
     ("/orion.v1.AuditService/VerifyAudit", Access::Person(Role::Admin), None),
     ("/grpc.health.v1.Health/Check", Access::Anyone, Some(6000)),
     ("/grpc.health.v1.Health/Watch", Access::Anyone, Some(600)),
-    ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Access::Person(Role::Viewer), None),
+    (
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        Access::Person(Role::Viewer),
+        None,
+    ),
     (
         "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
         Access::Person(Role::Viewer),
@@ -131,9 +135,7 @@ where
 {
     type Response = Response<Body>;
     type Error = S::Error;
-    type Future = std::pin::Pin<
-        Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>,
-    >;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
@@ -256,12 +258,18 @@ mod tests {
         for file in &descriptors.file {
             for service in &file.service {
                 for method in &service.method {
-                    rpcs.insert(format!("/{}.{}/{}", file.package(), service.name(), method.name()));
+                    rpcs.insert(format!(
+                        "/{}.{}/{}",
+                        file.package(),
+                        service.name(),
+                        method.name()
+                    ));
                 }
             }
         }
         let rows: Vec<_> = TABLE.iter().map(|row| row.0.to_owned()).collect();
-        let ours: BTreeSet<_> = rows.iter().filter(|row| row.starts_with("/orion.")).cloned().collect();
+        let ours: BTreeSet<_> =
+            rows.iter().filter(|row| row.starts_with("/orion.")).cloned().collect();
         assert_eq!(ours, rpcs);
         assert_eq!(rows.len(), rows.iter().collect::<BTreeSet<_>>().len());
     }

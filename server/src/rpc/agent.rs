@@ -75,7 +75,9 @@ impl AgentService for Api {
         ];
         for message in greetings {
             let message = v1::LinkResponse { message: Some(message) };
-            sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
+            sender
+                .try_send(Ok(message))
+                .map_err(|_| Status::internal("The stream has no room."))?;
         }
         self.0.fleet.attach(id, session.clone());
 
@@ -134,8 +136,8 @@ fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
         )));
     }
     let missing = |field| status::wire(WireError::Field { field });
-    let facts = DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?)
-        .map_err(status::wire)?;
+    let facts =
+        DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
     let ceiling: Grants = serde_json::from_slice(&ceiling).map_err(|_| missing("ceiling"))?;
     let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
     Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
@@ -143,7 +145,7 @@ fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
 
 /// Everything that can happen while a device is connected.
 enum Event {
-    FromDevice(link_request::Message),
+    FromDevice(Box<link_request::Message>),
     ToDevice(ToDevice),
     Ended(&'static str),
 }
@@ -164,7 +166,7 @@ async fn converse(
                 None => Event::Ended("ended by the backend"),
             },
             message = incoming.next() => match message {
-                Some(Ok(v1::LinkRequest { message: Some(message) })) => Event::FromDevice(message),
+                Some(Ok(v1::LinkRequest { message: Some(message) })) => Event::FromDevice(Box::new(message)),
                 Some(Ok(v1::LinkRequest { message: None })) => Event::Ended("a message without content"),
                 Some(Err(_)) => Event::Ended("the link was lost"),
                 None => Event::Ended("the device hung up"),
@@ -181,7 +183,7 @@ async fn converse(
                 }
             }
             Event::FromDevice(message) => {
-                if let Err(reason) = from_device(backend, known, message).await {
+                if let Err(reason) = from_device(backend, known, *message).await {
                     return reason;
                 }
             }
@@ -198,8 +200,7 @@ async fn from_device(
         link_request::Message::Hello(_) => return Err("a second hello"),
         link_request::Message::PolicyAck(v1::PolicyAck { version, error }) => {
             if error.is_empty() {
-                let stored =
-                    backend.store.acknowledge_policy(known.id, &version, now_ms()).await;
+                let stored = backend.store.acknowledge_policy(known.id, &version, now_ms()).await;
                 if let Err(error) = stored {
                     tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
                 }

@@ -32,8 +32,7 @@ impl AuditService for Api {
         let limit = if limit == 0 { 50 } else { limit.min(1000) };
         let before = (before_seq > 0).then_some(before_seq);
         let call = (!call_id.is_empty()).then_some(call_id.as_str());
-        let rows =
-            self.0.store.audit_rows(limit, before, call).await.map_err(status::store)?;
+        let rows = self.0.store.audit_rows(limit, before, call).await.map_err(status::store)?;
         Ok(Response::new(v1::ListAuditResponse { rows: rows.into_iter().map(row).collect() }))
     }
 

@@ -27,7 +27,7 @@ impl DeviceService for Api {
         request: Request<v1::GetDeviceRequest>,
     ) -> Result<Response<v1::GetDeviceResponse>, Status> {
         let v1::GetDeviceRequest { device } = request.into_inner();
-        let row = self.0.store.device(&device).await.map_err(status::store)?;
+        let row = self.0.store.device(&device).await.map_err(status::device)?;
         Ok(Response::new(v1::GetDeviceResponse { device: Some(self.device(row)) }))
     }
 
@@ -39,10 +39,7 @@ impl DeviceService for Api {
         let v1::InviteDeviceRequest { name, valid_seconds, uses, preapproved, grants } =
             request.into_inner();
         let invitation = Invitation {
-            name: (!name.is_empty())
-                .then(|| name.parse())
-                .transpose()
-                .map_err(status::invalid)?,
+            name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,
             valid_seconds,
             uses,
             preapproved,
@@ -121,8 +118,7 @@ impl Api {
         to: DeviceState,
         reason: &str,
     ) -> Result<v1::Device, Status> {
-        let row =
-            set_state(&self.0, device, from, to, by, reason).await.map_err(status::store)?;
+        let row = set_state(&self.0, device, from, to, by, reason).await.map_err(status::device)?;
         Ok(self.device(row))
     }
 

@@ -17,7 +17,7 @@ impl PolicyService for Api {
         request: Request<v1::GetDevicePermissionsRequest>,
     ) -> Result<Response<v1::GetDevicePermissionsResponse>, Status> {
         let v1::GetDevicePermissionsRequest { device } = request.into_inner();
-        let row = self.0.store.device(&device).await.map_err(status::store)?;
+        let row = self.0.store.device(&device).await.map_err(status::device)?;
         let version = self.0.fleet.known(row.id).map(|known| known.policy.version.clone());
         Ok(Response::new(v1::GetDevicePermissionsResponse {
             grants: row.grants,
@@ -34,7 +34,7 @@ impl PolicyService for Api {
         let by = caller(&request)?;
         let v1::SetDevicePermissionsRequest { device, grants, expected_version } =
             request.into_inner();
-        let row = self.0.store.device(&device).await.map_err(status::store)?;
+        let row = self.0.store.device(&device).await.map_err(status::device)?;
         let grants = parse_grants(&grants)?;
         let before = self
             .0

@@ -34,7 +34,9 @@ pub(crate) fn invalid(message: impl ToString) -> Status {
 /// The record.
 pub(crate) fn store(error: StoreError) -> Status {
     match error {
-        StoreError::NotFound => with(ErrorCode::PathNotFound, "there is nothing with that name or id"),
+        StoreError::NotFound => {
+            with(ErrorCode::PathNotFound, "there is nothing with that name or id")
+        }
         StoreError::Conflict => with(
             ErrorCode::PreconditionFailed,
             "it has changed meanwhile, or is not in a state that allows this; look again and retry",
@@ -45,7 +47,23 @@ pub(crate) fn store(error: StoreError) -> Status {
         ),
         StoreError::Unavailable | StoreError::Corrupt => {
             tracing::error!(%error, "the record failed");
-            with(ErrorCode::Internal, "the backend's record cannot be used at the moment; its log says why")
+            with(
+                ErrorCode::Internal,
+                "the backend's record cannot be used at the moment; its log says why",
+            )
+        }
+    }
+}
+
+/// The record, asked for a device.
+pub(crate) fn device(error: StoreError) -> Status {
+    match error {
+        StoreError::NotFound => with(
+            ErrorCode::DeviceNotFound,
+            "no device has that name or id; `orion devices list` shows those there are",
+        ),
+        StoreError::Conflict | StoreError::Full | StoreError::Unavailable | StoreError::Corrupt => {
+            store(error)
         }
     }
 }
@@ -66,7 +84,10 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
         EnrollError::Request(_) | EnrollError::Name(_) => with(ErrorCode::InvalidArgument, error),
         EnrollError::Issue(reason) => {
             tracing::error!(%reason, "a certificate could not be issued");
-            with(ErrorCode::Internal, "the certificate could not be issued; the backend's log says why")
+            with(
+                ErrorCode::Internal,
+                "the certificate could not be issued; the backend's log says why",
+            )
         }
         EnrollError::Held(_) => with(ErrorCode::PermissionDenied, error),
         EnrollError::Unknown | EnrollError::Expired | EnrollError::Spent | EnrollError::Ticket => {
@@ -88,6 +109,7 @@ pub(crate) fn not_welcome(error: NotWelcome) -> Status {
 pub(crate) fn unanswered(error: Unanswered) -> Status {
     let code = match error {
         Unanswered::NotFound => ErrorCode::PathNotFound,
+        Unanswered::Ambiguous => ErrorCode::InvalidArgument,
         Unanswered::AlreadyDecided(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
         Unanswered::Role { .. } => ErrorCode::PermissionDenied,

@@ -100,11 +100,7 @@ impl DevicePath {
     pub fn parse(style: PathStyle, text: &str) -> Result<Self, PathError> {
         style.check_text(text)?;
         let (prefix, rest) = style.split_prefix(text)?.ok_or(PathError::NotAbsolute)?;
-        let root = Self {
-            style,
-            prefix: Name::new(style, &prefix),
-            names: Vec::new(),
-        };
+        let root = Self { style, prefix: Name::new(style, &prefix), names: Vec::new() };
         root.walk(rest)
     }
 
@@ -173,27 +169,18 @@ impl DevicePath {
         self.style == other.style
             && self.prefix.is(&other.prefix)
             && self.names.len() <= other.names.len()
-            && self
-                .names
-                .iter()
-                .zip(&other.names)
-                .all(|(mine, its)| mine.is(its))
+            && self.names.iter().zip(&other.names).all(|(mine, its)| mine.is(its))
     }
 
     /// The components that lead from `base` to this path; `None` when it isn't `base` or beneath it.
     pub fn relative_to(&self, base: &Self) -> Option<Vec<&str>> {
-        base.contains(self)
-            .then(|| self.components().skip(base.names.len()).collect())
+        base.contains(self).then(|| self.components().skip(base.names.len()).collect())
     }
 
     /// The folder that holds this path; `None` at the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.names.split_last()?;
-        Some(Self {
-            style: self.style,
-            prefix: self.prefix.clone(),
-            names: above.to_vec(),
-        })
+        Some(Self { style: self.style, prefix: self.prefix.clone(), names: above.to_vec() })
     }
 
     /// The last component; `None` at the root.
@@ -208,9 +195,7 @@ impl DevicePath {
     pub fn join(&self, component: &str) -> Result<Self, PathError> {
         let separated = component.contains(|character| self.style.separates(character));
         if separated || matches!(component, "" | "." | "..") {
-            return Err(PathError::NotOneName {
-                component: error::shown(component),
-            });
+            return Err(PathError::NotOneName { component: error::shown(component) });
         }
         self.style.check_text(component)?;
         self.style.check_component(component)?;
@@ -227,8 +212,7 @@ impl fmt::Display for DevicePath {
         if self.names.is_empty() {
             return formatter.write_str("/");
         }
-        self.components()
-            .try_for_each(|component| write!(formatter, "/{component}"))
+        self.components().try_for_each(|component| write!(formatter, "/{component}"))
     }
 }
 

@@ -218,9 +218,7 @@ impl CertificateAuthority {
         if !(self.not_before_ms..self.not_after_ms).contains(&now_ms) {
             return Err(MtlsError::AuthorityNotValid);
         }
-        let not_after_ms = now_ms
-            .saturating_add(millis(validity))
-            .min(self.not_after_ms);
+        let not_after_ms = now_ms.saturating_add(millis(validity)).min(self.not_after_ms);
         let mut params = CertificateParams::default();
         params.distinguished_name = common_name(subject);
         params.not_before = at(now_ms.saturating_sub(millis(BACKDATED)))?;

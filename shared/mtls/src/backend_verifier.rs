@@ -94,9 +94,8 @@ impl ServerCertVerifier for BackendVerifier {
 /// anyone can show a public certificate; the caller checks that one of them signed the backend's.
 fn pinned_authorities(pins: &PinSet, shown: &[CertificateDer<'_>]) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
-    let pinned = shown
-        .iter()
-        .filter(|certificate| pins.contains(&Fingerprint::of_certificate(certificate)));
+    let pinned =
+        shown.iter().filter(|certificate| pins.contains(&Fingerprint::of_certificate(certificate)));
     for certificate in pinned {
         if Facts::read(certificate).map_err(refused)?.is_leaf_authority {
             roots.add(certificate.clone().into_owned())?;

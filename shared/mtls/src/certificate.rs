@@ -52,10 +52,8 @@ impl Facts {
             .basic_constraints()
             .map_err(|_| PeerError::Unreadable)?
             .map(|extension| extension.value);
-        let key_usage = parsed
-            .key_usage()
-            .map_err(|_| PeerError::Unreadable)?
-            .map(|extension| extension.value);
+        let key_usage =
+            parsed.key_usage().map_err(|_| PeerError::Unreadable)?.map(|extension| extension.value);
         let purposes = parsed
             .extended_key_usage()
             .map_err(|_| PeerError::Unreadable)?
@@ -80,11 +78,7 @@ impl Facts {
         let leading_zeros = serial.iter().take_while(|byte| **byte == 0).count();
         Ok(Self {
             serial_hex: hex::encode(&serial[leading_zeros..]),
-            not_before_ms: parsed
-                .validity()
-                .not_before
-                .timestamp()
-                .saturating_mul(1000),
+            not_before_ms: parsed.validity().not_before.timestamp().saturating_mul(1000),
             not_after_ms: parsed.validity().not_after.timestamp().saturating_mul(1000),
             is_ca,
             is_leaf_authority: is_ca
@@ -128,10 +122,8 @@ pub(crate) fn chain_from_pem(pem: &str) -> Result<Vec<CertificateDer<'static>>, 
 pub(crate) fn one_from_pem(pem: &str) -> Result<CertificateDer<'static>, MtlsError> {
     let chain = chain_from_pem(pem)?;
     let found = chain.len();
-    let [certificate] = <[_; 1]>::try_from(chain).map_err(|_| MtlsError::CertificateCount {
-        expected: "exactly one certificate",
-        found,
-    })?;
+    let [certificate] = <[_; 1]>::try_from(chain)
+        .map_err(|_| MtlsError::CertificateCount { expected: "exactly one certificate", found })?;
     Ok(certificate)
 }
 

@@ -24,9 +24,7 @@ use crate::{ALPN_HTTP2, SERVER_NAME};
 /// # Errors
 /// [`MtlsError::Tls`] when rustls refuses the configuration.
 pub fn pinned(pins: PinSet) -> Result<Arc<ClientConfig>, MtlsError> {
-    Ok(finished(
-        builder(Trust::Pinned(pins))?.with_no_client_auth(),
-    ))
+    Ok(finished(builder(Trust::Pinned(pins))?.with_no_client_auth()))
 }
 
 /// The configuration of an enrolled device: only a backend that one of `ca_certs_pem` vouches for,

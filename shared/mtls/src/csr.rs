@@ -68,9 +68,7 @@ impl VerifiedCsr {
         if !is_accepted(public_key.algorithm()) {
             return Err(CsrError::UnsupportedKey);
         }
-        request
-            .verify_signature()
-            .map_err(|_| CsrError::BadSignature)?;
+        request.verify_signature().map_err(|_| CsrError::BadSignature)?;
         Ok(Self { public_key })
     }
 
@@ -82,12 +80,7 @@ impl VerifiedCsr {
 
 /// Whether keys for this algorithm may be used in Orion.
 pub(crate) fn is_accepted(algorithm: &SignatureAlgorithm) -> bool {
-    [
-        &PKCS_ECDSA_P256_SHA256,
-        &PKCS_ECDSA_P384_SHA384,
-        &PKCS_ED25519,
-    ]
-    .contains(&algorithm)
+    [&PKCS_ECDSA_P256_SHA256, &PKCS_ECDSA_P384_SHA384, &PKCS_ED25519].contains(&algorithm)
 }
 
 #[cfg(test)]
@@ -128,10 +121,7 @@ mod tests {
         let der = csr_der(&KeyPair::generate().unwrap());
         let (_, request) = X509CertificationRequest::from_der(&der).unwrap();
         let signed = request.certification_request_info.raw;
-        let begin = der
-            .windows(signed.len())
-            .position(|window| window == signed)
-            .unwrap();
+        let begin = der.windows(signed.len()).position(|window| window == signed).unwrap();
         let whole = VerifiedCsr::parse(&der).unwrap();
         for position in 0..der.len() {
             let mut tampered = der.clone();
@@ -141,10 +131,7 @@ mod tests {
                 assert!(parsed.is_err(), "byte {position}");
             } else {
                 // Around it, what still verifies is the same key.
-                assert!(
-                    parsed.is_err() || parsed == Ok(whole.clone()),
-                    "byte {position}"
-                );
+                assert!(parsed.is_err() || parsed == Ok(whole.clone()), "byte {position}");
             }
         }
     }
@@ -154,10 +141,7 @@ mod tests {
         let [mine, other] = [(); 2].map(|()| KeyPair::generate().unwrap());
         let mut der = csr_der(&mine);
         let [mine, other] = [&mine, &other].map(|key| key.public_key_raw().to_vec());
-        let at = der
-            .windows(mine.len())
-            .position(|window| window == mine)
-            .unwrap();
+        let at = der.windows(mine.len()).position(|window| window == mine).unwrap();
         der[at..at + other.len()].copy_from_slice(&other);
         assert_eq!(VerifiedCsr::parse(&der), Err(CsrError::BadSignature));
     }
@@ -172,10 +156,7 @@ mod tests {
                 "{length} bytes"
             );
         }
-        assert_eq!(
-            VerifiedCsr::parse(&[der.as_slice(), &[0]].concat()),
-            Err(CsrError::Unreadable)
-        );
+        assert_eq!(VerifiedCsr::parse(&[der.as_slice(), &[0]].concat()), Err(CsrError::Unreadable));
     }
 
     #[rstest]
@@ -211,10 +192,7 @@ FJJvU55UwzOBFcMsu4e4WJ2SAHD9B2HIO9NvvMpiGysHMXAbkkFFZ8DggSLwCTyw\n\
 
     #[test]
     fn a_request_with_an_rsa_key_is_refused_though_its_signature_is_good() {
-        assert_eq!(
-            VerifiedCsr::parse(RSA_CSR.as_bytes()),
-            Err(CsrError::UnsupportedKey)
-        );
+        assert_eq!(VerifiedCsr::parse(RSA_CSR.as_bytes()), Err(CsrError::UnsupportedKey));
     }
 
     #[test]
@@ -223,10 +201,7 @@ FJJvU55UwzOBFcMsu4e4WJ2SAHD9B2HIO9NvvMpiGysHMXAbkkFFZ8DggSLwCTyw\n\
         let key = KeyPair::generate_for(&PKCS_ECDSA_P384_SHA384).unwrap();
         let mut der = csr_der(&key);
         let p384 = [0x2b, 0x81, 0x04, 0x00, 0x22];
-        let at = der
-            .windows(p384.len())
-            .position(|window| window == p384)
-            .unwrap();
+        let at = der.windows(p384.len()).position(|window| window == p384).unwrap();
         der[at + 4] = 0x23;
         assert_eq!(VerifiedCsr::parse(&der), Err(CsrError::UnsupportedKey));
     }

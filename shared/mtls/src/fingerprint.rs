@@ -122,11 +122,8 @@ impl FromStr for PinSet {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // A longer text is refused by its first nine pins; the rest is never read.
-        let pins = text
-            .split(',')
-            .take(MAX_PINS + 1)
-            .map(str::parse)
-            .collect::<Result<Vec<_>, _>>()?;
+        let pins =
+            text.split(',').take(MAX_PINS + 1).map(str::parse).collect::<Result<Vec<_>, _>>()?;
         Self::new(pins)
     }
 }
@@ -152,18 +149,8 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_fingerprint_is_refused() {
-        for text in [
-            "",
-            "ba78",
-            &"g".repeat(64),
-            &"a".repeat(66),
-            &"é".repeat(32),
-        ] {
-            assert_eq!(
-                text.parse::<Fingerprint>(),
-                Err(FingerprintError::Malformed),
-                "{text}"
-            );
+        for text in ["", "ba78", &"g".repeat(64), &"a".repeat(66), &"é".repeat(32)] {
+            assert_eq!(text.parse::<Fingerprint>(), Err(FingerprintError::Malformed), "{text}");
         }
     }
 
@@ -178,15 +165,9 @@ mod tests {
     fn a_pin_set_holds_one_to_eight_pins() {
         assert_eq!(PinSet::new([]), Err(FingerprintError::Count(0)));
         assert!(PinSet::new((0..8).map(pin)).is_ok());
-        assert_eq!(
-            PinSet::new((0..20).map(pin)),
-            Err(FingerprintError::Count(9))
-        );
+        assert_eq!(PinSet::new((0..20).map(pin)), Err(FingerprintError::Count(9)));
         let text: Vec<String> = (0..9).map(|byte| pin(byte).to_string()).collect();
-        assert_eq!(
-            text.join(",").parse::<PinSet>(),
-            Err(FingerprintError::Count(9))
-        );
+        assert_eq!(text.join(",").parse::<PinSet>(), Err(FingerprintError::Count(9)));
         assert_eq!("".parse::<PinSet>(), Err(FingerprintError::Malformed));
     }
 }

@@ -29,11 +29,7 @@ impl DeviceKey {
     /// [`MtlsError::UnreadableKey`], which says nothing of what was read.
     pub fn from_pem(pem: &str) -> Result<Self, MtlsError> {
         let key = KeyPair::from_pem(pem).map_err(|_| MtlsError::UnreadableKey)?;
-        if is_accepted(key.algorithm()) {
-            Ok(Self(key))
-        } else {
-            Err(MtlsError::UnreadableKey)
-        }
+        if is_accepted(key.algorithm()) { Ok(Self(key)) } else { Err(MtlsError::UnreadableKey) }
     }
 
     /// The key in PKCS#8 PEM form, for [`secret_file::write`](crate::secret_file::write).

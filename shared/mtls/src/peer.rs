@@ -80,10 +80,7 @@ impl DeviceIdentity {
     pub fn from_peer_certificates(
         certificates: Option<&[CertificateDer<'_>]>,
     ) -> Result<Option<Self>, PeerError> {
-        certificates
-            .and_then(<[_]>::first)
-            .map(Self::from_certificate)
-            .transpose()
+        certificates.and_then(<[_]>::first).map(Self::from_certificate).transpose()
     }
 }
 

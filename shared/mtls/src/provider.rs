@@ -23,10 +23,7 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
 /// `N` random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], MtlsError> {
     let mut bytes = [0; N];
-    provider()
-        .secure_random
-        .fill(&mut bytes)
-        .map_err(|_| MtlsError::Random)?;
+    provider().secure_random.fill(&mut bytes).map_err(|_| MtlsError::Random)?;
     Ok(bytes)
 }
 

@@ -58,10 +58,7 @@ impl Refusal {
                 return Self::from_tls(error);
             }
             // An I/O error's source is the source of what it wraps, so that is asked first.
-            next = match error
-                .downcast_ref::<io::Error>()
-                .and_then(io::Error::get_ref)
-            {
+            next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
                 Some(inner) => Some(inner),
                 None => error.source(),
             };
@@ -88,11 +85,7 @@ impl Refusal {
                 | CertificateError::NotValidYet
                 | CertificateError::NotValidYetContext { .. }
         );
-        Some(if in_date {
-            Self::BackendUntrusted
-        } else {
-            Self::BackendNotInDate
-        })
+        Some(if in_date { Self::BackendUntrusted } else { Self::BackendNotInDate })
     }
 
     fn from_alert(alert: AlertDescription) -> Option<Self> {

@@ -35,9 +35,6 @@ mod tests {
 
     #[test]
     fn debug_shows_nothing_of_the_value() {
-        assert_eq!(
-            format!("{:?}", Secret::new("sesame".to_owned())),
-            "Secret(hidden)"
-        );
+        assert_eq!(format!("{:?}", Secret::new("sesame".to_owned())), "Secret(hidden)");
     }
 }

@@ -59,10 +59,8 @@ pub enum SecretFileError {
 /// # Errors
 /// [`SecretFileError::Write`]; nothing is left behind.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
-    write_and_rename(path, bytes).map_err(|source| SecretFileError::Write {
-        path: path.to_owned(),
-        source,
-    })
+    write_and_rename(path, bytes)
+        .map_err(|source| SecretFileError::Write { path: path.to_owned(), source })
 }
 
 /// Reads the secret at `path`.
@@ -71,13 +69,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
 /// [`SecretFileError::TooOpen`] when group or others have any access (Unix),
 /// [`SecretFileError::NotASecret`] for what isn't a small file, [`SecretFileError::Read`] for the rest.
 pub fn read(path: &Path) -> Result<Secret<Vec<u8>>, SecretFileError> {
-    let failed = |source| SecretFileError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let not_a_secret = || SecretFileError::NotASecret {
-        path: path.to_owned(),
-    };
+    let failed = |source| SecretFileError::Read { path: path.to_owned(), source };
+    let not_a_secret = || SecretFileError::NotASecret { path: path.to_owned() };
     // Looked at before it is opened, because opening a named pipe would wait for its other end.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(not_a_secret());
@@ -90,9 +83,7 @@ pub fn read(path: &Path) -> Result<Secret<Vec<u8>>, SecretFileError> {
     }
     refuse_open_modes(path, &metadata)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
     Ok(Secret::new(bytes))
 }
 
@@ -103,9 +94,7 @@ pub fn read(path: &Path) -> Result<Secret<Vec<u8>>, SecretFileError> {
 pub fn read_text(path: &Path) -> Result<Secret<String>, SecretFileError> {
     String::from_utf8(read(path)?.into_inner())
         .map(Secret::new)
-        .map_err(|_| SecretFileError::NotASecret {
-            path: path.to_owned(),
-        })
+        .map_err(|_| SecretFileError::NotASecret { path: path.to_owned() })
 }
 
 #[cfg(unix)]
@@ -116,10 +105,7 @@ fn refuse_open_modes(path: &Path, metadata: &fs::Metadata) -> Result<(), SecretF
     if mode & 0o077 == 0 {
         Ok(())
     } else {
-        Err(SecretFileError::TooOpen {
-            path: path.to_owned(),
-            mode,
-        })
+        Err(SecretFileError::TooOpen { path: path.to_owned(), mode })
     }
 }
 
@@ -209,17 +195,11 @@ mod tests {
         write(&large, &vec![b'x'; 64 * 1024 + 1]).unwrap();
         for path in [directory.path(), large.as_path()] {
             let error = read(path).unwrap_err();
-            assert!(
-                matches!(error, SecretFileError::NotASecret { .. }),
-                "{error:?}"
-            );
+            assert!(matches!(error, SecretFileError::NotASecret { .. }), "{error:?}");
         }
         write(&large, &[0xff, 0xfe]).unwrap();
         let error = read_text(&large).unwrap_err();
-        assert!(
-            matches!(error, SecretFileError::NotASecret { .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error, SecretFileError::NotASecret { .. }), "{error:?}");
     }
 
     #[cfg(unix)]

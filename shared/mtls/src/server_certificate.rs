@@ -80,16 +80,11 @@ fn load(chain_pem: &str, key_pem: &Secret<String>) -> Result<Loaded, MtlsError> 
     }
     let key = PrivateKeyDer::from_pem_slice(key_pem.expose().as_bytes())
         .map_err(|_| MtlsError::UnreadableKey)?;
-    let key = provider()
-        .key_provider
-        .load_private_key(key)
-        .map_err(|_| MtlsError::UnreadableKey)?;
+    let key =
+        provider().key_provider.load_private_key(key).map_err(|_| MtlsError::UnreadableKey)?;
     let certified = CertifiedKey::new(chain, key);
     certified.keys_match().map_err(|_| MtlsError::KeyMismatch)?;
-    Ok(Loaded {
-        certified: Arc::new(certified),
-        not_after_ms: facts.not_after_ms,
-    })
+    Ok(Loaded { certified: Arc::new(certified), not_after_ms: facts.not_after_ms })
 }
 
 impl fmt::Debug for ServerCertificate {

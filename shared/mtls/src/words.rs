@@ -22,12 +22,7 @@ const SECOND: [&str; 16] = [
 
 /// The short form of a SHA-256 fingerprint: words for its first bytes, joined by hyphens.
 pub(crate) fn fingerprint_words(sha256: &[u8; 32]) -> String {
-    sha256
-        .iter()
-        .take(WORDS)
-        .map(|byte| word(*byte))
-        .collect::<Vec<_>>()
-        .join("-")
+    sha256.iter().take(WORDS).map(|byte| word(*byte)).collect::<Vec<_>>().join("-")
 }
 
 /// The word for one byte.
@@ -60,9 +55,6 @@ mod tests {
     fn the_words_of_a_fingerprint_never_change() {
         let mut sha256 = [0xff; 32];
         sha256[..6].copy_from_slice(&[0x00, 0x12, 0x7f, 0x80, 0xa5, 0xfe]);
-        assert_eq!(
-            fingerprint_words(&sha256),
-            "babel-dedan-livex-mobel-pahosh-zatig"
-        );
+        assert_eq!(fingerprint_words(&sha256), "babel-dedan-livex-mobel-pahosh-zatig");
     }
 }

@@ -20,6 +20,10 @@ pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The generated types.
 #[expect(missing_docs, reason = "the comments in proto/ are the documentation")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a message is moved once, from the stream to its handler"
+)]
 #[expect(clippy::allow_attributes, reason = "generated code allows lints for itself")]
 #[expect(clippy::allow_attributes_without_reason, reason = "generated code gives no reasons")]
 pub mod v1 {

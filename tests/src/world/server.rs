@@ -48,7 +48,8 @@ impl Server {
     }
 
     pub(super) async fn start(&self) {
-        let any = || Addresses { people: "127.0.0.1:0".to_owned(), devices: "127.0.0.1:0".to_owned() };
+        let any =
+            || Addresses { people: "127.0.0.1:0".to_owned(), devices: "127.0.0.1:0".to_owned() };
         let Addresses { people, devices } = self.running().map_or_else(any, |(_, known)| known);
         let config = self.folder.join("orion-server.toml");
         let text = format!(

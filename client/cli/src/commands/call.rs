@@ -132,9 +132,15 @@ impl Call {
             Err(failure) => return Err(failure),
         };
         if let Some(approval_id) = result.waits_for.clone() {
-            let goes_on = decide(app, client, &approval_id, wait).await?;
+            let call_id = result.envelope.meta.call_id.clone();
+            let decided = decide(app, client, &approval_id, wait).await;
+            if matches!(decided, Err(Failure::Interrupted)) {
+                // Whoever stops at the question does not want the call to go on waiting.
+                let request = v1::CancelCallRequest { call_id: call_id.clone() };
+                client.ask(client.tools().cancel_call(request)).await?;
+            }
+            let goes_on = decided?;
             if goes_on {
-                let call_id = result.envelope.meta.call_id.clone();
                 result = wait_for_end(app, client, &call_id, deadline).await?;
             }
         }

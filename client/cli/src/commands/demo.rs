@@ -17,7 +17,7 @@ use crate::args::Global;
 use crate::chat::{Session, converse, said};
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
-use crate::terminal::Waiting;
+use crate::terminal::{Restore, Waiting};
 
 use folder::Folder;
 use program::Programs;
@@ -63,10 +63,15 @@ impl Demo {
     pub(crate) async fn run(self, out: &Output, global: &Global) -> Result<u8, Failure> {
         let folder = Folder::take(&self.dir)?;
         let mut programs = Programs::default();
+        let terminal = Restore::later();
+        // Who ends a chat or a service by a signal gets what they want; messages are left unsaid.
+        let wanted = if self.say.is_empty() { Ok(0) } else { Err(Failure::Interrupted) };
         let end = tokio::select! {
             end = self.work(out, global, &folder, &mut programs) => end,
-            // Those who ended a chat or a service by a signal got what they wanted.
-            () = terminated() => Ok(0),
+            () = terminated() => {
+                terminal.now(out);
+                wanted
+            }
         };
         programs.stop().await;
         end

@@ -134,6 +134,10 @@ async fn sign_in(
         None => return Err(missing("a password")),
     };
     let request = v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
-    let answer = client.ask(client.auth().login(request)).await?;
-    Ok((user, answer.token))
+    match client.ask(client.auth().login(request)).await {
+        Ok(answer) => Ok((user, answer.token)),
+        // Whoever signs in needs no hint to sign in.
+        Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())),
+        Err(failure) => Err(failure),
+    }
 }

@@ -4,6 +4,7 @@ use orion_wire::v1;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::arguments::kinds;
 use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;
@@ -104,14 +105,9 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
             .unwrap_or_default();
         let Some(properties) = schema["properties"].as_object() else { return String::new() };
         let rows = properties.iter().map(|(name, property)| {
-            let kind = match &property["type"] {
-                Value::String(kind) => kind.clone(),
-                Value::Array(kinds) => {
-                    kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-                    "one of several".to_owned()
-                }
+            let kind = match words(property) {
+                words if words.is_empty() => kinds(property).join(" or "),
+                words => words.join(" | "),
             };
             let default = match property.get("default") {
                 Some(default) => format!("default {default}"),
@@ -145,6 +141,13 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
     page
 }
 
+/// The words that a property may be, where only some may be.
+fn words(property: &Value) -> Vec<&str> {
+    let listed = property["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let alternatives = property["oneOf"].as_array().into_iter().flatten();
+    listed.chain(alternatives.filter_map(|one| one["const"].as_str())).collect()
+}
+
 /// Tools in OpenAI's form, each with an example in the text form for models that write calls as
 /// text.
 pub(crate) fn openai(tools: &[ToolView]) -> Value {
@@ -174,6 +177,7 @@ mod tests {
             permissions: vec!["file_write".to_owned(), "file_delete".to_owned()],
             arguments_schema: json!({"type": "object", "required": ["path"], "properties": {
                 "path": {"type": "string", "description": "The folder."},
+                "order": {"oneOf": [{"const": "name", "type": "string"}, {"const": "size", "type": "string"}]},
                 "recursive": {"type": "boolean", "default": false, "description": "With all in it."},
             }})
             .to_string(),
@@ -221,9 +225,10 @@ mod tests {
         example                   {"tool":"delete_directory","device":"laptop-123","path":"Old"}
 
         Arguments:
-          NAME       TYPE     NEEDED         DESCRIPTION
-          path       string   required       The folder.
-          recursive  boolean  default false  With all in it.
+          NAME       TYPE         NEEDED         DESCRIPTION
+          order      name | size  optional
+          path       string       required       The folder.
+          recursive  boolean      default false  With all in it.
 
         Returns:
           NAME      TYPE            NEEDED    DESCRIPTION
@@ -241,6 +246,18 @@ mod tests {
               "name": "delete_directory",
               "parameters": {
                 "properties": {
+                  "order": {
+                    "oneOf": [
+                      {
+                        "const": "name",
+                        "type": "string"
+                      },
+                      {
+                        "const": "size",
+                        "type": "string"
+                      }
+                    ]
+                  },
                   "path": {
                     "description": "The folder.",
                     "type": "string"

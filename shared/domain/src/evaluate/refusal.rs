@@ -171,16 +171,18 @@ impl Evidence {
         let path = touched.map(|path| path.path.to_string()).unwrap_or_default();
         let allowed =
             self.scope(policy).map(|scope| scope.allowed_roots(access)).unwrap_or_default();
-        let message = match self.reason {
-            Reason::PathDenied { .. } => format!("{path} is kept out on {}.", question.device),
-            _ if allowed.is_empty() => {
-                format!("{path}: no path may be touched for {access} on {}.", question.device)
-            }
-            _ => format!(
-                "{path} is not inside a path that allows {access} on {}: {}.",
-                question.device,
-                allowed.join(", ")
-            ),
+        let device = question.device;
+        let message = if matches!(self.reason, Reason::PathDenied { .. }) {
+            format!("{path} is kept out on {device}.")
+        } else if allowed.is_empty() {
+            format!("{path}: no path may be touched for {access} on {device}.")
+        } else if access == Access::Delete && allowed.contains(&path) {
+            format!(
+                "{path} is itself an allowed path of {device}; only what is in it can be deleted."
+            )
+        } else {
+            let allowed = allowed.join(", ");
+            format!("{path} is not inside a path that allows {access} on {device}: {allowed}.")
         };
         ToolError::new(ErrorCode::PathNotAllowed, message)
             .with("attempted_path", path)

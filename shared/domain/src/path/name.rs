@@ -65,11 +65,7 @@ pub(super) fn loose(text: &str) -> String {
 }
 
 fn nfc(text: &str) -> String {
-    if is_nfc(text) {
-        text.to_owned()
-    } else {
-        text.nfc().collect()
-    }
+    if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
 }
 
 fn lower(character: char) -> char {
@@ -92,12 +88,7 @@ mod tests {
 
     #[test]
     fn allows_fold_only_on_windows_and_one_to_one() {
-        let key = |text| {
-            (
-                exact(PathStyle::Posix, text),
-                exact(PathStyle::Windows, text),
-            )
-        };
+        let key = |text| (exact(PathStyle::Posix, text), exact(PathStyle::Windows, text));
         assert_eq!(key("ÀB"), ("ÀB".into(), "àb".into()));
         assert_eq!(key("A\u{300}"), ("À".into(), "à".into()));
         assert_eq!(key("İ"), ("İ".into(), "İ".into()));

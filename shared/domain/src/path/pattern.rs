@@ -68,12 +68,7 @@ impl PathPattern {
             }
         }
         tokens.push(Token::AnyDepth);
-        Ok(Self {
-            text: text.to_owned(),
-            style,
-            root,
-            tail: tokens,
-        })
+        Ok(Self { text: text.to_owned(), style, root, tail: tokens })
     }
 
     /// Whether the path is matched, or lies beneath what is matched, as the style's file systems compare names.
@@ -156,9 +151,8 @@ fn split_at_wildcard(style: PathStyle, text: &str) -> (&str, &str) {
         return (text, "");
     };
     let before = &text[..wildcard];
-    let start = before
-        .rfind(|character| style.separates(character))
-        .map_or(0, |separator| separator + 1);
+    let start =
+        before.rfind(|character| style.separates(character)).map_or(0, |separator| separator + 1);
     text.split_at(start)
 }
 
@@ -173,10 +167,7 @@ fn pattern_component(style: PathStyle, component: &str) -> Result<Name, PathErro
 
 /// The letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other prefix as it is.
 fn drive_behind(prefix: &Name) -> &str {
-    let share = prefix
-        .loose()
-        .rsplit_once('/')
-        .map_or("", |(_, share)| share);
+    let share = prefix.loose().rsplit_once('/').map_or("", |(_, share)| share);
     share
         .strip_suffix('$')
         .or_else(|| prefix.loose().strip_suffix(':'))

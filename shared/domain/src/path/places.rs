@@ -32,11 +32,7 @@ impl TryFrom<Written> for Places {
     type Error = PathError;
 
     fn try_from(written: Written) -> Result<Self, PathError> {
-        let Written {
-            style,
-            workspace,
-            home,
-        } = written;
+        let Written { style, workspace, home } = written;
         Self::parse(style, workspace.as_deref(), home.as_deref())
     }
 }
@@ -64,9 +60,7 @@ impl Places {
     /// `~`, the home variables and unknown variables count as the whole first component only: `~$draft.docx` and
     /// `$RECYCLE.BIN` are names like any other.
     pub(super) fn start_of<'a>(&self, text: &'a str) -> Result<(&DevicePath, &'a str), PathError> {
-        let end = text
-            .find(|character| self.style.separates(character))
-            .unwrap_or(text.len());
+        let end = text.find(|character| self.style.separates(character)).unwrap_or(text.len());
         let (first, rest) = text.split_at(end);
         if self.is_home(first) {
             return Ok((self.home.as_ref().ok_or(PathError::NoHome)?, rest));
@@ -90,23 +84,16 @@ impl Places {
     /// Whether a shell would put something else in this component's place. Taken literally it would name another file than is meant.
     fn is_variable(&self, first: &str) -> bool {
         let braced = |open: &str, close: &str| {
-            first
-                .strip_prefix(open)
-                .and_then(|name| name.strip_suffix(close))
+            first.strip_prefix(open).and_then(|name| name.strip_suffix(close))
         };
         let percent = match self.style {
             PathStyle::Posix => None,
             PathStyle::Windows => braced("%", "%"),
         };
-        [
-            first.strip_prefix('~'),
-            first.strip_prefix('$'),
-            braced("${", "}"),
-            percent,
-        ]
-        .into_iter()
-        .flatten()
-        .any(is_identifier)
+        [first.strip_prefix('~'), first.strip_prefix('$'), braced("${", "}"), percent]
+            .into_iter()
+            .flatten()
+            .any(is_identifier)
     }
 }
 

@@ -244,10 +244,7 @@ fn folders(style: PathStyle) -> &'static [Vec<String>] {
 
 /// The first piece is the empty root or the drive, neither of which is compared.
 fn split(folders: &[&str]) -> Vec<Vec<String>> {
-    folders
-        .iter()
-        .map(|folder| folder.split('/').skip(1).map(loose).collect())
-        .collect()
+    folders.iter().map(|folder| folder.split('/').skip(1).map(loose).collect()).collect()
 }
 
 fn holds(folder: &[String], path: &DevicePath) -> bool {

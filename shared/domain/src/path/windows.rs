@@ -19,9 +19,7 @@ fn is_separator(character: char) -> bool {
 /// Refuses control characters anywhere and the prefixes behind which Windows applies other rules.
 pub(super) fn check_text(text: &str) -> Result<(), PathError> {
     if let Some(control) = text.chars().find(|character| *character < ' ') {
-        return Err(PathError::ControlCharacter {
-            code: control.into(),
-        });
+        return Err(PathError::ControlCharacter { code: control.into() });
     }
     if is_verbatim(text) {
         return Err(PathError::VerbatimPrefix);
@@ -68,9 +66,7 @@ pub(super) fn split_prefix(text: &str) -> Result<Option<(String, &str)>, PathErr
 
 /// Splits what follows the two separators of a network path: server, share, rest.
 fn split_share(text: &str) -> Result<(String, &str), PathError> {
-    let (server, rest) = text
-        .split_once(is_separator)
-        .ok_or(PathError::IncompleteShare)?;
+    let (server, rest) = text.split_once(is_separator).ok_or(PathError::IncompleteShare)?;
     let end = rest.find(is_separator).unwrap_or(rest.len());
     let (share, rest) = rest.split_at(end);
     for part in [server, share] {
@@ -79,10 +75,7 @@ fn split_share(text: &str) -> Result<(String, &str), PathError> {
         }
         check_component(part)?;
     }
-    if DEVICE_SHARES
-        .iter()
-        .any(|device| device.eq_ignore_ascii_case(share))
-    {
+    if DEVICE_SHARES.iter().any(|device| device.eq_ignore_ascii_case(share)) {
         return Err(PathError::DeviceName { name: shown(share) });
     }
     Ok((format!("//{server}/{share}"), rest))
@@ -90,22 +83,15 @@ fn split_share(text: &str) -> Result<(String, &str), PathError> {
 
 /// Refuses every component that Windows would read as something else than a file of exactly this name.
 pub(super) fn check_component(component: &str) -> Result<(), PathError> {
-    if let Some(character) = component
-        .chars()
-        .find(|character| matches!(character, '?' | '*'))
-    {
+    if let Some(character) = component.chars().find(|character| matches!(character, '?' | '*')) {
         return Err(PathError::ForbiddenCharacter { character });
     }
     if is_device(component) {
-        return Err(PathError::DeviceName {
-            name: shown(component),
-        });
+        return Err(PathError::DeviceName { name: shown(component) });
     }
     check_pattern_component(component)?;
     if is_short_name(component) {
-        return Err(PathError::ShortName {
-            component: shown(component),
-        });
+        return Err(PathError::ShortName { component: shown(component) });
     }
     Ok(())
 }
@@ -113,38 +99,25 @@ pub(super) fn check_component(component: &str) -> Result<(), PathError> {
 /// The rules that hold for a component with wildcards too.
 pub(super) fn check_pattern_component(component: &str) -> Result<(), PathError> {
     if component.encode_utf16().count() > MAX_NAME_UNITS {
-        return Err(PathError::NameTooLong {
-            component: shown(component),
-        });
+        return Err(PathError::NameTooLong { component: shown(component) });
     }
     if component.contains(':') {
-        return Err(PathError::AlternateStream {
-            component: shown(component),
-        });
+        return Err(PathError::AlternateStream { component: shown(component) });
     }
     let forbidden = |character: &char| matches!(character, '<' | '>' | '"' | '|');
     if let Some(character) = component.chars().find(forbidden) {
         return Err(PathError::ForbiddenCharacter { character });
     }
     if component.ends_with(['.', ' ']) {
-        return Err(PathError::TrailingDotOrSpace {
-            component: shown(component),
-        });
+        return Err(PathError::TrailingDotOrSpace { component: shown(component) });
     }
     Ok(())
 }
 
 /// The name before the first dot, colon or the spaces ahead of them is what counts: `nul .txt` is the device as well.
 fn is_device(component: &str) -> bool {
-    let stem = component
-        .split(['.', ':'])
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(' ');
-    if DEVICES
-        .iter()
-        .any(|device| device.eq_ignore_ascii_case(stem))
-    {
+    let stem = component.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ');
+    if DEVICES.iter().any(|device| device.eq_ignore_ascii_case(stem)) {
         return true;
     }
     let mut characters = stem.chars();
@@ -153,9 +126,7 @@ fn is_device(component: &str) -> bool {
     };
     let kind = characters.as_str();
     matches!(port, '0'..='9' | '¹' | '²' | '³')
-        && ["COM", "LPT"]
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(kind))
+        && ["COM", "LPT"].iter().any(|name| name.eq_ignore_ascii_case(kind))
 }
 
 /// `PROGRA~1`, `AB12CD~3.TXT`: at most eight characters ending in `~` and digits, and an extension of at most three.

@@ -45,10 +45,7 @@ fn an_authority_survives_being_stored_and_shows_nothing_of_its_key() {
     assert_eq!(loaded.not_after_ms(), authority.not_after_ms());
     assert_eq!(
         format!("{authority:?} {key:?}"),
-        format!(
-            "CertificateAuthority({}) Secret(hidden)",
-            authority.fingerprint()
-        )
+        format!("CertificateAuthority({}) Secret(hidden)", authority.fingerprint())
     );
 }
 
@@ -61,10 +58,7 @@ fn what_is_no_authority_is_not_loaded() {
 
     let server = mine.issue_server(&[], DAY, NOW_MS).unwrap();
     let two = CertificateAuthority::load(&mine_key, &server.chain_pem).unwrap_err();
-    assert!(
-        matches!(two, MtlsError::CertificateCount { found: 2, .. }),
-        "{two:?}"
-    );
+    assert!(matches!(two, MtlsError::CertificateCount { found: 2, .. }), "{two:?}");
 
     let leaf = &server.chain_pem[..server.chain_pem.len() - mine.cert_pem().len()];
     let leaf = CertificateAuthority::load(server.key_pem.expose(), leaf).unwrap_err();
@@ -80,9 +74,7 @@ fn what_is_no_authority_is_not_loaded() {
 fn a_device_certificate_says_what_the_authority_decided() {
     let authority = authority();
     let key = DeviceKey::generate().unwrap();
-    let issued = authority
-        .issue_device(key.csr().unwrap().as_bytes(), BOB, DAY, NOW_MS)
-        .unwrap();
+    let issued = authority.issue_device(key.csr().unwrap().as_bytes(), BOB, DAY, NOW_MS).unwrap();
     let der = one_from_pem(&issued.cert_pem).unwrap();
     let device = DeviceIdentity::from_certificate(&der).unwrap();
     assert_eq!(
@@ -97,34 +89,27 @@ fn a_device_certificate_says_what_the_authority_decided() {
     assert_eq!(issued.not_after_ms, device.not_after_ms);
     assert_eq!(issued.public_key_fingerprint, key.fingerprint());
     assert_eq!(device.serial_hex.len(), 32);
-    assert_eq!(
-        Facts::read(&der).unwrap().not_before_ms,
-        NOW_MS - 999 - FIVE_MINUTES_MS
-    );
+    assert_eq!(Facts::read(&der).unwrap().not_before_ms, NOW_MS - 999 - FIVE_MINUTES_MS);
 }
 
 #[test]
 fn whatever_a_request_smuggles_is_ignored() {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(["admin.example".to_owned()]).unwrap();
-    params.subject_alt_names.push(uri(
-        "spiffe://orion/device/019a9c3e-0000-7000-8000-000000000000",
-    ));
+    params
+        .subject_alt_names
+        .push(uri("spiffe://orion/device/019a9c3e-0000-7000-8000-000000000000"));
     params.is_ca = any_ca();
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-    params.extended_key_usages = vec![
-        ExtendedKeyUsagePurpose::ServerAuth,
-        ExtendedKeyUsagePurpose::Any,
-    ];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::Any];
     // An extension that nobody knows, marked critical.
     let mut unknown = rcgen::CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]);
     unknown.set_criticality(true);
     params.custom_extensions = vec![unknown];
     let csr = params.serialize_request(&key).unwrap();
 
-    let issued = authority()
-        .issue_device(csr.der(), BOB, DAY, NOW_MS)
-        .unwrap();
+    let issued = authority().issue_device(csr.der(), BOB, DAY, NOW_MS).unwrap();
     let der = one_from_pem(&issued.cert_pem).unwrap();
     // Exactly our one name, exactly our one purpose, CA:false.
     let device = DeviceIdentity::from_certificate(&der).unwrap();
@@ -135,22 +120,14 @@ fn whatever_a_request_smuggles_is_ignored() {
     assert_eq!(parsed.key_usage().unwrap().unwrap().value.flags, 0b1);
     assert!(!issued.cert_pem.contains("admin"));
     assert!(
-        parsed
-            .extensions()
-            .iter()
-            .all(|extension| { extension.oid.to_id_string() != "1.2.3.4" })
+        parsed.extensions().iter().all(|extension| { extension.oid.to_id_string() != "1.2.3.4" })
     );
 }
 
 #[test]
 fn a_refused_request_is_told_apart_from_the_authoritys_own_faults() {
-    let error = authority()
-        .issue_device(b"garbage", BOB, DAY, NOW_MS)
-        .unwrap_err();
-    assert!(
-        matches!(error, MtlsError::Csr(CsrError::Unreadable)),
-        "{error:?}"
-    );
+    let error = authority().issue_device(b"garbage", BOB, DAY, NOW_MS).unwrap_err();
+    assert!(matches!(error, MtlsError::Csr(CsrError::Unreadable)), "{error:?}");
 }
 
 #[rstest]
@@ -159,9 +136,7 @@ fn a_refused_request_is_told_apart_from_the_authoritys_own_faults() {
 #[case("../019a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b10")]
 #[case("019A9C3E-7A10-7CC2-B2D5-6D1F6F3F2B10")]
 fn a_device_id_that_is_no_uuid_is_refused(#[case] id: &str) {
-    let error = authority()
-        .issue_device(&csr(), id, DAY, NOW_MS)
-        .unwrap_err();
+    let error = authority().issue_device(&csr(), id, DAY, NOW_MS).unwrap_err();
     assert!(matches!(error, MtlsError::DeviceId), "{error:?}");
 }
 
@@ -169,15 +144,11 @@ fn a_device_id_that_is_no_uuid_is_refused(#[case] id: &str) {
 fn validity_is_bounded_and_nothing_outlasts_the_authority() {
     let authority = authority();
     for validity in [std::time::Duration::ZERO, DAY * 398] {
-        let error = authority
-            .issue_device(&csr(), BOB, validity, NOW_MS)
-            .unwrap_err();
+        let error = authority.issue_device(&csr(), BOB, validity, NOW_MS).unwrap_err();
         assert!(matches!(error, MtlsError::Validity), "{error:?}");
     }
     let end = authority.not_after_ms();
-    let last = authority
-        .issue_device(&csr(), BOB, DAY, end - 60_000)
-        .unwrap();
+    let last = authority.issue_device(&csr(), BOB, DAY, end - 60_000).unwrap();
     assert_eq!(last.not_after_ms, end);
     for now_ms in [end, NOW_MS - DAY_MS, i64::MIN, i64::MAX] {
         let error = authority.issue_server(&[], DAY, now_ms).unwrap_err();
@@ -195,16 +166,8 @@ fn an_authority_is_not_made_at_a_time_that_certificates_cannot_express() {
 
 #[test]
 fn a_server_certificate_carries_its_names_and_always_the_fixed_one() {
-    let names = [
-        "10.0.0.7",
-        "home.example",
-        "::1",
-        "home.example",
-        SERVER_NAME,
-    ];
-    let issued = authority()
-        .issue_server(&names.map(str::to_owned), DAY, NOW_MS)
-        .unwrap();
+    let names = ["10.0.0.7", "home.example", "::1", "home.example", SERVER_NAME];
+    let issued = authority().issue_server(&names.map(str::to_owned), DAY, NOW_MS).unwrap();
     let chain = chain_from_pem(&issued.chain_pem).unwrap();
     assert_eq!(chain.len(), 2);
     let facts = Facts::read(&chain[0]).unwrap();
@@ -231,24 +194,13 @@ fn a_server_certificate_carries_its_names_and_always_the_fixed_one() {
 #[case("two words")]
 #[case("")]
 fn a_name_that_is_no_name_is_refused(#[case] name: &str) {
-    let error = authority()
-        .issue_server(&[name.to_owned()], DAY, NOW_MS)
-        .unwrap_err();
-    assert!(
-        matches!(&error, MtlsError::ServerName(refused) if refused == name),
-        "{error:?}"
-    );
+    let error = authority().issue_server(&[name.to_owned()], DAY, NOW_MS).unwrap_err();
+    assert!(matches!(&error, MtlsError::ServerName(refused) if refused == name), "{error:?}");
 }
 
 #[test]
 fn a_server_certificate_has_room_for_a_bounded_number_of_names() {
     let names: Vec<String> = (0..65).map(|n| format!("host{n}.example")).collect();
     let error = authority().issue_server(&names, DAY, NOW_MS).unwrap_err();
-    assert!(matches!(
-        error,
-        MtlsError::TooManyServerNames {
-            count: 65,
-            limit: 64
-        }
-    ));
+    assert!(matches!(error, MtlsError::TooManyServerNames { count: 65, limit: 64 }));
 }

@@ -64,10 +64,7 @@ async fn a_certificate_out_of_date_is_refused(#[case] from_now_ms: i64, #[case] 
     let (key, issued) = world.device(now_ms() + from_now_ms);
     let client = mutual(&[world.authority.cert_pem()], &issued.cert_pem, &key).unwrap();
     let outcome = connect(&world.listener, client).await;
-    assert_eq!(
-        outcome.refused_by_server(reason),
-        Some(Refusal::DeviceNotInDate)
-    );
+    assert_eq!(outcome.refused_by_server(reason), Some(Refusal::DeviceNotInDate));
 }
 
 #[tokio::test]
@@ -76,10 +73,7 @@ async fn a_device_of_another_authority_is_refused() {
     let (key, issued) = other.device(now_ms());
     let client = mutual(&[world.authority.cert_pem()], &issued.cert_pem, &key).unwrap();
     let outcome = connect(&world.listener, client).await;
-    assert_eq!(
-        outcome.refused_by_server("UnknownIssuer"),
-        Some(Refusal::DeviceUntrusted)
-    );
+    assert_eq!(outcome.refused_by_server("UnknownIssuer"), Some(Refusal::DeviceUntrusted));
 }
 
 #[tokio::test]
@@ -87,19 +81,11 @@ async fn revoking_a_device_counts_from_the_next_handshake() {
     let world = World::new();
     let (key, issued) = world.device(now_ms());
     let client = mutual(&[world.authority.cert_pem()], &issued.cert_pem, &key).unwrap();
-    assert!(
-        connect(&world.listener, client.clone())
-            .await
-            .client
-            .is_ok()
-    );
+    assert!(connect(&world.listener, client.clone()).await.client.is_ok());
 
     world.revoke(&issued.serial_hex);
     let outcome = connect(&world.listener, client).await;
-    assert_eq!(
-        outcome.refused_by_server("Revoked"),
-        Some(Refusal::DeviceRevoked)
-    );
+    assert_eq!(outcome.refused_by_server("Revoked"), Some(Refusal::DeviceRevoked));
 
     // Another device's certificate is another serial number.
     let (key, issued) = world.device(now_ms());
@@ -119,9 +105,7 @@ async fn a_client_that_would_resume_is_verified_each_time_and_gets_no_ticket() {
         assert_eq!((seen.kind, seen.tickets), (Some(HandshakeKind::Full), 0));
     }
     world.revoke(&issued.serial_hex);
-    connect(&world.listener, client)
-        .await
-        .refused_by_server("Revoked");
+    connect(&world.listener, client).await.refused_by_server("Revoked");
 }
 
 #[tokio::test]
@@ -130,9 +114,7 @@ async fn a_self_signed_certificate_is_refused() {
     let key = KeyPair::generate().unwrap();
     let certificate = device_params().self_signed(&key).unwrap();
     let client = world.client(&certificate.pem(), &key.serialize_pem());
-    connect(&world.listener, client)
-        .await
-        .refused_by_server("UnknownIssuer");
+    connect(&world.listener, client).await.refused_by_server("UnknownIssuer");
 }
 
 #[tokio::test]
@@ -140,21 +122,14 @@ async fn a_backends_certificate_is_no_device() {
     let world = World::new();
     let issued = world.authority.issue_server(&[], DAY, now_ms()).unwrap();
     let client = world.client(&issued.chain_pem, issued.key_pem.expose());
-    connect(&world.listener, client)
-        .await
-        .refused_by_server("InvalidPurpose");
+    connect(&world.listener, client).await.refused_by_server("InvalidPurpose");
 }
 
 #[tokio::test]
 async fn the_authority_itself_is_no_device() {
     let world = World::new();
-    let client = world.client(
-        world.authority.cert_pem(),
-        world.authority.key_pem().expose(),
-    );
-    connect(&world.listener, client)
-        .await
-        .refused_by_server("CaUsedAsEndEntity");
+    let client = world.client(world.authority.cert_pem(), world.authority.key_pem().expose());
+    connect(&world.listener, client).await.refused_by_server("CaUsedAsEndEntity");
 }
 
 #[rstest]
@@ -175,9 +150,7 @@ async fn a_certificate_that_is_not_exactly_a_devices_is_refused_though_our_autho
     let world = World::new();
     let (certificate, key) = world.sign(change);
     let client = world.client(&certificate, &key);
-    connect(&world.listener, client)
-        .await
-        .refused_by_server(reason);
+    connect(&world.listener, client).await.refused_by_server(reason);
 }
 
 #[tokio::test]
@@ -194,9 +167,7 @@ async fn an_authority_below_ours_cannot_vouch_for_a_device() {
     let device = device_params().signed_by(&key, &below).unwrap();
     let chain = [device.pem(), below_pem].concat();
     let client = world.client(&chain, &key.serialize_pem());
-    connect(&world.listener, client)
-        .await
-        .refused_by_server("UnknownIssuer");
+    connect(&world.listener, client).await.refused_by_server("UnknownIssuer");
 }
 
 #[tokio::test]
@@ -210,18 +181,13 @@ async fn a_stolen_certificate_without_its_key_is_refused() {
     // A client that doesn't check what it has before it uses it.
     let certified = rustls::sign::CertifiedKey::new(
         chain_from_pem(&issued.cert_pem).unwrap(),
-        crate::provider::provider()
-            .key_provider
-            .load_private_key(thief.private_key_der())
-            .unwrap(),
+        crate::provider::provider().key_provider.load_private_key(thief.private_key_der()).unwrap(),
     );
     let (own_key, own) = world.device(now_ms());
     let mut client = world.client(&own.cert_pem, own_key.to_pem().expose());
     client.client_auth_cert_resolver =
         std::sync::Arc::new(rustls::sign::SingleCertAndKey::from(certified));
-    connect(&world.listener, client)
-        .await
-        .refused_by_server("BadSignature");
+    connect(&world.listener, client).await.refused_by_server("BadSignature");
 }
 
 #[test]

@@ -19,10 +19,7 @@ async fn a_device_without_a_certificate_reaches_the_backend_it_pinned() {
     let outcome = connect(&world.listener, pinned(world.pins()).unwrap()).await;
     // TLS lets it in as nobody; what nobody may do is the RPC layer's to say.
     assert_eq!(outcome.server.unwrap(), None);
-    assert_eq!(
-        outcome.client.unwrap().alpn.as_deref(),
-        Some(b"h2".as_slice())
-    );
+    assert_eq!(outcome.client.unwrap().alpn.as_deref(), Some(b"h2".as_slice()));
 }
 
 #[tokio::test]
@@ -39,10 +36,7 @@ async fn one_of_several_pins_is_enough() {
 async fn a_backend_with_another_authority_is_refused() {
     let [invited, other] = [World::new(), World::new()];
     let outcome = connect(&other.listener, pinned(invited.pins()).unwrap()).await;
-    assert_eq!(
-        outcome.refused_by_client("NotPinned"),
-        Some(Refusal::BackendNotPinned)
-    );
+    assert_eq!(outcome.refused_by_client("NotPinned"), Some(Refusal::BackendNotPinned));
 }
 
 /// What reaches the server's application from a client whose application writes `INVITATION` as
@@ -81,9 +75,7 @@ fn received(server: Arc<ServerConfig>, client: Arc<ClientConfig>) -> (Vec<u8>, b
             refused = client.process_new_packets().is_err();
         }
     }
-    let in_the_clear = wire
-        .windows(INVITATION.len())
-        .any(|window| window == INVITATION);
+    let in_the_clear = wire.windows(INVITATION.len()).any(|window| window == INVITATION);
     assert!(!in_the_clear);
     (read, refused)
 }
@@ -95,10 +87,7 @@ fn nothing_that_the_application_writes_reaches_a_backend_that_is_not_pinned() {
     let [invited, other] = [World::new(), World::new()];
     let client = pinned(invited.pins()).unwrap();
     // The same client, the same early write: it arrives where the pin is right …
-    assert_eq!(
-        received(invited.listener, Arc::clone(&client)),
-        (INVITATION.to_vec(), false)
-    );
+    assert_eq!(received(invited.listener, Arc::clone(&client)), (INVITATION.to_vec(), false));
     // … and not a byte of it where the pin is wrong.
     assert_eq!(received(other.listener, client), (Vec::new(), true));
 }
@@ -109,10 +98,7 @@ fn nothing_that_the_application_writes_reaches_a_backend_that_is_not_pinned() {
 #[tokio::test]
 async fn showing_the_pinned_authority_without_its_signature_is_refused(#[case] with_own: bool) {
     let [invited, liar_world] = [World::new(), World::new()];
-    let issued = liar_world
-        .authority
-        .issue_server(&[], DAY, now_ms())
-        .unwrap();
+    let issued = liar_world.authority.issue_server(&[], DAY, now_ms()).unwrap();
     let mut chain = chain_from_pem(&issued.chain_pem).unwrap();
     if !with_own {
         chain.pop();
@@ -122,9 +108,7 @@ async fn showing_the_pinned_authority_without_its_signature_is_refused(#[case] w
     let client = pinned(invited.pins()).unwrap();
     assert_eq!(received(Arc::clone(&listener), client.clone()).0, b"");
     assert_eq!(
-        connect(&listener, client)
-            .await
-            .refused_by_client("UnknownIssuer"),
+        connect(&listener, client).await.refused_by_client("UnknownIssuer"),
         Some(Refusal::BackendUntrusted)
     );
 }
@@ -142,9 +126,7 @@ async fn an_authority_of_the_same_name_is_not_the_pinned_one() {
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let leaf = params.signed_by(&key, &forged).unwrap();
     let listener = liar(vec![leaf.into(), genuine], &key.serialize_pem());
-    connect(&listener, pinned(invited.pins()).unwrap())
-        .await
-        .refused_by_client("BadSignature");
+    connect(&listener, pinned(invited.pins()).unwrap()).await.refused_by_client("BadSignature");
 }
 
 #[tokio::test]
@@ -176,9 +158,8 @@ async fn a_certificate_that_is_no_backends_is_refused_though_the_pinned_authorit
 ) {
     let world = World::new();
     let (leaf, key) = world.sign(|params| {
-        params.subject_alt_names = CertificateParams::new([SERVER_NAME.to_owned()])
-            .unwrap()
-            .subject_alt_names;
+        params.subject_alt_names =
+            CertificateParams::new([SERVER_NAME.to_owned()]).unwrap().subject_alt_names;
         change(params);
     });
     let chain = chain_from_pem(&[leaf.as_str(), world.authority.cert_pem()].concat()).unwrap();
@@ -193,19 +174,10 @@ async fn a_certificate_that_is_no_backends_is_refused_though_the_pinned_authorit
 #[tokio::test]
 async fn a_backends_expired_certificate_is_refused() {
     let world = World::new();
-    let expired = world
-        .authority
-        .issue_server(&[], DAY, now_ms() - 2 * DAY_MS)
-        .unwrap();
-    world
-        .certificate
-        .replace(&expired.chain_pem, &expired.key_pem)
-        .unwrap();
+    let expired = world.authority.issue_server(&[], DAY, now_ms() - 2 * DAY_MS).unwrap();
+    world.certificate.replace(&expired.chain_pem, &expired.key_pem).unwrap();
     let outcome = connect(&world.listener, pinned(world.pins()).unwrap()).await;
-    assert_eq!(
-        outcome.refused_by_client("Expired"),
-        Some(Refusal::BackendNotInDate)
-    );
+    assert_eq!(outcome.refused_by_client("Expired"), Some(Refusal::BackendNotInDate));
 }
 
 #[tokio::test]
@@ -214,10 +186,7 @@ async fn an_enrolled_device_refuses_a_backend_of_another_authority() {
     let (key, issued) = mine.device(now_ms());
     let client = mutual(&[mine.authority.cert_pem()], &issued.cert_pem, &key).unwrap();
     let outcome = connect(&other.listener, client).await;
-    assert_eq!(
-        outcome.refused_by_client("UnknownIssuer"),
-        Some(Refusal::BackendUntrusted)
-    );
+    assert_eq!(outcome.refused_by_client("UnknownIssuer"), Some(Refusal::BackendUntrusted));
 }
 
 #[tokio::test]

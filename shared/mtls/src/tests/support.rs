@@ -25,9 +25,7 @@ pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The system's clock, because rustls asks it in a handshake; Unix milliseconds.
 pub(super) fn now_ms() -> i64 {
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     i64::try_from(now.as_millis()).unwrap()
 }
 
@@ -52,12 +50,7 @@ impl World {
             Arc::new(move |serial: &str| asked.lock().unwrap().contains(serial)),
         )
         .unwrap();
-        Self {
-            authority,
-            certificate,
-            listener,
-            revoked,
-        }
+        Self { authority, certificate, listener, revoked }
     }
 
     pub(super) fn revoke(&self, serial_hex: &str) {
@@ -94,9 +87,8 @@ pub(super) fn enrolled(
     enrolled_ms: i64,
 ) -> (DeviceKey, IssuedCertificate) {
     let key = DeviceKey::generate().unwrap();
-    let issued = authority
-        .issue_device(key.csr().unwrap().as_bytes(), BOB, DAY, enrolled_ms)
-        .unwrap();
+    let issued =
+        authority.issue_device(key.csr().unwrap().as_bytes(), BOB, DAY, enrolled_ms).unwrap();
     (key, issued)
 }
 
@@ -201,11 +193,10 @@ pub(super) async fn connect(
             tickets: session.tls13_tickets_received(),
         })
     };
-    let (server, client) = tokio::time::timeout(Duration::from_secs(30), async {
-        tokio::join!(serving, asking)
-    })
-    .await
-    .unwrap();
+    let (server, client) =
+        tokio::time::timeout(Duration::from_secs(30), async { tokio::join!(serving, asking) })
+            .await
+            .unwrap();
     Outcome { server, client }
 }
 

@@ -11,29 +11,15 @@ use super::*;
 /// The lines of one list. A line that isn't UTF-8 can't be the text of a call at all and counts as refused.
 fn lines(name: &str) -> Option<Vec<Option<String>>> {
     let folder = std::env::var_os("ORION_CORPORA").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../../shared/corpora"
-            ))
-        },
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpora")),
         PathBuf::from,
     );
     let Ok(bytes) = std::fs::read(folder.join("paths").join(name)) else {
-        say(&format!(
-            "skipped: no attack list paths/{name} in {}",
-            folder.display()
-        ));
+        say(&format!("skipped: no attack list paths/{name} in {}", folder.display()));
         return None;
     };
-    let lines = bytes
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    Some(
-        lines
-            .map(|line| String::from_utf8(line.to_vec()).ok())
-            .collect(),
-    )
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    Some(lines.map(|line| String::from_utf8(line.to_vec()).ok()).collect())
 }
 
 fn say(text: &str) {
@@ -48,10 +34,7 @@ fn none_is_admitted(style: PathStyle, list: &str) {
     let root = places.workspace.clone().unwrap_or_else(|| unreachable!());
     let (mut refused, mut outside, mut admitted) = (0, 0, Vec::new());
     for line in &lines {
-        match line
-            .as_deref()
-            .map(|text| DevicePath::resolve(&places, text))
-        {
+        match line.as_deref().map(|text| DevicePath::resolve(&places, text)) {
             None | Some(Err(_)) => refused += 1,
             Some(Ok(path)) if !covers(&root, &path) => outside += 1,
             Some(Ok(path)) => admitted.push(path),
@@ -100,10 +83,7 @@ fn no_payload_is_decoded() {
             if let Some(literal) = path.relative_to(&root) {
                 inside += 1;
                 let mut pieces = pieces.iter();
-                assert!(
-                    literal.iter().all(|name| pieces.any(|piece| piece == name)),
-                    "{text}"
-                );
+                assert!(literal.iter().all(|name| pieces.any(|piece| piece == name)), "{text}");
             } else {
                 outside += 1;
                 let rooted =

@@ -128,10 +128,7 @@ fn accepted(style: PathStyle, names: &[&str]) {
         let resolved = ok(DevicePath::resolve(&places(style), name));
         assert_eq!(resolved.relative_to(&root), Some(vec![*name]));
         assert_eq!(root.join(name), Ok(resolved.clone()));
-        assert_eq!(
-            path(style, &format!("{root}/{name}/x")).parent(),
-            Some(resolved)
-        );
+        assert_eq!(path(style, &format!("{root}/{name}/x")).parent(), Some(resolved));
     }
 }
 

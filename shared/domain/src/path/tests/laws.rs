@@ -47,18 +47,11 @@ fn soup() -> impl Strategy<Value = String> {
 
 /// A path of the few names `a`, `A`, `b`, so that one is often inside another.
 fn near(style: PathStyle) -> impl Strategy<Value = DevicePath> {
-    prop::collection::vec(
-        prop::sample::select(vec!["a", "A", "b", "é", "e\u{301}"]),
-        0..4,
-    )
-    .prop_map(move |names| {
-        let root = if style == PathStyle::Posix {
-            "/"
-        } else {
-            "C:/"
-        };
-        path(style, &format!("{root}{}", names.join("/")))
-    })
+    prop::collection::vec(prop::sample::select(vec!["a", "A", "b", "é", "e\u{301}"]), 0..4)
+        .prop_map(move |names| {
+            let root = if style == PathStyle::Posix { "/" } else { "C:/" };
+            path(style, &format!("{root}{}", names.join("/")))
+        })
 }
 
 /// The plainest reading of `..`: a stack of names, or nothing when it runs empty.

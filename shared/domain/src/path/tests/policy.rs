@@ -69,12 +69,7 @@ fn styles_never_contain_each_other() {
 #[case(PathStyle::Windows, "D:/", "D:/Windows/x", false)]
 #[case(PathStyle::Windows, "//host/C$", "//host/C$/Windows", false)]
 #[case(PathStyle::Windows, "C:/", "C:/Documents and Settings/ann", false)]
-#[case(
-    PathStyle::Windows,
-    "C:/Program Files/App",
-    "C:/program files/app/x",
-    true
-)]
+#[case(PathStyle::Windows, "C:/Program Files/App", "C:/program files/app/x", true)]
 #[case(PathStyle::Windows, "C:/Windows", "D:/Windows", false)]
 fn system_folders_must_be_named(
     #[case] style: PathStyle,
@@ -119,10 +114,7 @@ fn a_pattern_covers_what_it_matches_and_all_beneath(
     let entry = pattern(PathStyle::Posix, text);
     assert_eq!(entry.matches(&posix(at)), expected);
     assert_eq!(entry.denies(&posix(at)), expected);
-    assert_eq!(
-        (entry.as_text(), entry.to_string()),
-        (text, text.to_owned())
-    );
+    assert_eq!((entry.as_text(), entry.to_string()), (text, text.to_owned()));
 }
 
 #[rstest]
@@ -139,11 +131,7 @@ fn windows_patterns_match_in_either_case(#[case] text: &str, #[case] at: &str) {
 #[case(PathStyle::Posix, "~/.ssh", "/home/ann/.SSH/id")]
 #[case(PathStyle::Posix, "~/.ssh", "/HOME/ann/.ssh")]
 #[case(PathStyle::Posix, "**/.env", "/x/.e\u{200c}nv")]
-#[case(
-    PathStyle::Windows,
-    "C:/Users/ann/secret",
-    "//localhost/c$/users/ANN/secret/x"
-)]
+#[case(PathStyle::Windows, "C:/Users/ann/secret", "//localhost/c$/users/ANN/secret/x")]
 #[case(PathStyle::Windows, "//host/D$/x", "D:/x/y")]
 fn a_deny_holds_where_an_allow_would_not(
     #[case] style: PathStyle,
@@ -151,10 +139,7 @@ fn a_deny_holds_where_an_allow_would_not(
     #[case] at: &str,
 ) {
     let (entry, at) = (pattern(style, text), path(style, at));
-    assert_eq!(
-        (entry.matches(&at), entry.allows(&at), entry.denies(&at)),
-        (false, false, true)
-    );
+    assert_eq!((entry.matches(&at), entry.allows(&at), entry.denies(&at)), (false, false, true));
 }
 
 #[test]
@@ -232,29 +217,13 @@ fn the_built_in_lists_are_valid(#[values(PathStyle::Posix, PathStyle::Windows)] 
 #[case(PathStyle::Posix, "/home/bob/.gnupg", true)]
 #[case(PathStyle::Posix, "/srv/app/.env", true)]
 #[case(PathStyle::Posix, "/srv/app/.env.example", false)]
-#[case(
-    PathStyle::Posix,
-    "/Users/ann/Library/Keychains/login.keychain-db",
-    true
-)]
-#[case(
-    PathStyle::Posix,
-    "/home/ann/.config/google-chrome-beta/Default/Cookies",
-    true
-)]
+#[case(PathStyle::Posix, "/Users/ann/Library/Keychains/login.keychain-db", true)]
+#[case(PathStyle::Posix, "/home/ann/.config/google-chrome-beta/Default/Cookies", true)]
 #[case(PathStyle::Posix, "/etc/orion/policy.yaml", true)]
 #[case(PathStyle::Posix, "/home/ann/Projects/orion/README.md", false)]
 #[case(PathStyle::Windows, "C:/Users/ann/.SSH/config", true)]
-#[case(
-    PathStyle::Windows,
-    "C:/Users/ann/AppData/Local/Google/Chrome/User Data/Default",
-    true
-)]
-#[case(
-    PathStyle::Windows,
-    "C:/Users/ann/AppData/Roaming/Microsoft/Protect/x",
-    true
-)]
+#[case(PathStyle::Windows, "C:/Users/ann/AppData/Local/Google/Chrome/User Data/Default", true)]
+#[case(PathStyle::Windows, "C:/Users/ann/AppData/Roaming/Microsoft/Protect/x", true)]
 #[case(PathStyle::Windows, "C:/Users/ann/ntuser.dat.LOG1", true)]
 #[case(PathStyle::Windows, "C:/Users/ann/Documents/notes.txt", false)]
 fn secrets_are_denied_from_the_start(
@@ -263,8 +232,6 @@ fn secrets_are_denied_from_the_start(
     #[case] expected: bool,
 ) {
     let at = path(style, at);
-    let denied = built_in_denies(style)
-        .iter()
-        .any(|text| pattern(style, text).denies(&at));
+    let denied = built_in_denies(style).iter().any(|text| pattern(style, text).denies(&at));
     assert_eq!(denied, expected);
 }

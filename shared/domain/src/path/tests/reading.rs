@@ -112,52 +112,25 @@ fn windows_refuses_device_names(
     assert_eq!(read(format!("C:/a/{name}")), expected);
     assert_eq!(read(format!("C:/{name}/b")), expected);
     assert_eq!(read(format!("C:/{name}/../b")), expected);
-    assert_eq!(
-        DevicePath::resolve(&places(PathStyle::Windows), name),
-        expected
-    );
+    assert_eq!(DevicePath::resolve(&places(PathStyle::Windows), name), expected);
 }
 
 #[rstest]
 fn windows_refuses_alternate_streams(
-    #[values(
-        "a.txt:b",
-        "aa::$DATA",
-        "aa:",
-        ":b",
-        "dir:$I30:$INDEX_ALLOCATION",
-        "ab:c"
-    )]
-    name: &str,
+    #[values("a.txt:b", "aa::$DATA", "aa:", ":b", "dir:$I30:$INDEX_ALLOCATION", "ab:c")] name: &str,
 ) {
-    let expected = Err(PathError::AlternateStream {
-        component: name.into(),
-    });
-    assert_eq!(
-        DevicePath::parse(PathStyle::Windows, &format!("C:/{name}")),
-        expected
-    );
-    assert_eq!(
-        DevicePath::resolve(&places(PathStyle::Windows), name),
-        expected
-    );
+    let expected = Err(PathError::AlternateStream { component: name.into() });
+    assert_eq!(DevicePath::parse(PathStyle::Windows, &format!("C:/{name}")), expected);
+    assert_eq!(DevicePath::resolve(&places(PathStyle::Windows), name), expected);
 }
 
 #[rstest]
 fn windows_refuses_trailing_dots_and_spaces(
     #[values("a.", "a ", "a. .", "...", ".. ", ". ", " ", ".. .", "x.txt.. ")] name: &str,
 ) {
-    let expected = Err(PathError::TrailingDotOrSpace {
-        component: name.into(),
-    });
-    assert_eq!(
-        DevicePath::parse(PathStyle::Windows, &format!("C:/{name}")),
-        expected
-    );
-    assert_eq!(
-        DevicePath::parse(PathStyle::Windows, &format!("C:/{name}/b")),
-        expected
-    );
+    let expected = Err(PathError::TrailingDotOrSpace { component: name.into() });
+    assert_eq!(DevicePath::parse(PathStyle::Windows, &format!("C:/{name}")), expected);
+    assert_eq!(DevicePath::parse(PathStyle::Windows, &format!("C:/{name}/b")), expected);
 }
 
 #[rstest]
@@ -176,12 +149,7 @@ fn windows_refuses_short_names(
     name: &str,
 ) {
     let read = DevicePath::parse(PathStyle::Windows, &format!("C:/{name}/x"));
-    assert_eq!(
-        read,
-        Err(PathError::ShortName {
-            component: name.into()
-        })
-    );
+    assert_eq!(read, Err(PathError::ShortName { component: name.into() }));
 }
 
 #[rstest]
@@ -197,33 +165,16 @@ fn windows_refuses_characters_of_patterns_and_redirection(
 #[test]
 fn lengths_are_bounded() {
     let name = "n".repeat(255);
-    let long = || PathError::NameTooLong {
-        component: "n".repeat(40),
-    };
+    let long = || PathError::NameTooLong { component: "n".repeat(40) };
     assert_eq!(posix(&format!("/{name}")).file_name(), Some(name.as_str()));
-    assert_eq!(
-        windows(&format!("C:/{name}")).file_name(),
-        Some(name.as_str())
-    );
-    assert_eq!(
-        DevicePath::parse(PathStyle::Posix, &format!("/{name}n")),
-        Err(long())
-    );
-    assert_eq!(
-        DevicePath::parse(PathStyle::Windows, &format!("C:/{name}n")),
-        Err(long())
-    );
+    assert_eq!(windows(&format!("C:/{name}")).file_name(), Some(name.as_str()));
+    assert_eq!(DevicePath::parse(PathStyle::Posix, &format!("/{name}n")), Err(long()));
+    assert_eq!(DevicePath::parse(PathStyle::Windows, &format!("C:/{name}n")), Err(long()));
     let deep = "/d".repeat(2048);
     assert_eq!(posix(&deep).components().len(), 2048);
-    assert_eq!(
-        DevicePath::parse(PathStyle::Posix, &format!("{deep}/")),
-        Err(PathError::TooLong)
-    );
+    assert_eq!(DevicePath::parse(PathStyle::Posix, &format!("{deep}/")), Err(PathError::TooLong));
     assert_eq!(posix(&deep).join("x"), Err(PathError::TooLong));
-    assert_eq!(
-        DevicePath::resolve(&places(PathStyle::Posix), &deep[1..]),
-        Err(PathError::TooLong)
-    );
+    assert_eq!(DevicePath::resolve(&places(PathStyle::Posix), &deep[1..]), Err(PathError::TooLong));
 }
 
 #[rstest]
@@ -263,33 +214,18 @@ fn windows_short_forms_resolve(#[case] text: &str, #[case] expected: &str) {
 #[case(PathStyle::Posix, "${TMP}", "${TMP}")]
 #[case(PathStyle::Windows, "%APPDATA%\\x", "%APPDATA%")]
 fn unknown_variables_are_refused(#[case] style: PathStyle, #[case] text: &str, #[case] name: &str) {
-    assert_eq!(
-        resolve(style, text),
-        Err(PathError::UnknownVariable { name: name.into() })
-    );
+    assert_eq!(resolve(style, text), Err(PathError::UnknownVariable { name: name.into() }));
 }
 
 #[test]
 fn short_forms_need_their_place() {
     let nowhere = ok(Places::parse(PathStyle::Posix, None, None));
-    assert_eq!(
-        DevicePath::resolve(&nowhere, "a"),
-        Err(PathError::NotAbsolute)
-    );
+    assert_eq!(DevicePath::resolve(&nowhere, "a"), Err(PathError::NotAbsolute));
     assert_eq!(DevicePath::resolve(&nowhere, "~/a"), Err(PathError::NoHome));
     assert_eq!(DevicePath::resolve(&nowhere, "/a"), Ok(posix("/a")));
-    assert_eq!(
-        resolve(PathStyle::Posix, "../../../etc"),
-        Err(PathError::EscapesRoot)
-    );
-    assert_eq!(
-        resolve(PathStyle::Windows, "\\Windows"),
-        Err(PathError::RootRelative)
-    );
-    let mixed = Places {
-        workspace: Some(windows("C:/a")),
-        ..nowhere
-    };
+    assert_eq!(resolve(PathStyle::Posix, "../../../etc"), Err(PathError::EscapesRoot));
+    assert_eq!(resolve(PathStyle::Windows, "\\Windows"), Err(PathError::RootRelative));
+    let mixed = Places { workspace: Some(windows("C:/a")), ..nowhere };
     assert_eq!(DevicePath::resolve(&mixed, "a"), Err(PathError::WrongStyle));
 }
 
@@ -297,51 +233,32 @@ fn short_forms_need_their_place() {
 fn a_path_gives_its_parts() {
     let path = windows("c:\\Users\\Ann\\x.txt");
     assert_eq!(path.prefix(), "C:");
-    assert_eq!(
-        path.components().collect::<Vec<_>>(),
-        ["Users", "Ann", "x.txt"]
-    );
+    assert_eq!(path.components().collect::<Vec<_>>(), ["Users", "Ann", "x.txt"]);
     assert_eq!(path.file_name(), Some("x.txt"));
     assert_eq!(path.parent(), Some(windows("C:/Users/Ann")));
-    assert_eq!(
-        path.relative_to(&windows("C:/users")),
-        Some(vec!["Ann", "x.txt"])
-    );
+    assert_eq!(path.relative_to(&windows("C:/users")), Some(vec!["Ann", "x.txt"]));
     assert_eq!(path.relative_to(&windows("D:/users")), None);
     assert_eq!(path.relative_to(&path), Some(vec![]));
     assert_eq!((posix("/").parent(), posix("/").file_name()), (None, None));
     assert_eq!(windows("//s/h/a").prefix(), "//s/h");
-    assert_eq!(
-        format!("{:?}", posix("/a\n\u{1b}")),
-        "Posix \"/a\\n\\u{1b}\""
-    );
+    assert_eq!(format!("{:?}", posix("/a\n\u{1b}")), "Posix \"/a\\n\\u{1b}\"");
 }
 
 #[rstest]
 fn join_takes_one_plain_name(#[values("", ".", "..", "a/b", "/", "a/")] component: &str) {
-    let expected = Err(PathError::NotOneName {
-        component: component.into(),
-    });
+    let expected = Err(PathError::NotOneName { component: component.into() });
     assert_eq!(posix("/a").join(component), expected);
     assert_eq!(windows("C:/a").join(component), expected);
     assert_eq!(posix("/a").join("b\\c"), Ok(posix("/a/b\\c")));
     assert_eq!(
         windows("C:/a").join("..\\c"),
-        Err(PathError::NotOneName {
-            component: "..\\\\c".into()
-        })
+        Err(PathError::NotOneName { component: "..\\\\c".into() })
     );
 }
 
 #[test]
 fn paths_and_places_travel_as_text() -> Result<(), serde_json::Error> {
-    for path in [
-        posix("/a/b c"),
-        windows("C:/a"),
-        windows("//s/h/a"),
-        posix("/"),
-        windows("D:/"),
-    ] {
+    for path in [posix("/a/b c"), windows("C:/a"), windows("//s/h/a"), posix("/"), windows("D:/")] {
         let text = serde_json::to_string(&path)?;
         assert_eq!(text, format!("\"{path}\""));
         assert_eq!(serde_json::from_str::<DevicePath>(&text)?, path);

@@ -1,0 +1,80 @@
+# Orion's commands. `make` alone prints them.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+CARGO := cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+PROGRAMS := -p orion-server -p orion-agent -p orion-cli
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
+# What is missing and how to get it, in one line each.
+RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), which takes the version in rust-toolchain.toml
+CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
+NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
+
+.PHONY: help demo clean-demo test test-deps check fmt bench dist needs-rust needs-npm
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: needs-rust ## build everything, start a backend and a device here, open the chat (ARGS='--say "…" --yes')
+	@$(CARGO) build --locked --release $(PROGRAMS)
+	@exec $(TARGET)/release/orion demo $(ARGS)
+
+clean-demo: ## remove what the demo made in ./orion-demo
+	rm -rf orion-demo
+
+# One build with the tests' features for programs and tests alike, so that nothing is built twice.
+# The summary of all tests comes last.
+test: needs-rust test-deps ## run every test, by nextest where it is installed
+	$(CARGO) build --locked --workspace --bins --tests
+	$(CARGO) test --locked --doc -p orion-domain
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		set -x; $(CARGO) nextest run --locked --workspace $(if $(CI),--profile ci) $(ARGS); \
+	else \
+		set -x; $(CARGO) test --locked --workspace --lib --bins --tests $(ARGS); \
+	fi
+
+test-deps: needs-npm tests/models/node_modules/.package-lock.json ## install what the tests need from npm, without running its scripts
+
+tests/models/node_modules/.package-lock.json: tests/models/package-lock.json
+	$(NPM_CI) --prefix tests/models
+	@touch $@
+
+tests/api/node_modules/.package-lock.json: tests/api/package-lock.json
+	$(NPM_CI) --prefix tests/api
+	@touch $@
+
+check: needs-rust needs-npm tests/api/node_modules/.package-lock.json ## formatting, lints, the API's lint, licences and sources
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@buf=$$(command -v buf || ls tests/api/node_modules/@bufbuild/*/bin/buf 2>/dev/null || true); \
+	if [ -n "$$buf" ]; then \
+		set -x; $$buf lint proto; \
+	else \
+		echo "npm has no buf for this platform, so proto/ is not linted: install buf"; \
+	fi
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+		set -x; $(CARGO) deny --locked check bans licenses sources; \
+	else \
+		echo "cargo-deny is not installed, so licences are not checked: cargo install --locked cargo-deny"; \
+	fi
+
+fmt: needs-rust ## format the sources
+	$(CARGO) fmt --all
+
+dist: needs-rust ## build the agent as it ships, and tell its size
+	$(CARGO) build --locked --profile dist -p orion-agent
+	@du -b $(TARGET)/dist/orion-agent
+
+bench: dist ## measure routed calls beside bare tonic, the idle agent's memory, the agent's size (ARGS='--json FILE')
+	$(CARGO) build --locked --release $(PROGRAMS)
+	@idle=$$(tests/idle-agent.sh $(TARGET)) && \
+		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked -p orion-tests --bench routed -- $(ARGS)
+
+needs-rust:
+	@command -v $(CARGO) >/dev/null || { echo '$(RUST_MISSING)' >&2; exit 1; }
+	@command -v cc >/dev/null || { echo '$(CC_MISSING)' >&2; exit 1; }
+
+needs-npm:
+	@command -v npm >/dev/null || { echo '$(NODE_MISSING)' >&2; exit 1; }
