@@ -131,7 +131,10 @@ impl Store {
             .pragma("cache_size", "-16384")
             .pragma("temp_store", "MEMORY")
             .disable_statement_logging();
-        let writing = options.clone().journal_mode(SqliteJournalMode::Wal);
+        let writing = options
+            .clone()
+            .journal_mode(SqliteJournalMode::Wal)
+            .pragma("wal_autocheckpoint", writer::LOG_PAGES);
         let mut connection = writing.connect().await?;
         sqlx::migrate!("./migrations/sqlite").run(&mut connection).await.map_err(|error| {
             tracing::error!(%error, "the record's tables cannot be brought up to date");

@@ -19,6 +19,9 @@ CREATE TABLE audit_head (
     hash BLOB NOT NULL
 ) STRICT;
 INSERT INTO audit_head (id, seq, hash) VALUES (1, 0, zeroblob(32));
+CREATE TRIGGER audit_grows AFTER INSERT ON audit BEGIN
+    UPDATE audit_head SET seq = new.seq, hash = new.hash;
+END;
 
 CREATE TABLE users (
     name TEXT PRIMARY KEY,

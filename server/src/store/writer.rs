@@ -5,6 +5,7 @@
 //! their order, so that the chain, its head and the changes become durable as one.
 
 mod chain;
+mod checkpoint;
 mod job;
 
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +21,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::StoreError;
+use checkpoint::Checkpoints;
+pub(super) use checkpoint::MOST_PAGES as LOG_PAGES;
 use job::{Job, Typed};
 
 /// How many changes wait at most; more wait outside.
@@ -114,7 +117,8 @@ impl WriterHandle {
         let (jobs, waiting) = mpsc::channel(WAITING);
         let stop = CancellationToken::new();
         let tx = Tx { conn, events: Vec::new() };
-        let writer = Writer { options, tx, head: Some(head), synchronous: None };
+        let checkpoints = Checkpoints::start(options.clone(), stop.clone());
+        let writer = Writer { options, tx, head: Some(head), synchronous: None, checkpoints };
         let task = tokio::spawn(writer.run(waiting, stop.clone()));
         Ok(Self { jobs, stop, task: Mutex::new(Some(task)) })
     }
@@ -155,6 +159,7 @@ struct Writer {
     head: Option<AuditHead>,
     /// What the connection is set to; `None` when that is not known.
     synchronous: Option<Durability>,
+    checkpoints: Checkpoints,
 }
 
 impl Writer {
@@ -190,7 +195,10 @@ impl Writer {
     async fn commit(&mut self, group: &mut [Job]) -> Result<(), StoreError> {
         let end = self.transaction(group).await;
         match end {
-            Ok(head) => self.head = Some(head),
+            Ok(head) => {
+                self.head = Some(head);
+                self.checkpoints.committed();
+            }
             Err(error) => {
                 tracing::error!(changes = group.len(), %error, "changes could not be recorded");
                 self.head = None;

@@ -34,7 +34,7 @@ pub(super) async fn head(conn: &mut SqliteConnection) -> Result<AuditHead, Store
     Ok(AuditHead { seq, hash })
 }
 
-/// Links the events to the chain and gives its new end.
+/// Links the events to the chain and gives its new end, which a trigger of the table records.
 pub(super) async fn append(
     conn: &mut SqliteConnection,
     mut head: AuditHead,
@@ -56,11 +56,6 @@ pub(super) async fn append(
     while rows.len() > 0 {
         put(conn, INSERT_ONE.as_str(), rows.by_ref().take(1)).await?;
     }
-    sqlx::query("UPDATE audit_head SET seq = $1, hash = $2")
-        .bind(head.seq)
-        .bind(head.hash.as_bytes().to_vec())
-        .execute(conn)
-        .await?;
     Ok(head)
 }
 
