@@ -1,1 +1,116 @@
-//! To come.
+//! `orion demo`: one command from nothing to a folder on a device, and nothing left behind.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use orion_tests::{Cli, Launch, Output, Process, Tree, eventually, program, tree};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+/// A folder for a demo, and the command line in it.
+fn folder() -> (TempDir, Cli) {
+    let folder = tempfile::Builder::new().prefix("orion-demo-").tempdir().unwrap();
+    let cli = Cli::new(&folder.path().join("d/context.toml"), folder.path());
+    (folder, cli)
+}
+
+async fn say(cli: &Cli, words: &[&str]) -> Output {
+    let mut all = vec!["demo", "--dir", "d", "--yes"];
+    all.extend(words);
+    cli.run(&all).await
+}
+
+fn serve(folder: &Path) -> Process {
+    let arguments = ["demo", "--dir", "d", "--serve"].map(OsStr::new);
+    let launch = Launch { arguments: &arguments, keeps_stdin: true, ..Launch::default() };
+    Process::start(&program("orion"), &folder.join("demo.log"), &launch)
+}
+
+async fn ready(demo: &Process) {
+    eventually("the line `ready`", async || {
+        assert!(demo.is_running(), "{}", demo.log());
+        demo.log().lines().any(|line| line == "ready").then_some(())
+    })
+    .await;
+}
+
+/// The processes that have this folder in their command line.
+fn processes(folder: &Path) -> Vec<String> {
+    let wanted = folder.display().to_string();
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(&wanted))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_message_makes_a_folder_and_everything_ends() {
+    let (folder, cli) = folder();
+    let demo = say(&cli, &["--say", "Maak een folder Test"]).await;
+    assert_eq!(demo.code, 0, "{demo:?}");
+    let files = folder.path().join("d/files");
+    assert_eq!(tree(&files), Tree::from([("Test".to_owned(), None)]));
+    assert_eq!(processes(folder.path()), Vec::<String>::new());
+    let verified = cli.run(&["audit", "verify"]).await;
+    assert_eq!(verified.code, 0, "{verified:?}");
+    assert!(verified.stdout.starts_with("whole: "), "{verified:?}");
+
+    // What was made there is found again.
+    let again = say(&cli, &["--say", "Maak een folder Tweede", "--say", "verwijder de map Test met alles erin"]).await;
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(tree(&files), Tree::from([("Tweede".to_owned(), None)]));
+    // The exit code is the last call's.
+    let denied = say(&cli, &["--say", "read /etc/passwd"]).await;
+    assert_eq!(denied.code, 5, "{denied:?}");
+    let verified = cli.run(&["audit", "verify"]).await;
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_takes_calls_until_it_is_asked_to_end() {
+    let (folder, cli) = folder();
+    let demo = serve(folder.path());
+    ready(&demo).await;
+    let made = cli.run(&["call", "demo-device", "create_directory", "path=Test"]).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let refused = cli.run(&["call", "demo-device", "read_file", "path=/etc/passwd", "-o", "json"]).await;
+    assert_eq!((refused.code, &refused.json()["error"]["code"]), (5, &json!("PATH_NOT_ALLOWED")));
+
+    let second = say(&cli, &["--say", "Maak een folder Twee"]).await;
+    assert_eq!(second.code, 9, "{second:?}");
+    demo.stop().await;
+    assert_eq!(processes(folder.path()), Vec::<String>::new());
+    assert_eq!(tree(&folder.path().join("d/files")), Tree::from([("Test".to_owned(), None)]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_demo_that_is_killed_takes_its_programs_with_it_and_can_be_run_again() {
+    let (folder, cli) = folder();
+    let demo = serve(folder.path());
+    ready(&demo).await;
+    assert!(processes(folder.path()).len() >= 2, "{:?}", processes(folder.path()));
+    demo.kill9().await;
+    let killed_at = Instant::now();
+    eventually("the end of its programs", async || {
+        processes(folder.path()).is_empty().then_some(())
+    })
+    .await;
+    assert!(killed_at.elapsed() < Duration::from_secs(5), "{:?}", killed_at.elapsed());
+
+    let again = say(&cli, &["--say", "Maak een folder Test"]).await;
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(cli.run(&["audit", "verify"]).await.code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_terminal_the_chat_reads_lines() {
+    let (folder, cli) = folder();
+    let chat = cli.run_with(&["demo", "--dir", "d"], b"Maak een folder Test\nhoe laat is het\n").await;
+    assert_eq!(chat.code, 0, "{chat:?}");
+    assert_eq!(tree(&folder.path().join("d/files")), Tree::from([("Test".to_owned(), None)]));
+    assert_eq!(processes(folder.path()), Vec::<String>::new());
+}

@@ -44,11 +44,18 @@ impl Evaluation {
                 "Nothing allows this call, and what is not allowed is denied.",
             );
         };
-        line.error(question, policy)
+        let error = line
+            .error(question, policy)
             .with("rule", line.name(question, policy))
             .with("layer", line.layer.as_str())
-            .with("policy_version", policy.version.as_str())
-            .with("changed_by", line.layer.who_may_change())
+            .with("policy_version", policy.version.as_str());
+        match line.decision {
+            Decision::Deny | Decision::Allow => {
+                error.with("changed_by", line.layer.who_may_change())
+            }
+            // A person's yes is wanted, not a change of policy.
+            Decision::Ask | Decision::DryRunFirst => error,
+        }
     }
 }
 
