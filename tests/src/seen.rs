@@ -32,16 +32,18 @@ impl Seen {
 fn words(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut word = String::new();
+    let digit = |c: char| c.is_ascii_digit();
     for letter in text.chars().chain(['\n']) {
         if letter.is_ascii_alphanumeric() || matches!(letter, '-' | ':') {
             word.push(letter);
             continue;
         }
-        if word == "ms" {
-            let digits = |c: char| c.is_ascii_digit() || c == ' ';
-            shown.truncate(shown.trim_end_matches(digits).len());
-            shown.push_str(" [n] ");
-            shown = shown.replace("( [n]", "([n]");
+        let number = shown.strip_suffix(' ').map(|text| text.trim_end_matches(digit).len());
+        if let ("ms", Some(from)) = (word.as_str(), number)
+            && from + 1 < shown.len()
+        {
+            shown.truncate(from);
+            shown.push_str("[n] ");
         }
         let bare = word.trim_end_matches(':');
         match shape(bare) {
