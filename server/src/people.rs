@@ -175,10 +175,12 @@ async fn hash(password: String) -> Result<String, SignInError> {
     .ok_or(SignInError::Store(StoreError::Unavailable))
 }
 
+/// A hash of no password that anyone knows.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$b3Jpb24tbm9ib2R5LXNhbHQ$IRuyv/2ztdwmvBwQgTwIWu9ShM2XWLqjT7w3U9TKSTM";
+
 /// Compares with the stored hash, or with one that nothing matches, so that an unknown name takes
 /// as long as a wrong password.
 async fn verify(stored: Option<String>, password: String) -> bool {
-    const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$b3Jpb24tbm9ib2R5LXNhbHQ$IRuyv/2ztdwmvBwQgTwIWu9ShM2XWLqjT7w3U9TKSTM";
     let known = stored.is_some();
     let matches = tokio::task::spawn_blocking(move || {
         let stored = stored.as_deref().unwrap_or(NOBODY);
@@ -188,4 +190,31 @@ async fn verify(stored: Option<String>, password: String) -> bool {
     .await
     .unwrap_or(false);
     known && matches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_unknown_name_is_checked_against_a_real_hash_and_never_let_in() {
+        assert!(!verify(None, "whatever it is".to_owned()).await);
+        let stored = hash("correct horse battery".to_owned()).await.unwrap();
+        assert!(stored.starts_with("$argon2id$"), "{stored}");
+        assert!(verify(Some(stored.clone()), "correct horse battery".to_owned()).await);
+        assert!(!verify(Some(stored), "correct horse batteri".to_owned()).await);
+    }
+
+    #[tokio::test]
+    async fn a_short_password_is_refused() {
+        assert_eq!(hash("short".to_owned()).await, Err(SignInError::Length));
+    }
+
+    #[test]
+    fn what_stands_in_for_an_unknown_name_costs_as_much_as_a_real_hash() {
+        let real = Argon2::default().hash_password(b"x").unwrap();
+        let nobody = PasswordHash::new(NOBODY).unwrap();
+        assert_eq!(nobody.params, real.params);
+        assert_eq!(nobody.algorithm, real.algorithm);
+    }
 }
