@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, MutexGuard, oneshot};
 use uuid::Uuid;
 
 pub use known::Known;
@@ -33,14 +33,24 @@ pub struct Fleet {
     sessions: DashMap<DeviceId, Session>,
     waiting: DashMap<CallId, Waiting>,
     revoked: Arc<RwLock<HashSet<String>>>,
+    turn: Mutex<()>,
 }
 
 impl Fleet {
     /// Takes a device into the fleet, or its changed facts, state or grants.
     pub fn learn(&self, known: Known) {
-        let (id, name) = (known.id, known.name.clone());
+        let (id, name, ended) = (known.id, known.name.clone(), known.has_ended());
         self.known.insert(id, Arc::new(known));
-        self.names.insert(name, id);
+        // The name of a device whose identity has ended may be another's by now.
+        if !ended || !self.names.contains_key(&name) {
+            self.names.insert(name, id);
+        }
+    }
+
+    /// Changes of what is known come one at a time: whoever reads the record and then takes it in
+    /// holds this meanwhile, so that what was read first never replaces what was read last.
+    pub async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     /// The device with this id.
@@ -58,7 +68,7 @@ impl Fleet {
         let by_name =
             || wanted.parse().ok().and_then(|name: DeviceName| self.names.get(&name).map(|id| *id));
         let by_id = || wanted.parse::<Uuid>().ok().map(DeviceId::new);
-        by_name().or_else(by_id).and_then(|id| self.known(id)).ok_or_else(|| {
+        by_id().or_else(by_name).and_then(|id| self.known(id)).ok_or_else(|| {
             let shown: String = wanted.chars().take(64).collect();
             let mut near: Vec<_> = self
                 .names

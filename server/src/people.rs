@@ -11,12 +11,15 @@ use orion_domain::{Digest, Secret, UserName};
 use orion_mtls::secret_file;
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
+use tokio::sync::Semaphore;
 
 use crate::clock::now_ms;
 use crate::store::{Store, StoreError};
 
 /// How long a sign-in is good, in milliseconds.
 const SESSION_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How many passwords are hashed at once: each takes 19 MiB and a core, whoever asks.
+static HASHING: Semaphore = Semaphore::const_new(4);
 /// The shortest password.
 const SHORTEST: usize = 12;
 
@@ -113,6 +116,7 @@ impl FirstAdmin {
         password: Option<String>,
     ) -> Result<Issued, SignInError> {
         if !self.matches(secret) {
+            store.audit_event("auth.failed", json!({"first_admin": true}), now_ms()).await?;
             return Err(SignInError::Secret);
         }
         let hash = match password {
@@ -166,6 +170,7 @@ async fn hash(password: String) -> Result<String, SignInError> {
     if !(SHORTEST..=1024).contains(&password.len()) {
         return Err(SignInError::Length);
     }
+    let _place = HASHING.acquire().await;
     tokio::task::spawn_blocking(move || {
         Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
     })
@@ -182,6 +187,7 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$b3Jpb24tbm9ib2R5LXNhbHQ$IRu
 /// as long as a wrong password.
 async fn verify(stored: Option<String>, password: String) -> bool {
     let known = stored.is_some();
+    let _place = HASHING.acquire().await;
     let matches = tokio::task::spawn_blocking(move || {
         let stored = stored.as_deref().unwrap_or(NOBODY);
         PasswordHash::new(stored)

@@ -5,9 +5,11 @@
 
 pub mod audit;
 pub mod authorize;
+pub mod cancel;
 pub mod confirm;
 pub mod explain;
 pub mod extract;
+pub mod repeat;
 pub mod result;
 pub mod route;
 pub mod validate;
@@ -75,9 +77,22 @@ pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<
 }
 
 async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
-    if let Some(earlier) = audit::same_call(backend, &incoming).await? {
+    if incoming.request.idempotency_key.is_none() {
+        return first_time(backend, incoming).await;
+    }
+    if let Some(earlier) = repeat::answer(backend, &incoming).await? {
         return Ok(earlier);
     }
+    match first_time(backend, incoming.clone()).await {
+        // The same key came twice at once, and the other was first.
+        Err(StoreError::Conflict) => {
+            repeat::answer(backend, &incoming).await?.ok_or(StoreError::Conflict)
+        }
+        done => done,
+    }
+}
+
+async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
     let target = match validate::target(backend, &incoming.request) {
         Ok(target) => target,
         Err(refusal) => return audit::deny(backend, incoming, None, refusal).await,

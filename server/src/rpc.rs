@@ -67,6 +67,16 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
         .add_service(reflection().build_v1alpha()?))
 }
 
+impl Api {
+    /// Refuses what would begin something new while the backend stops.
+    pub(crate) fn not_stopping(&self) -> Result<(), Status> {
+        if self.0.shutdown.is_cancelled() {
+            return Err(Status::unavailable("The backend is stopping; try again in a moment."));
+        }
+        Ok(())
+    }
+}
+
 /// Who calls, as the access layer found out.
 fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
     request

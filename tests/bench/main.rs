@@ -80,7 +80,10 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     shutdown.cancel();
     serving.await??;
 
-    let size = std::fs::metadata(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/dist/orion-agent")).map(|file| file.len()).ok();
+    let size =
+        std::fs::metadata(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/dist/orion-agent"))
+            .map(|file| file.len())
+            .ok();
     match size {
         Some(bytes) => println!("\nagent, dist binary: {:.2} MB", megabytes(bytes)),
         None => println!("\nagent, dist binary: not built (make dist)"),

@@ -70,11 +70,18 @@ async fn an_export_verifies_by_itself_until_it_is_changed() {
     let mut row: Value = serde_json::from_str(lines[3]).unwrap();
     row["body"] = json!(row["body"].as_str().unwrap().replacen('a', "b", 1));
     let row = row.to_string();
-    let changed: Vec<_> = lines.iter().enumerate().map(|(n, line)| if n == 3 { &row } else { *line }).collect();
+    let changed: Vec<_> =
+        lines.iter().enumerate().map(|(n, line)| if n == 3 { &row } else { *line }).collect();
     assert_names_row(&verify(&changed).await, 4);
-    let removed: Vec<_> = lines.iter().enumerate().filter(|(n, _)| *n != 3).map(|(_, line)| *line).collect();
+    let removed: Vec<_> =
+        lines.iter().enumerate().filter(|(n, _)| *n != 3).map(|(_, line)| *line).collect();
     assert_names_row(&verify(&removed).await, 5);
-    let cut: Vec<_> = lines.iter().enumerate().filter(|(n, _)| *n != lines.len() - 2).map(|(_, line)| *line).collect();
+    let cut: Vec<_> = lines
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| *n != lines.len() - 2)
+        .map(|(_, line)| *line)
+        .collect();
     assert_eq!(verify(&cut).await.code, 1);
     assert_ne!(verify(&lines[..lines.len() - 1]).await.code, 0, "an export without its head");
     assert_ne!(verify(&["garbage"]).await.code, 0);

@@ -136,8 +136,11 @@ async fn a_second_backend_in_the_same_folder_is_refused_and_the_first_goes_on() 
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let config = world.folder().join("second.toml");
-    std::fs::write(&config, "[people]\nlisten = \"127.0.0.1:0\"\n[devices]\nlisten = \"127.0.0.1:0\"\n")
-        .unwrap();
+    std::fs::write(
+        &config,
+        "[people]\nlisten = \"127.0.0.1:0\"\n[devices]\nlisten = \"127.0.0.1:0\"\n",
+    )
+    .unwrap();
     let (config, data_dir) = (config.display().to_string(), world.data_dir().display().to_string());
     let words = ["run", "--config", &config, "--data-dir", &data_dir];
     let second = world.cli().program("orion-server", &words, b"").await;
@@ -176,7 +179,6 @@ impl Drop for SmallDisk {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 async fn a_full_disk_is_called_one_and_what_was_there_stays() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").enroll().await;

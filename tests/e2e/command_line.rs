@@ -40,7 +40,7 @@ async fn every_kind_of_end_has_its_exit_code() {
     for (cli, code, words) in table {
         let output = cli.run(words).await;
         assert_eq!(output.code, code, "{words:?}: {output:?}");
-        assert_eq!(output.stderr.is_empty(), false, "{words:?} says nothing: {output:?}");
+        assert!(!output.stderr.is_empty(), "{words:?} says nothing: {output:?}");
     }
     kiosk.stop().await;
     let offline = cli.run(&["call", "kiosk", "get_datetime", "-o", "json"]).await;

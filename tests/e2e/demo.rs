@@ -60,7 +60,11 @@ async fn one_message_makes_a_folder_and_everything_ends() {
     assert!(verified.stdout.starts_with("whole: "), "{verified:?}");
 
     // What was made there is found again.
-    let again = say(&cli, &["--say", "Maak een folder Tweede", "--say", "verwijder de map Test met alles erin"]).await;
+    let again = say(
+        &cli,
+        &["--say", "Maak een folder Tweede", "--say", "verwijder de map Test met alles erin"],
+    )
+    .await;
     assert_eq!(again.code, 0, "{again:?}");
     assert_eq!(tree(&files), Tree::from([("Tweede".to_owned(), None)]));
     // The exit code is the last call's.
@@ -77,7 +81,8 @@ async fn a_service_takes_calls_until_it_is_asked_to_end() {
     ready(&demo).await;
     let made = cli.run(&["call", "demo-device", "create_directory", "path=Test"]).await;
     assert_eq!(made.code, 0, "{made:?}");
-    let refused = cli.run(&["call", "demo-device", "read_file", "path=/etc/passwd", "-o", "json"]).await;
+    let refused =
+        cli.run(&["call", "demo-device", "read_file", "path=/etc/passwd", "-o", "json"]).await;
     assert_eq!((refused.code, &refused.json()["error"]["code"]), (5, &json!("PATH_NOT_ALLOWED")));
 
     let second = say(&cli, &["--say", "Maak een folder Twee"]).await;
@@ -109,7 +114,8 @@ async fn a_demo_that_is_killed_takes_its_programs_with_it_and_can_be_run_again()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_terminal_the_chat_reads_lines() {
     let (folder, cli) = folder();
-    let chat = cli.run_with(&["demo", "--dir", "d"], b"Maak een folder Test\nhoe laat is het\n").await;
+    let chat =
+        cli.run_with(&["demo", "--dir", "d"], b"Maak een folder Test\nhoe laat is het\n").await;
     assert_eq!(chat.code, 0, "{chat:?}");
     assert_eq!(tree(&folder.path().join("d/files")), Tree::from([("Test".to_owned(), None)]));
     assert_eq!(processes(folder.path()), Vec::<String>::new());

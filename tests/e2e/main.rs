@@ -17,4 +17,5 @@ mod lying_agent;
 mod lying_server;
 mod models;
 mod refusals;
+mod signing_in;
 mod tools;

@@ -21,7 +21,8 @@ async fn world(fixtures: Value) -> (World, Device, (Aimock, TempDir)) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_streamed_tool_call_makes_a_folder_and_its_result_is_answered() {
-    let call = json!({"name": "create_directory", "arguments": {"device": "kiosk", "path": "Test"}});
+    let call =
+        json!({"name": "create_directory", "arguments": {"device": "kiosk", "path": "Test"}});
     let (world, kiosk, _aimock) = world(json!([
         {
             "match": {"userMessage": "Maak een folder", "hasToolResult": false},
@@ -69,7 +70,8 @@ async fn two_calls_in_one_answer_are_both_made() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_in_prose_is_made_and_marked_as_recovered() {
-    let prose = r#"Natuurlijk! {"tool":"create_directory","device":"kiosk","path":"Test"} Momentje."#;
+    let prose =
+        r#"Natuurlijk! {"tool":"create_directory","device":"kiosk","path":"Test"} Momentje."#;
     let (world, kiosk, _aimock) = world(json!([
         {"match": {"hasToolResult": false}, "chunkSize": 5, "response": {"content": prose}},
         {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
@@ -83,7 +85,8 @@ async fn a_call_in_prose_is_made_and_marked_as_recovered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_breaks_off_is_a_clear_error_and_makes_no_call() {
-    let call = json!({"name": "create_directory", "arguments": {"device": "kiosk", "path": "Test"}});
+    let call =
+        json!({"name": "create_directory", "arguments": {"device": "kiosk", "path": "Test"}});
     let (world, kiosk, (aimock, _folder)) = world(json!([
         {
             "match": {"userMessage": "call"},
@@ -132,7 +135,8 @@ async fn a_model_that_refuses_or_is_gone_is_a_clear_error() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_megabyte_of_garbage_from_the_model_makes_no_call() {
-    let garbage: String = "{\"tool\":\"create_directory\",\"path\":\"x".chars().cycle().take(1_000_000).collect();
+    let garbage: String =
+        "{\"tool\":\"create_directory\",\"path\":\"x".chars().cycle().take(1_000_000).collect();
     let (world, kiosk, _aimock) = world(json!([
         {"match": {"userMessage": "could not be read"}, "response": {"content": "Pardon."}},
         {"match": {}, "chunkSize": 10_000, "response": {"content": garbage}},

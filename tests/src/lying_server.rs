@@ -6,18 +6,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_catalog::find;
 use orion_domain::id::InviteId;
-use orion_domain::{
-    ApprovalId, CallBinding, CallId, CanonicalArguments, DeviceId, Digest, Envelope, Risk, Secret,
-};
+use orion_domain::{DeviceId, Digest, Secret};
 use orion_mtls::{CertificateAuthority, ServerCertificate, device_listener};
 use orion_server::listen::accept;
 use orion_wire::v1::agent_service_server::{AgentService, AgentServiceServer};
 use orion_wire::v1::enrollment_service_server::{EnrollmentService, EnrollmentServiceServer};
-use orion_wire::v1::{link_request, link_response};
-use orion_wire::{DeviceFacts, DevicePolicy, EnrollmentToken, PROTOCOL, call_state_from, v1};
-use serde_json::{Value, json};
+use orion_wire::v1::link_request;
+use orion_wire::{EnrollmentToken, v1};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio_stream::Stream;
@@ -28,8 +24,10 @@ use tonic::{Request, Response, Status, Streaming};
 use uuid::Uuid;
 
 mod deceived;
+mod link;
 
 pub use deceived::Deceived;
+pub use link::Link;
 
 use crate::eventually::PATIENCE;
 use crate::now_ms;
@@ -48,18 +46,6 @@ pub struct LyingServer {
     links: Mutex<mpsc::Receiver<Link>>,
     asked: Arc<std::sync::atomic::AtomicU32>,
     stop: CancellationToken,
-}
-
-/// A device that connected and is told whatever the test says.
-#[derive(Debug)]
-pub struct Link {
-    /// What it said of itself.
-    pub hello: v1::Hello,
-    /// The device's id.
-    pub device: DeviceId,
-    policy_version: String,
-    to_device: mpsc::Sender<Result<v1::LinkResponse, Status>>,
-    from_device: Streaming<v1::LinkRequest>,
 }
 
 #[derive(Clone)]
@@ -132,17 +118,9 @@ impl LyingServer {
     /// None connects.
     pub async fn link(&self) -> Link {
         let mut links = self.links.lock().await;
-        let mut link =
-            tokio::time::timeout(PATIENCE, links.recv()).await.expect("a device connects").unwrap();
-        link.send(link_response::Message::Welcome(v1::Welcome {
-            protocol_major: PROTOCOL.major,
-            protocol_minor: PROTOCOL.minor,
-            server_version: "0.0.0".to_owned(),
-            device_name: "kiosk".to_owned(),
-            device_id: link.device.to_string(),
-            reconnect_ms: 50,
-        }))
-        .await;
+        let link = tokio::time::timeout(PATIENCE, links.recv()).await;
+        let mut link = link.expect("a device connects").unwrap();
+        link.welcome().await;
         link
     }
 }
@@ -150,145 +128,6 @@ impl LyingServer {
 impl Drop for LyingServer {
     fn drop(&mut self) {
         self.stop.cancel();
-    }
-}
-
-impl Link {
-    /// Says anything.
-    ///
-    /// # Panics
-    /// The device has gone.
-    pub async fn send(&mut self, message: link_response::Message) {
-        let message = v1::LinkResponse { message: Some(message) };
-        self.to_device.send(Ok(message)).await.expect("the device listens");
-    }
-
-    /// The next thing that the device says; none once it has gone.
-    ///
-    /// # Panics
-    /// It neither says anything nor goes.
-    pub async fn hear(&mut self) -> Option<link_request::Message> {
-        let heard = tokio::time::timeout(PATIENCE, self.from_device.message()).await;
-        heard.expect("the device says something").ok().flatten().and_then(|heard| heard.message)
-    }
-
-    /// Lends these grants, and gives the device's word on it.
-    pub async fn lend(&mut self, grants: Value) -> v1::PolicyAck {
-        let grants = serde_json::from_value(grants).unwrap();
-        let bytes = DevicePolicy { grants, ..DevicePolicy::default() }.to_bytes();
-        self.policy(bytes).await
-    }
-
-    /// Sends a policy as it stands, and gives the device's word on it.
-    ///
-    /// # Panics
-    /// The device says something else, or nothing.
-    pub async fn policy(&mut self, policy: Vec<u8>) -> v1::PolicyAck {
-        self.policy_version = DevicePolicy::version_of(&policy);
-        let version = self.policy_version.clone();
-        self.send(link_response::Message::PolicyUpdate(v1::PolicyUpdate {
-            version,
-            policy: policy.into(),
-        }))
-        .await;
-        loop {
-            match self.hear().await {
-                Some(link_request::Message::PolicyAck(ack)) => return ack,
-                // Answers that were not acknowledged before the link was lost.
-                Some(link_request::Message::CallResult(_)) => {}
-                other => panic!("instead of an acknowledgement: {other:?}"),
-            }
-        }
-    }
-
-    /// A call that is as it should be in everything that the backend decides, on behalf of ann.
-    ///
-    /// # Panics
-    /// There is no such tool, or its arguments do not fit.
-    #[must_use]
-    pub fn order(&self, tool: &str, arguments: &Value) -> v1::Dispatch {
-        let (spec, _) = find(tool).unwrap();
-        let facts = DeviceFacts::try_from(self.hello.facts.clone().unwrap()).unwrap();
-        let object = arguments.as_object().unwrap().clone();
-        let parsed = spec.parse(object, &facts.places).unwrap();
-        v1::Dispatch {
-            call_id: Uuid::now_v7().to_string(),
-            tool: tool.to_owned(),
-            arguments: parsed.arguments.as_bytes().to_vec().into(),
-            dry_run: false,
-            time_left_ms: 30_000,
-            risk: orion_wire::risk(spec.risk).into(),
-            policy_version: self.policy_version.clone(),
-            user: "ann".to_owned(),
-            role: "operator".to_owned(),
-            conversation_id: String::new(),
-            approval: None,
-            traceparent: String::new(),
-            device_id: self.device.to_string(),
-        }
-    }
-
-    /// A person's yes to exactly this call, as an honest backend would send it.
-    ///
-    /// # Panics
-    /// The call is not one.
-    #[must_use]
-    pub fn approval_of(&self, order: &v1::Dispatch) -> v1::ApprovalProof {
-        let facts = DeviceFacts::try_from(self.hello.facts.clone().unwrap()).unwrap();
-        let (spec, _) = find(&order.tool).unwrap();
-        let value: Value = serde_json::from_slice(&order.arguments).unwrap();
-        let parsed = spec.parse(value.as_object().unwrap().clone(), &facts.places).unwrap();
-        let caller = orion_domain::Caller {
-            user: order.user.parse().unwrap(),
-            role: order.role.parse().unwrap(),
-            conversation: None,
-        };
-        let binding = CallBinding {
-            call: order.call_id.parse::<CallId>().unwrap(),
-            device: order.device_id.parse().unwrap(),
-            tool: &order.tool,
-            arguments: &CanonicalArguments::from_value(&value),
-            caller: &caller,
-            touches: &parsed.touches,
-            policy_version: &order.policy_version,
-        };
-        v1::ApprovalProof {
-            approval_id: ApprovalId::new(Uuid::now_v7()).to_string(),
-            binding: binding.digest().as_bytes().to_vec().into(),
-            approved_by: "ann".to_owned(),
-        }
-    }
-
-    /// Sends a call and gives the device's answer to it: the word for its state, and the code.
-    pub async fn dispatch(&mut self, order: v1::Dispatch) -> (String, String) {
-        let call_id = order.call_id.clone();
-        self.send(link_response::Message::Dispatch(order)).await;
-        let (state, code, _) = self.answer_to(&call_id).await;
-        (state, code)
-    }
-
-    /// Waits for the answer to a call: the word for its state, its code and its envelope.
-    ///
-    /// # Panics
-    /// It does not come.
-    pub async fn answer_to(&mut self, call_id: &str) -> (String, String, Option<Envelope>) {
-        loop {
-            match self.hear().await {
-                Some(link_request::Message::CallResult(result)) if result.call_id == call_id => {
-                    let state = call_state_from(result.state).unwrap().to_string();
-                    let envelope = serde_json::from_slice(&result.result).ok();
-                    return (state, result.code, envelope);
-                }
-                Some(_) => {}
-                None => panic!("the device left instead of answering {call_id}"),
-            }
-        }
-    }
-
-    /// The risk that the wire says.
-    #[must_use]
-    pub fn risk(risk: Risk) -> i32 {
-        orion_wire::risk(risk).into()
     }
 }
 
@@ -307,13 +146,7 @@ impl AgentService for Services {
             return Err(Status::failed_precondition("no hello"));
         };
         let (to_device, outgoing) = mpsc::channel(16);
-        let link = Link {
-            hello,
-            device: self.device,
-            policy_version: String::new(),
-            to_device,
-            from_device,
-        };
+        let link = Link::new(hello, self.device, to_device, from_device);
         self.links.send(link).await.map_err(|_| Status::unavailable("nobody asks"))?;
         Ok(Response::new(Box::pin(ReceiverStream::new(outgoing))))
     }
@@ -351,7 +184,7 @@ impl EnrollmentService for Services {
                 authorities: vec![self.authority.cert_pem().to_owned()],
             }),
             ticket: String::new(),
-            fingerprint_words: json!("any words").to_string(),
+            fingerprint_words: "any words will do".to_owned(),
         }))
     }
 

@@ -58,19 +58,34 @@ impl World {
     /// # Panics
     /// The backend does not start.
     pub async fn configured(more: &str) -> Self {
+        Self::begin(more, async |server| {
+            let nobody = Client::new(&server.addresses().people, "");
+            let secret = server.data_dir().join("first-admin-secret");
+            let request = v1::CreateFirstAdminRequest {
+                secret: secret_file::read_text(&secret).unwrap().expose().trim().to_owned(),
+                user: "admin".to_owned(),
+                password: String::new(),
+            };
+            let made = nobody.auth().create_first_admin(request).await.unwrap().into_inner();
+            nobody.with_token(&made.token)
+        })
+        .await
+    }
+
+    /// A backend without any admin: [`World::admin`] is nobody yet.
+    ///
+    /// # Panics
+    /// The backend does not start.
+    pub async fn unclaimed() -> Self {
+        Self::begin("", async |server| Client::new(&server.addresses().people, "")).await
+    }
+
+    async fn begin(more: &str, sign_in: impl AsyncFnOnce(&Server) -> Client) -> Self {
         orion_mtls::install_crypto_provider();
         let folder = tempfile::Builder::new().prefix("orion-").tempdir().unwrap();
         let server = Server::new(&folder.path().join("server"), more);
         server.start().await;
-        let nobody = Client::new(&server.addresses().people, "");
-        let secret = secret_file::read_text(&server.data_dir().join("first-admin-secret")).unwrap();
-        let request = v1::CreateFirstAdminRequest {
-            secret: secret.expose().trim().to_owned(),
-            user: "admin".to_owned(),
-            password: String::new(),
-        };
-        let made = nobody.auth().create_first_admin(request).await.unwrap().into_inner();
-        let admin = nobody.with_token(&made.token);
+        let admin = sign_in(&server).await;
         let shared = Shared {
             folder,
             server,

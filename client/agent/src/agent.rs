@@ -25,6 +25,7 @@ use crate::clock::{now_ms, until};
 use crate::config::Settings;
 use crate::connect::ConnectError;
 use crate::connect::backoff::{Backoff, STABLE};
+use crate::connect::renew::is_due;
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::journal::Journal;
@@ -195,7 +196,10 @@ impl Agent {
     }
 
     fn renewal_due(&self) -> Instant {
-        Instant::now() + until(self.identity.renew_at, now_ms()).min(MAX_SLEEP)
+        let (now, Identity { renew_at, not_after, .. }) = (now_ms(), &self.identity);
+        let wait =
+            if is_due(now, *renew_at, *not_after) { Duration::ZERO } else { until(*renew_at, now) };
+        Instant::now() + wait.min(MAX_SLEEP)
     }
 
     async fn handle(&mut self, event: Event) {

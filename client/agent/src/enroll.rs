@@ -106,15 +106,14 @@ pub async fn enroll(
     let v1::EnrollResponse { device_id, device_name, certificate, ticket, fingerprint_words: _ } =
         backend.enroll(request).await?;
     let device_id = device_id.parse().map_err(|_| EnrollError::Answer("device id"))?;
-    if replace == Replace::Force {
-        Identity::forget(state)?;
-    }
     if let Some(certificate) = certificate {
         return keep(state, device_id, &device_name, token.addresses, key, certificate);
     }
     if ticket.is_empty() {
         return Err(EnrollError::Answer("ticket"));
     }
+    // What the device was ends here, where it becomes something else and no answer can be wrong.
+    Identity::forget(state)?;
     // The words are made from the device's own key: a backend in between cannot make them up.
     let words = key.fingerprint_words();
     let pending = Pending {
@@ -196,19 +195,21 @@ fn keep(
     issued: v1::IssuedCertificate,
 ) -> Result<Enrolled, EnrollError> {
     let v1::IssuedCertificate { certificate, not_after, authorities } = issued;
-    let Renewed { certificate, authorities, not_after } =
+    let Renewed { certificate, authorities, not_after, lifetime } =
         check(certificate, &authorities, not_after, device_id, &key)?;
     let name: DeviceName = device_name.parse().map_err(|_| EnrollError::Answer("device name"))?;
     let identity = Identity {
         device_id,
         name: name.clone(),
         addresses,
-        renew_at: renew_at(now_ms(), not_after, rand::random()),
+        renew_at: renew_at(now_ms(), not_after, lifetime, rand::random()),
         not_after,
         certificate,
         authorities,
         key,
     };
+    // Parts of two identities are none: the old one goes first, and the new one is whole or missing.
+    Identity::retire(state)?;
     identity.save(state)?;
     Ok(Enrolled { device_id, name, not_after })
 }

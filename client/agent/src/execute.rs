@@ -94,7 +94,7 @@ pub async fn execute(job: Job, admission: Admission, events: mpsc::Sender<Event>
         }
     };
     let took = started.elapsed();
-    let ended = match flatten(result, &subject.tool) {
+    let ended = match flatten(result, &subject.tool, has_effects) {
         Ok(outcome) => subject.success(outcome, took),
         Err(error) => subject.failure(error, took),
     };
@@ -143,13 +143,18 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
 fn flatten(
     result: Result<Result<Outcome, ToolError>, JoinError>,
     tool: &str,
+    has_effects: bool,
 ) -> Result<Outcome, ToolError> {
     result.unwrap_or_else(|error| {
         tracing::error!(tool, %error, "a tool did not end as it should");
-        Err(ToolError::new(
-            ErrorCode::Internal,
-            format!("{tool} failed inside the agent. See the agent's log on the device."),
-        ))
+        let (code, so) = if has_effects {
+            (ErrorCode::OutcomeUnknown, ", so it is not known what it did")
+        } else {
+            (ErrorCode::Internal, "")
+        };
+        let message =
+            format!("{tool} failed inside the agent{so}. See the agent's log on the device.");
+        Err(ToolError::new(code, message))
     })
 }
 

@@ -6,6 +6,7 @@
 
 mod failure;
 mod located;
+mod names;
 mod suspects;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use orion_domain::{Access, DevicePath, ToolError};
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
 pub use located::{Located, What};
+use names::{Names, real_path};
 use suspects::Suspects;
 
 /// The folder in an allowed path into which Orion moves what it cannot move to its own trash. No
@@ -36,6 +38,7 @@ pub struct Roots {
     roots: Vec<Root>,
     denied: Vec<DeniedPath>,
     private: Vec<DevicePath>,
+    names: Names,
     suspects: Suspects,
     deny_all: bool,
     read_only: bool,
@@ -72,9 +75,13 @@ impl Roots {
                 denied.push(entry.clone());
             }
         }
+        let lent = ceiling.allowed.iter().map(|allowed| &allowed.root);
+        let kept = denied.iter().filter_map(|entry| entry.pattern.root());
+        let names = Names::new(lent, kept.chain(private));
         let mut roots = Self {
             roots: Vec::new(),
-            suspects: Suspects::new(&denied, private),
+            suspects: Suspects::new(&denied, private.iter().chain(names.of_kept())),
+            names,
             denied,
             private: private.to_vec(),
             deny_all: ceiling.deny_all_paths || grants.deny_all_paths,
@@ -164,18 +171,26 @@ impl Roots {
             .collect()
     }
 
-    /// The handle of a root, opened again if the folder it stood for was deleted.
+    /// The handle of a root, as long as it is the folder that stands at its path; where another one
+    /// stands there now, that one. A link that took its place is not followed to anywhere else.
     fn opened(&self, root: &Root) -> Option<OpenRoot> {
         let mut held = root.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let alive = |open: &OpenRoot| open.dir.dir_metadata().is_ok_and(|it| it.nlink() > 0);
-        if !held.as_ref().is_some_and(alive) {
-            *held = self.open_root(root);
+        let found = self.open_root(root)?;
+        match &*held {
+            Some(open) if open.real != found.real => return None,
+            Some(open) if is_same(&open.dir, &found.dir) => {}
+            Some(_) | None => *held = Some(found),
         }
         held.clone()
     }
 
     fn open_root(&self, root: &Root) -> Option<OpenRoot> {
-        let base = Dir::open_ambient_dir(root.base.to_string(), ambient_authority()).ok()?;
+        let real = self.names.of_lent(&root.base)?;
+        // Judged is where it was; if it leads elsewhere since, that has to be judged first.
+        if real_path(&root.base) != *real {
+            return None;
+        }
+        let base = Dir::open_ambient_dir(real.to_string(), ambient_authority()).ok()?;
         let base = OpenRoot { real: root.base.clone(), dir: Arc::new(base) };
         let names = root.path.relative_to(&root.base)?;
         let access = *root.access.first()?;
@@ -186,6 +201,11 @@ impl Roots {
     /// Whether a deny entry, the agent's own state or its trash keeps this path out.
     #[must_use]
     pub fn denies(&self, path: &DevicePath) -> bool {
+        self.keeps_out(path) || self.names.any(path, |name| self.keeps_out(name))
+    }
+
+    /// The same for a path by this name alone.
+    fn keeps_out(&self, path: &DevicePath) -> bool {
         self.deny_all
             || self.denied.iter().any(|entry| entry.pattern.denies(path))
             || self.private.iter().any(|private| private.contains(path))
@@ -212,7 +232,10 @@ impl Roots {
     /// Whether a root is this path or lies beneath it.
     #[must_use]
     pub fn stands_in(&self, path: &DevicePath) -> bool {
-        self.roots.iter().any(|root| path.contains(&root.path))
+        let real = self.names.real(path);
+        self.roots
+            .iter()
+            .any(|root| path.contains(&root.path) || real.contains(&self.names.real(&root.path)))
     }
 
     /// The roots that lend an access, as people read them.
@@ -253,4 +276,10 @@ impl Roots {
     pub(crate) fn not_allowed(&self, path: &DevicePath, access: Access) -> ToolError {
         failure::not_allowed(path, access, self.paths(access))
     }
+}
+
+/// Whether two handles are of one folder.
+fn is_same(one: &Dir, other: &Dir) -> bool {
+    let identity = |dir: &Dir| dir.dir_metadata().map(|it| (it.dev(), it.ino())).ok();
+    identity(one).is_some_and(|one| Some(one) == identity(other))
 }

@@ -7,7 +7,7 @@ use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
 use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
 use orion_wire::EnrollmentToken;
 
-use super::Known;
+use super::{Known, Session};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
@@ -48,6 +48,11 @@ pub enum EnrollError {
     /// The device is held back.
     #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
     Held(DeviceState),
+    /// A device with this key was revoked or is held back.
+    #[error(
+        "a device with this key was revoked or is in quarantine here; an admin of the backend decides what becomes of it"
+    )]
+    Barred,
     /// The record cannot be kept.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
@@ -147,6 +152,7 @@ pub struct Admission {
 pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission, EnrollError> {
     let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
     let fingerprint = csr.public_key_fingerprint();
+    let own_name = own_name(&applicant)?;
     let now = now_ms();
     let secret_hash = Digest::of(applicant.secret.expose().as_bytes());
     let invite = backend.store.redeem_invite(applicant.invite_id, secret_hash, now).await.map_err(
@@ -157,13 +163,7 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
             RedeemError::Store(error) => EnrollError::Store(error),
         },
     )?;
-    let name =
-        match invite.name {
-            Some(name) => name,
-            None => applicant.suggested_name.to_lowercase().parse().map_err(|_| {
-                EnrollError::Name(applicant.suggested_name.chars().take(63).collect())
-            })?,
-        };
+    let name = invite.name.unwrap_or(own_name);
     let ticket = (!invite.preapproved).then(random_secret);
     let row = backend
         .store
@@ -181,8 +181,15 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
             invite: applicant.invite_id,
             created_at: now,
         })
-        .await?;
-    learn(backend, &row);
+        .await
+        .map_err(|error| match error {
+            StoreError::Conflict => EnrollError::Barred,
+            StoreError::Unavailable
+            | StoreError::Full
+            | StoreError::NotFound
+            | StoreError::Corrupt => error.into(),
+        })?;
+    refresh(backend, row.id).await?;
     let certificate = if invite.preapproved { Some(issue(backend, &row).await?) } else { None };
     tracing::info!(device = %row.name, state = row.state.as_str(), "a device enrolled");
     Ok(Admission {
@@ -192,6 +199,22 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
         ticket,
         fingerprint_words: fingerprint.words(),
     })
+}
+
+/// What a device is called that was given no name: what it asks for, else after its host.
+fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
+    let asked = applicant.suggested_name.to_lowercase();
+    if !asked.is_empty() {
+        return asked.parse().map_err(|_| EnrollError::Name(asked.chars().take(63).collect()));
+    }
+    let host = applicant.hostname.to_lowercase();
+    let name: String = host
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+        .skip_while(|c| !c.is_ascii_alphanumeric())
+        .take(63)
+        .collect();
+    name.parse().or_else(|_| "device".parse()).map_err(|_| EnrollError::Name(name))
 }
 
 fn display(text: &str) -> String {
@@ -275,24 +298,93 @@ pub async fn set_state(
     let row = backend.store.device(device).await?;
     let reason: String = reason.chars().take(500).collect();
     let row = backend.store.set_device_state(row.id, from, to, &by.user, &reason, now_ms()).await?;
-    learn(backend, &row);
+    let row = refresh(backend, row.id).await?;
     match to {
         DeviceState::Revoked | DeviceState::Rejected => {
             backend.fleet.revoke(backend.store.certificates_of(row.id).await?);
-            backend.fleet.disconnect(row.id);
         }
-        DeviceState::Quarantined => backend.fleet.disconnect(row.id),
-        DeviceState::Approved | DeviceState::Pending => {}
+        DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
     }
-    backend.bus.publish(Change::Device(row.id));
     Ok(row)
 }
 
 /// Takes a row of the record into the fleet.
 pub fn learn(backend: &Backend, row: &DeviceRow) {
     let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
-    // Grants that cannot be read grant nothing.
+    // Grants and a ceiling that cannot be read grant nothing.
     let grants = serde_json::from_str(&row.grants).unwrap_or_default();
-    let ceiling = row.ceiling.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
     backend.fleet.learn(Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling));
+}
+
+/// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
+/// what may not be connected is cut off, and what is lent otherwise is told.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
+    let _turn = backend.fleet.turn().await;
+    let row = backend.store.device_by_id(id).await?;
+    let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
+    learn(backend, &row);
+    match backend.fleet.known(id) {
+        Some(known) if known.is_approved() => {
+            let told = before.as_ref() == Some(&known.policy.version)
+                || !backend.fleet.is_online(id)
+                || backend.fleet.tell(id, known.policy_message());
+            if !told {
+                // It did not take the message; a new connection begins with the policy.
+                backend.fleet.disconnect(id);
+            }
+        }
+        Some(_) | None => backend.fleet.disconnect(id),
+    }
+    backend.bus.publish(Change::Device(id));
+    Ok(row)
+}
+
+/// Makes a session the device's own, which was greeted with what was known then. Where the device
+/// lost its rights meanwhile it ends at once, and where its policy changed it is told.
+pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
+    let _turn = backend.fleet.turn().await;
+    backend.fleet.attach(greeted.id, session.clone());
+    match backend.fleet.known(greeted.id) {
+        Some(known) if known.is_approved() => {
+            if known.policy.version != greeted.policy.version
+                && session.send(known.policy_message()).is_err()
+            {
+                backend.fleet.disconnect(greeted.id);
+            }
+        }
+        Some(_) | None => backend.fleet.disconnect(greeted.id),
+    }
+    backend.bus.publish(Change::Device(greeted.id));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_a_name_is_called_after_its_host_and_never_by_an_id() {
+        let name = |suggested: &str, hostname: &str| {
+            own_name(&Applicant {
+                invite_id: InviteId::new(new_uuid()),
+                secret: Secret::new(""),
+                certificate_request: String::new(),
+                suggested_name: suggested.to_owned(),
+                hostname: hostname.to_owned(),
+                os: String::new(),
+            })
+            .map(String::from)
+            .map_err(|error| error.to_string())
+        };
+        assert_eq!(name("Kiosk", "x"), Ok("kiosk".to_owned()));
+        assert_eq!(name("", "Ann's MacBook"), Ok("ann-s-macbook".to_owned()));
+        assert_eq!(name("", "\u{202e}"), Ok("device".to_owned()));
+        let id = DeviceId::new(new_uuid()).to_string();
+        assert_eq!(name("", &id), Ok("device".to_owned()));
+        assert!(name(&id, "x").unwrap_err().contains("cannot be a device's name"));
+        assert!(name("a b", "x").is_err());
+    }
 }

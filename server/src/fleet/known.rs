@@ -6,6 +6,7 @@ use orion_domain::grants::BadEntry;
 use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
 use orion_wire::{DeviceFacts, DevicePolicy};
 
+use super::ToDevice;
 use crate::store::DeviceState;
 
 /// See the module. Immutable: a change makes a new one.
@@ -69,10 +70,25 @@ impl Known {
         }
     }
 
+    /// The policy as a message.
+    #[must_use]
+    pub fn policy_message(&self) -> ToDevice {
+        ToDevice::Policy {
+            version: self.policy.version.clone(),
+            bytes: Arc::clone(&self.policy_bytes),
+        }
+    }
+
     /// Whether calls may be sent to it.
     #[must_use]
     pub fn is_approved(&self) -> bool {
         self.state == DeviceState::Approved
+    }
+
+    /// Whether its identity is over for good.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, DeviceState::Rejected | DeviceState::Revoked)
     }
 
     /// Where its paths begin, once it has said so.

@@ -36,7 +36,7 @@ pub enum NotWelcome {
     Held(DeviceState),
     /// The counter ran backwards.
     #[error(
-        "this device's connection counter ran backwards, as it does when a state folder was copied or restored; enrol it anew"
+        "this device's connection counter ran backwards, as it does when a state folder was copied or restored. It is in quarantine, and so is its copy: an admin of the backend approves it again, or revokes it so that it is enrolled anew"
     )]
     Copied,
     /// The record cannot be kept.
@@ -101,7 +101,7 @@ pub async fn welcome(
     greeting: Greeting,
 ) -> Result<Arc<Known>, NotWelcome> {
     let now = now_ms();
-    let row = match backend.store.device(&id.to_string()).await {
+    let row = match backend.store.device_by_id(id).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Err(NotWelcome::Unknown),
         Err(error) => return Err(error.into()),
@@ -111,25 +111,36 @@ pub async fn welcome(
     }
     let ceiling = serde_json::to_string(&greeting.ceiling).unwrap_or_default();
     let generation = i64::try_from(greeting.generation).unwrap_or(i64::MAX);
-    backend
+    let facts = facts_to_json(&greeting.facts);
+    let heard = backend
         .store
-        .record_hello(
-            id,
-            &facts_to_json(&greeting.facts),
-            &ceiling,
-            &greeting.agent_version,
-            generation,
-            now,
-        )
-        .await
-        .map_err(|error| match error {
-            HelloError::GenerationBackwards => NotWelcome::Copied,
-            HelloError::Store(error) => NotWelcome::Store(error),
-        })?;
-    let row = backend.store.device(&id.to_string()).await?;
-    enrollment::learn(backend, &row);
-    backend.bus.publish(Change::Device(id));
-    backend.fleet.known(id).ok_or(NotWelcome::Unknown)
+        .record_hello(id, &facts, &ceiling, &greeting.agent_version, generation, now)
+        .await;
+    match heard {
+        Ok(()) => {}
+        Err(HelloError::GenerationBackwards) => {
+            quarantine_copies(backend, id).await?;
+            return Err(NotWelcome::Copied);
+        }
+        Err(HelloError::Store(error)) => return Err(error.into()),
+    }
+    enrollment::refresh(backend, id).await?;
+    let known = backend.fleet.known(id).ok_or(NotWelcome::Unknown)?;
+    // It may have been taken away in this very moment.
+    if known.is_approved() { Ok(known) } else { Err(NotWelcome::Held(known.state)) }
+}
+
+/// Nobody can tell a device from its copy, so both are held back until an admin looks.
+async fn quarantine_copies(backend: &Backend, id: DeviceId) -> Result<(), StoreError> {
+    tracing::warn!(device = %id, "a connection counter ran backwards; the device is quarantined");
+    let (from, to) = ([DeviceState::Approved], DeviceState::Quarantined);
+    let why = "its connection counter ran backwards: its state was copied or restored";
+    match backend.store.set_device_state(id, &from, to, None, why, now_ms()).await {
+        // Another of the two was noticed first.
+        Ok(_) | Err(StoreError::Conflict) => {}
+        Err(error) => return Err(error),
+    }
+    enrollment::refresh(backend, id).await.map(drop)
 }
 
 /// The device has gone.

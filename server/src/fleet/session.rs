@@ -144,6 +144,12 @@ impl Session {
         self.ended.cancel();
     }
 
+    /// Whether the stream has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
     /// Resolves when the stream has ended.
     pub async fn ended(&self) {
         self.ended.cancelled().await;

@@ -15,6 +15,9 @@ use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
 use crate::store::{CallRow, CloseCall, NewCall, StoreError};
 
+/// How many characters of the name of a tool that does not exist are recorded.
+pub const NAMED: usize = 128;
+
 /// A call as it came in, with the identity it keeps.
 #[derive(Debug, Clone)]
 pub struct Incoming {
@@ -40,19 +43,6 @@ impl Incoming {
     pub fn canonical(&self) -> CanonicalArguments {
         CanonicalArguments::from_value(&Value::Object(self.request.arguments.clone()))
     }
-}
-
-/// The reply to a call that this person made before under the same key.
-///
-/// # Errors
-/// The record cannot be read.
-pub async fn same_call(
-    backend: &Backend,
-    incoming: &Incoming,
-) -> Result<Option<Reply>, StoreError> {
-    let Some(key) = &incoming.request.idempotency_key else { return Ok(None) };
-    let row = backend.store.find_idempotent(&incoming.caller.user, key).await?;
-    Ok(row.map(Reply::from))
 }
 
 /// The row of a call that passed the gate, in the state in which it enters the record.
@@ -94,7 +84,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         caller: incoming.caller.clone(),
         device: target.map(|target| (target.device.id, target.device.name.clone())),
         tool: target.map_or_else(
-            || incoming.request.tool.chars().take(128).collect(),
+            || incoming.request.tool.chars().take(NAMED).collect(),
             |target| target.spec.name.to_owned(),
         ),
         arguments: canonical.as_bytes().to_vec(),
@@ -153,12 +143,16 @@ async fn open_and_close(
     refusal: ToolError,
 ) -> Result<Reply, StoreError> {
     let mut reply = Reply::of_new(&row);
-    let close = closing(&reply, refusal);
+    let mut close = closing(&reply, refusal);
+    // A call that never began cannot have timed out, whatever one like it came to before.
+    if !CallState::Received.can_become(close.state) || !close.state.is_closed() {
+        close.state = CallState::Denied;
+    }
     reply.state = close.state;
     reply.result.clone_from(&close.result);
     reply.closed_at = Some(close.at);
     tracing::info!(
-        call = %reply.call, user = %reply.caller.user, tool = %reply.tool, code = ?close.code,
+        call = %reply.call, user = %reply.caller.user, tool = ?reply.tool, code = ?close.code,
         "a call was denied"
     );
     backend.store.open_and_close_call(row, close).await?;

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use orion_domain::evaluate::{Approved, Decision, Evaluation};
 use orion_domain::{
-    ApprovalId, CallRequest, CallState, Caller, ErrorCode, Risk, Role, ToolError, UserName,
+    ApprovalId, CallRequest, CallState, Caller, DeviceId, ErrorCode, Risk, Role, ToolError,
+    UserName,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::audit::{self, Incoming};
 use super::authorize::{self, Judged};
@@ -21,6 +22,10 @@ use crate::store::{ApprovalRow, ApprovalState, DecideError, NewApproval, StoreEr
 
 /// How long the preview on the card may take.
 const PREVIEW: Duration = Duration::from_secs(5);
+/// The largest preview that is kept, in bytes. It is the device's own words, and a card is short.
+const LARGEST_PREVIEW: usize = 64 * 1024;
+/// How long an approved call waits for its device after a restart of this backend.
+const RETURN: Duration = Duration::from_secs(30);
 
 /// Records the call as waiting and asks. The reply says where to answer.
 ///
@@ -78,7 +83,7 @@ async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Option<Vec<u8>> {
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).ok()?;
     let reply = route::route(backend, &dry, permit).await.ok()?;
-    Some(reply.result)
+    (reply.result.len() <= LARGEST_PREVIEW).then_some(reply.result)
 }
 
 /// Why an answer to a question does not count.
@@ -126,6 +131,12 @@ pub async fn decide(
         StoreError::Unavailable | StoreError::Full | StoreError::Corrupt => Unanswered::Store,
     })?;
     if yes && by.role < row.approver_role {
+        let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
+        backend
+            .store
+            .audit_call_event("approval.refused", row.call, body, now_ms())
+            .await
+            .map_err(|_| Unanswered::Store)?;
         return Err(Unanswered::Role { risk: row.risk, needed: row.approver_role });
     }
     let reason: String = reason.chars().take(1000).collect();
@@ -235,18 +246,55 @@ pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
             ErrorCode::ApprovalExpired,
             "Nobody answered in time. Make the call again to be asked again; `orion approvals watch` shows questions as they come.",
         );
-        close_asked(backend, &approval, error).await?;
+        // One that cannot be ended must not keep the others waiting; a restart ends it.
+        if let Err(error) = close_asked(backend, &approval, error).await {
+            tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");
+        }
     }
     Ok(())
 }
 
-/// Takes up what was approved and not yet started when the backend stopped.
+/// Takes up what was approved and not yet started when the backend stopped, each when its device is
+/// back. A yes does not outlive the time in which it could be given.
 ///
 /// # Errors
 /// The record cannot be read.
 pub async fn resume_approved(backend: &Arc<Backend>) -> Result<(), StoreError> {
     for approval in backend.store.approved_and_unused().await? {
-        run_approved(backend, &approval).await?;
+        let task = Arc::clone(backend);
+        backend.calls.spawn(async move {
+            if let Err(error) = resume(&task, &approval).await {
+                tracing::error!(call = %approval.call, %error, "an approved call could not be taken up again");
+            }
+        });
     }
     Ok(())
+}
+
+async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), StoreError> {
+    wait_for(backend, approval.device.0).await;
+    if backend.shutdown.is_cancelled() {
+        return Ok(());
+    }
+    if approval.expires_at <= now_ms() {
+        let error = ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "The backend was away until the approval's time was over, so the call was not made. Make it again to be asked again.",
+        );
+        return close_asked(backend, approval, error).await;
+    }
+    run_approved(backend, approval).await
+}
+
+/// Waits until the device is connected, for a while.
+async fn wait_for(backend: &Backend, device: DeviceId) {
+    let mut changes = backend.bus.subscribe();
+    let deadline = tokio::time::Instant::now() + RETURN;
+    while !backend.fleet.is_online(device) {
+        tokio::select! {
+            () = backend.shutdown.cancelled() => return,
+            () = tokio::time::sleep_until(deadline) => return,
+            _ = changes.recv() => {}
+        }
+    }
 }

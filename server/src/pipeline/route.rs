@@ -99,10 +99,7 @@ impl<'a> Journey<'a> {
     fn begin(backend: &'a Arc<Backend>, judged: &'a Judged) -> Result<Self, ToolError> {
         let device = &judged.target.device;
         let Some(session) = backend.fleet.session(device.id) else {
-            return Err(ToolError::new(
-                ErrorCode::DeviceOffline,
-                format!("{} is not connected.", device.name),
-            ));
+            return Err(offline(judged));
         };
         let Some(place) = session.place() else {
             return Err(busy(judged));
@@ -124,7 +121,9 @@ impl<'a> Journey<'a> {
         let time_left = order.time_left;
         if self.session.send(ToDevice::Dispatch(Box::new(order))).is_err() {
             self.abandon();
-            return audit::close(self.backend, reply, busy(self.judged)).await;
+            let error =
+                if self.session.has_ended() { offline(self.judged) } else { busy(self.judged) };
+            return audit::close(self.backend, reply, error).await;
         }
         let mut deadline = Instant::now() + time_left + GRACE;
         let mut linked = true;
@@ -177,6 +176,13 @@ impl<'a> Journey<'a> {
             ),
         )
     }
+}
+
+fn offline(judged: &Judged) -> ToolError {
+    ToolError::new(
+        ErrorCode::DeviceOffline,
+        format!("{} is not connected.", judged.target.device.name),
+    )
 }
 
 fn busy(judged: &Judged) -> ToolError {

@@ -1,5 +1,6 @@
 //! Who may call what: one table of every RPC. A request whose row is missing is refused.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -28,13 +29,14 @@ pub enum Access {
     Person(Role),
 }
 
-/// How often an RPC may be called from one address, in calls a minute.
+/// How often an RPC may be called by one source, in calls a minute: by one device where it showed a
+/// certificate, else from one address.
 type PerMinute = Option<u32>;
 
-/// Every RPC: who may call it, and how often from one address.
+/// Every RPC: who may call it, and how often from one source.
 pub const TABLE: &[(&str, Access, PerMinute)] = &[
-    ("/orion.v1.AgentService/Link", Access::Device, None),
-    ("/orion.v1.AgentService/RenewCertificate", Access::Device, None),
+    ("/orion.v1.AgentService/Link", Access::Device, Some(120)),
+    ("/orion.v1.AgentService/RenewCertificate", Access::Device, Some(30)),
     ("/orion.v1.EnrollmentService/Enroll", Access::Anyone, Some(120)),
     ("/orion.v1.EnrollmentService/GetEnrollment", Access::Anyone, Some(600)),
     ("/orion.v1.AuthService/CreateFirstAdmin", Access::Anyone, Some(30)),
@@ -81,10 +83,30 @@ const REMEMBER_MS: i64 = 5_000;
 /// How many tokens are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// How many addresses a limiter remembers before it lets go of the quiet ones.
-const LIMITED_ADDRESSES: usize = 10_000;
+/// How many sources a limiter remembers before it lets go of the quiet ones.
+const LIMITED_SOURCES: usize = 10_000;
 
-type Limiters = Vec<(&'static str, DefaultKeyedRateLimiter<std::net::IpAddr>)>;
+/// Where a request comes from, as far as limits are concerned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Source {
+    Device(String),
+    Address(IpAddr),
+}
+
+impl Source {
+    fn of(peer: &Peer) -> Self {
+        if let Some(device) = &peer.device {
+            return Self::Device(device.device_id.clone());
+        }
+        Self::Address(match peer.address.ip().to_canonical() {
+            // Whoever has one address of IPv6 has the 64 bits below it as well.
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+            address @ IpAddr::V4(_) => address,
+        })
+    }
+}
+
+type Limiters = Vec<(&'static str, DefaultKeyedRateLimiter<Source>)>;
 
 /// Applies [`TABLE`] to every request and tells the handler who calls.
 #[derive(Clone)]
@@ -199,11 +221,12 @@ impl Gate {
 
     fn limit(&self, path: &str, peer: Option<&Peer>) -> Result<(), Status> {
         let limiter = self.limiters.iter().find(|(limited, _)| *limited == path);
-        let (Some((_, limiter)), Some(peer)) = (limiter, peer) else { return Ok(()) };
-        if limiter.len() > LIMITED_ADDRESSES {
+        let Some((_, limiter)) = limiter else { return Ok(()) };
+        let peer = peer.ok_or_else(|| Status::internal("Nobody knows where this comes from."))?;
+        if limiter.len() > LIMITED_SOURCES {
             limiter.retain_recent();
         }
-        limiter.check_key(&peer.address.ip()).map_err(|_| {
+        limiter.check_key(&Source::of(peer)).map_err(|_| {
             status_from(&ToolError::new(
                 ErrorCode::RateLimited,
                 "Too many tries from this address; wait a minute and try again.",
@@ -272,6 +295,20 @@ mod tests {
             rows.iter().filter(|row| row.starts_with("/orion.")).cloned().collect();
         assert_eq!(ours, rpcs);
         assert_eq!(rows.len(), rows.iter().collect::<BTreeSet<_>>().len());
+    }
+
+    #[test]
+    fn neighbours_in_ipv6_and_the_two_forms_of_ipv4_are_one_source() {
+        let source = |address: &str| {
+            Source::of(&Peer {
+                address: (address.parse::<IpAddr>().unwrap(), 1).into(),
+                device: None,
+            })
+        };
+        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
+        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
+        assert_eq!(source("::ffff:192.0.2.1"), source("192.0.2.1"));
+        assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::{CallState, DeviceId, ErrorCode, Grants};
+use orion_domain::{CallState, DeviceId, Envelope, ErrorCode, Grants};
 use orion_mtls::DeviceIdentity;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
@@ -28,6 +28,10 @@ const HELLO: Duration = Duration::from_secs(10);
 const RECONNECT_MS: u64 = 500;
 /// The largest result taken from a device, in bytes.
 const MAX_RESULT: usize = 2 * 1024 * 1024;
+/// The largest ceiling taken from a device, in bytes: it is compiled, kept and audited.
+const MAX_CEILING: usize = 64 * 1024;
+/// The longest version of a policy that a device may name, in bytes.
+const MAX_VERSION: usize = 64;
 
 type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Send>>;
 
@@ -79,11 +83,17 @@ impl AgentService for Api {
                 .try_send(Ok(message))
                 .map_err(|_| Status::internal("The stream has no room."))?;
         }
-        self.0.fleet.attach(id, session.clone());
 
         let backend = Arc::clone(&self.0);
+        let good_for = identity.not_after_ms.saturating_sub(now_ms());
+        let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
         self.0.tasks.spawn(async move {
-            let reason = converse(&backend, &known, &session, orders, incoming, &sender).await;
+            // In this task, so that a session that was taken in is always let go of again.
+            enrollment::attach(&backend, &known, &session).await;
+            let reason = tokio::select! {
+                reason = converse(&backend, &known, &session, orders, incoming, &sender) => reason,
+                () = tokio::time::sleep(good_for) => "its certificate has ended",
+            };
             session.end();
             if backend.fleet.detach(id, session.id()) {
                 farewell(&backend, id).await;
@@ -138,6 +148,9 @@ fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
     let missing = |field| status::wire(WireError::Field { field });
     let facts =
         DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
+    if ceiling.len() > MAX_CEILING {
+        return Err(status::wire(WireError::TooLarge { field: "ceiling", limit: MAX_CEILING }));
+    }
     let ceiling: Grants = serde_json::from_slice(&ceiling).map_err(|_| missing("ceiling"))?;
     let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
     Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
@@ -199,15 +212,22 @@ async fn from_device(
     match message {
         link_request::Message::Hello(_) => return Err("a second hello"),
         link_request::Message::PolicyAck(v1::PolicyAck { version, error }) => {
-            if error.is_empty() {
+            if version.len() > MAX_VERSION {
+                return Err("a policy version that is none");
+            }
+            if !error.is_empty() {
+                let error: String = error.chars().filter(|c| !c.is_control()).take(500).collect();
+                tracing::warn!(device = %known.name, ?version, %error, "the device refused its policy");
+                return Ok(());
+            }
+            // Of any other version there is nothing to say: it was replaced, or never sent.
+            let current = backend.fleet.known(known.id);
+            if current.is_some_and(|current| current.policy.version == version) {
                 let stored = backend.store.acknowledge_policy(known.id, &version, now_ms()).await;
                 if let Err(error) = stored {
                     tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
                 }
                 backend.bus.publish(crate::bus::Change::Device(known.id));
-            } else {
-                let error: String = error.chars().take(500).collect();
-                tracing::warn!(device = %known.name, %version, %error, "the device refused its policy");
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
@@ -240,6 +260,8 @@ fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
     if result.len() > MAX_RESULT {
         return Err(WireError::TooLarge { field: "result", limit: MAX_RESULT });
     }
+    let envelope: Envelope =
+        serde_json::from_slice(&result).map_err(|_| WireError::Field { field: "result" })?;
     let state = call_state_from(state)?;
     // A device can say how a call ended there, and nothing else.
     let says_an_end = matches!(
@@ -260,6 +282,10 @@ fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
     };
     if code.is_none() != (state == CallState::Succeeded) {
         return Err(WireError::Field { field: "code" });
+    }
+    // People and models read the envelope, the record the code: they must say the same.
+    if envelope.success != code.is_none() || envelope.error.map(|error| error.code) != code {
+        return Err(WireError::Field { field: "result" });
     }
     Ok(Answer {
         call: call_id.parse().map_err(|_| WireError::Field { field: "call_id" })?,

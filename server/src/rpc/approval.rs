@@ -15,6 +15,9 @@ use crate::bus::Change;
 use crate::pipeline::confirm;
 use crate::store::{ApprovalRow, ApprovalState};
 
+/// How many bytes of arguments and previews a list of cards holds.
+const LISTED_BYTES: usize = 2 * 1024 * 1024;
+
 type Watching = Pin<Box<dyn Stream<Item = Result<v1::WatchApprovalsResponse, Status>> + Send>>;
 
 #[tonic::async_trait]
@@ -27,7 +30,7 @@ impl ApprovalService for Api {
     ) -> Result<Response<v1::ListApprovalsResponse>, Status> {
         let v1::ListApprovalsRequest { all } = request.into_inner();
         let rows = self.0.store.approvals(!all).await.map_err(status::store)?;
-        let approvals = rows.into_iter().map(approval).collect();
+        let approvals = within(LISTED_BYTES, rows);
         Ok(Response::new(v1::ListApprovalsResponse { approvals }))
     }
 
@@ -93,6 +96,22 @@ impl ApprovalService for Api {
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
+}
+
+/// Cards for a list: from where they would be too much for one message, the older ones come without
+/// what they would do. Each can be had whole by itself.
+fn within(most: usize, rows: Vec<ApprovalRow>) -> Vec<v1::Approval> {
+    let mut room = most;
+    rows.into_iter()
+        .map(|mut row| {
+            let size = row.arguments.len() + row.preview.as_ref().map_or(0, Vec::len);
+            match room.checked_sub(size) {
+                Some(left) => room = left,
+                None => (row.arguments, row.preview) = (Vec::new(), None),
+            }
+            approval(row)
+        })
+        .collect()
 }
 
 /// A card on the wire.

@@ -31,6 +31,7 @@ impl ChatService for Api {
         &self,
         request: Request<v1::SendMessageRequest>,
     ) -> Result<Response<Chatting>, Status> {
+        self.not_stopping()?;
         let caller = caller(&request)?;
         let v1::SendMessageRequest { conversation_id, text, model } = request.into_inner();
         if text.trim().is_empty() || text.len() > LONGEST {

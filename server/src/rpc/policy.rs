@@ -6,9 +6,8 @@ use tonic::{Request, Response, Status};
 
 use super::device::parse_grants;
 use super::{Api, caller, status};
-use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{Known, ToDevice, enrollment};
+use crate::fleet::{Known, enrollment};
 
 #[tonic::async_trait]
 impl PolicyService for Api {
@@ -63,16 +62,7 @@ impl PolicyService for Api {
             .set_grants(row.id, &json, &version, expected, &by.user, now_ms())
             .await
             .map_err(status::store)?;
-        let row = self.0.store.device(&row.id.to_string()).await.map_err(status::store)?;
-        enrollment::learn(&self.0, &row);
-        let bytes = after.policy_bytes;
-        if self.0.fleet.is_online(row.id)
-            && !self.0.fleet.tell(row.id, ToDevice::Policy { version: version.clone(), bytes })
-        {
-            // It did not take the message; a new connection begins with the policy.
-            self.0.fleet.disconnect(row.id);
-        }
-        self.0.bus.publish(Change::Device(row.id));
+        enrollment::refresh(&self.0, row.id).await.map_err(status::store)?;
         Ok(Response::new(v1::SetDevicePermissionsResponse { version }))
     }
 }

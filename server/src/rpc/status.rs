@@ -39,7 +39,7 @@ pub(crate) fn store(error: StoreError) -> Status {
         }
         StoreError::Conflict => with(
             ErrorCode::PreconditionFailed,
-            "it has changed meanwhile, or is not in a state that allows this; look again and retry",
+            "it has changed meanwhile, is not in a state that allows this, or is not the only one whose id begins so; look again and retry",
         ),
         StoreError::Full => with(
             ErrorCode::ResourceExhausted,
@@ -89,7 +89,7 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
                 "the certificate could not be issued; the backend's log says why",
             )
         }
-        EnrollError::Held(_) => with(ErrorCode::PermissionDenied, error),
+        EnrollError::Held(_) | EnrollError::Barred => with(ErrorCode::PermissionDenied, error),
         EnrollError::Unknown | EnrollError::Expired | EnrollError::Spent | EnrollError::Ticket => {
             Status::unauthenticated(capital(&error))
         }

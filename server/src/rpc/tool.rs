@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallId, Caller, ErrorCode, Question, Role, ToolError, evaluate};
+use orion_domain::{Caller, Question, Role, evaluate};
 use orion_wire::v1::tool_service_server::ToolService;
 use orion_wire::{call_request, call_state, risk, status_from, v1};
 use tonic::{Request, Response, Status};
 
 use super::{Api, caller, status};
 use crate::bus::Change;
-use crate::fleet::{Known, ToDevice};
+use crate::fleet::Known;
+use crate::pipeline::cancel::cancel;
 use crate::pipeline::explain::{Explanation, explain};
 use crate::pipeline::{self, Reply};
-use crate::store::StoreError;
+use crate::store::{CallRow, StoreError};
 
 /// The longest that one question for a call's end waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -49,6 +50,7 @@ impl ToolService for Api {
         if asks_why {
             return explained(explain(&self.0, caller, request));
         }
+        self.not_stopping()?;
         let reply = pipeline::run(&self.0, caller, request).await.map_err(status::store)?;
         Ok(Response::new(v1::CallToolResponse { call: Some(call(reply)), evidence: Vec::new() }))
     }
@@ -69,27 +71,27 @@ impl ToolService for Api {
         request: Request<v1::CancelCallRequest>,
     ) -> Result<Response<v1::CancelCallResponse>, Status> {
         let caller = caller(&request)?;
-        let reply = self.own_call(&caller, &request.into_inner().call_id).await?;
-        let reply = self.cancel(reply).await.map_err(status::store)?;
+        let row = self.own_call(&caller, &request.into_inner().call_id).await?;
+        let reply = cancel(&self.0, &caller, row).await.map_err(status::store)?;
         Ok(Response::new(v1::CancelCallResponse { call: Some(call(reply)) }))
     }
 }
 
 impl Api {
     /// A call that this person may look at: their own, or any for an admin.
-    async fn own_call(&self, caller: &Caller, id: &str) -> Result<Reply, Status> {
+    async fn own_call(&self, caller: &Caller, id: &str) -> Result<CallRow, Status> {
         let row = self.0.store.call(id).await.map_err(status::store)?;
         if row.caller.user != caller.user && caller.role != Role::Admin {
             return Err(status::store(StoreError::NotFound));
         }
-        Ok(Reply::from(row))
+        Ok(row)
     }
 
     async fn ended(&self, caller: &Caller, id: &str, wait: Duration) -> Result<Reply, Status> {
         let mut changes = self.0.bus.subscribe();
         let deadline = tokio::time::Instant::now() + wait;
         loop {
-            let reply = self.own_call(caller, id).await?;
+            let reply = Reply::from(self.own_call(caller, id).await?);
             if reply.state.is_closed() {
                 return Ok(reply);
             }
@@ -103,24 +105,6 @@ impl Api {
                 }
             }
         }
-    }
-
-    async fn cancel(&self, reply: Reply) -> Result<Reply, StoreError> {
-        if reply.state.is_closed() {
-            return Ok(reply);
-        }
-        if let Some(device) = &reply.device
-            && let Ok(known) = self.0.fleet.find(Some(device.as_str()))
-        {
-            self.0.fleet.tell(known.id, ToDevice::Cancel(reply.call));
-        }
-        if reply.approval.is_some() {
-            let call: CallId = reply.call;
-            self.0.store.withdraw_approval(call, crate::clock::now_ms()).await?;
-            let error = ToolError::new(ErrorCode::Cancelled, "The call was cancelled.");
-            return pipeline::audit::close(&self.0, reply, error).await;
-        }
-        Ok(reply)
     }
 }
 

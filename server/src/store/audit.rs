@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
-use orion_domain::{ConversationId, DeviceId, DeviceName, Digest, Risk, Role, UserName};
+use orion_domain::{CallId, ConversationId, DeviceId, DeviceName, Digest, Risk, Role, UserName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
@@ -135,6 +135,27 @@ impl Store {
     ) -> Result<(), StoreError> {
         let event = Event::new(now, kind, String::new(), &body)?;
         self.write_one(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                tx.record(event);
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The same about one call.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn audit_call_event(
+        &self,
+        kind: &'static str,
+        call: CallId,
+        body: impl Serialize,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let event = Event::new(now, kind, call.to_string(), &body)?;
+        self.write_one(Durability::Commit, move |tx| {
             Box::pin(async move {
                 tx.record(event);
                 Ok(())

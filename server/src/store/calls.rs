@@ -133,6 +133,24 @@ impl Store {
         Ok(done)
     }
 
+    /// Ends a call that was not sent to its device; `false` where it was sent, has ended, or is not
+    /// there. What was sent is the device's to end.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] for a state that does not close a call.
+    pub async fn close_unsent_call(&self, close: CloseCall) -> Result<bool, StoreError> {
+        let id = close.id;
+        let done = self
+            .write_one(self.durability_of(id), move |tx| {
+                Box::pin(async move { Ok(close_from(tx, close, is_unsent).await?.is_some()) })
+            })
+            .await?;
+        if done {
+            self.inner.harmless.remove(&id);
+        }
+        Ok(done)
+    }
+
     /// A call by its id, which may be shortened.
     ///
     /// # Errors
@@ -198,11 +216,16 @@ const fn durability(has_effects: bool) -> Durability {
     if has_effects { Durability::Fsync } else { Durability::Commit }
 }
 
+/// Whether a call in this state has not left the backend.
+const fn is_unsent(state: CallState) -> bool {
+    matches!(state, CallState::Received | CallState::AwaitingApproval | CallState::Queued)
+}
+
 /// The states from which a call may become this one, as SQL.
-fn sources(to: CallState) -> String {
+fn sources(to: CallState, among: fn(CallState) -> bool) -> String {
     let words: Vec<_> = CallState::ALL
         .into_iter()
-        .filter(|from| from.can_become(to))
+        .filter(|from| among(*from) && from.can_become(to))
         .map(|from| format!("'{from}'"))
         .collect();
     words.join(",")
@@ -282,7 +305,7 @@ pub(super) async fn advance(
 ) -> Result<bool, StoreError> {
     let sql = format!(
         "UPDATE calls SET state = $1, history = history || $2 WHERE id = $3 AND state IN ({})",
-        sources(to)
+        sources(to, |_| true)
     );
     let done = sqlx::query(AssertSqlSafe(sql))
         .bind(to.as_str())
@@ -298,6 +321,14 @@ pub(super) async fn close(
     tx: &mut Tx,
     close: CloseCall,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
+    close_from(tx, close, |_| true).await
+}
+
+async fn close_from(
+    tx: &mut Tx,
+    close: CloseCall,
+    among: fn(CallState) -> bool,
+) -> Result<Option<Vec<StateChange>>, StoreError> {
     if !close.state.is_closed() {
         return Err(StoreError::Conflict);
     }
@@ -305,7 +336,7 @@ pub(super) async fn close(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \
          WHERE id = $8 AND state IN ({}) RETURNING history",
-        sources(close.state)
+        sources(close.state, among)
     );
     let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))
         .bind(close.state.as_str())

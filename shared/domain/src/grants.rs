@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capability;
-use crate::path::{DevicePath, PathError, PathPattern, Places, built_in_denies, covers};
-use crate::touches::Access;
+use crate::path::{
+    DevicePath, PathError, PathPattern, Places, built_in_denies, covers, holds_system,
+};
+use crate::touches::{Access, PathTouch};
 
 /// A first set of capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -258,6 +260,29 @@ impl Scope {
     #[must_use]
     pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
         self.denied.iter().find(|entry| entry.pattern.denies(path))
+    }
+
+    /// The deny entry that refuses what would be done, if any. What is deleted goes with all that is
+    /// in it, so an entry that begins somewhere beneath refuses that too.
+    #[must_use]
+    pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
+        let goes_with_it = |entry: &&DeniedPath| {
+            touch.access == Access::Delete
+                && entry.pattern.root().is_some_and(|root| touch.path.contains(root))
+        };
+        self.denying(&touch.path).or_else(|| self.denied.iter().find(goes_with_it))
+    }
+
+    /// Whether a path holds an allowed path, or a system folder that the entry which covers it does
+    /// not name. Neither may go with it.
+    #[must_use]
+    pub fn holds_ground(&self, path: &DevicePath) -> bool {
+        self.allowed.iter().any(|entry| path.contains(&entry.root))
+            || !self.allowed.iter().any(|entry| {
+                entry.access.contains(&Access::Delete)
+                    && covers(&entry.root, path)
+                    && !holds_system(&entry.root, path)
+            })
     }
 
     /// The position of the allowed path that covers this one for this access.

@@ -22,7 +22,7 @@ pub enum IdError {
     },
     /// A name with characters or a length that names may not have.
     #[error(
-        "`{text}` is not a {kind} name: use 1 to 63 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit"
+        "`{text}` is not a {kind} name: use 1 to 63 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit, and not in the form of an id"
     )]
     BadName {
         /// What was expected.
@@ -102,6 +102,8 @@ fn is_name(text: &str) -> bool {
     first
         && text.len() <= 63
         && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b))
+        // Whatever is looked up by name or id must not be called by another's id.
+        && Uuid::try_parse(text).is_err()
 }
 
 macro_rules! name_id {
@@ -168,11 +170,13 @@ mod tests {
 
     #[test]
     fn names_hold_only_what_is_safe_to_print_and_type() {
+        const ID: &str = "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e";
+        const SIMPLE: &str = "0199b2c47f3e7c119a520d3f1c2b4a5e";
         for good in ["a", "laptop-123", "web_1.lab", "9"] {
             assert_eq!(good.parse::<DeviceName>().unwrap().as_str(), good);
         }
         let long = "a".repeat(64);
-        for bad in ["", "-a", "A", "a b", "a/b", "a\0", "é", long.as_str()] {
+        for bad in ["", "-a", "A", "a b", "a/b", "a\0", "é", long.as_str(), ID, SIMPLE] {
             assert!(bad.parse::<DeviceName>().is_err(), "{bad:?} was taken");
         }
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use error::PathError;
 pub use pattern::PathPattern;
 pub use places::Places;
-pub use system::{built_in_denies, covers, system_folders};
+pub use system::{built_in_denies, covers, holds_system, system_folders};
 
 use name::Name;
 

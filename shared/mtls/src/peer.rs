@@ -15,6 +15,8 @@ pub struct DeviceIdentity {
     pub device_id: String,
     /// The certificate's serial number, lower-case hexadecimal: what revocation goes by.
     pub serial_hex: String,
+    /// The certificate's first moment, Unix milliseconds.
+    pub not_before_ms: i64,
     /// The certificate's last moment, Unix milliseconds.
     pub not_after_ms: i64,
     /// The fingerprint of the device's public key.
@@ -67,6 +69,7 @@ impl DeviceIdentity {
         Ok(Self {
             device_id,
             serial_hex: facts.serial_hex,
+            not_before_ms: facts.not_before_ms,
             not_after_ms: facts.not_after_ms,
             public_key_fingerprint: facts.public_key,
         })

@@ -17,7 +17,7 @@ use super::{Agent, Outgoing, Renewal, STALL};
 use crate::clock::now_ms;
 use crate::connect::backoff::{Backoff, STABLE};
 use crate::connect::dial::dial;
-use crate::connect::renew::{Renewed, check, renew, renew_at, retry_in};
+use crate::connect::renew::{Renewed, check, is_due, renew, renew_at, retry_in};
 use crate::connect::{ConnectError, Link};
 use crate::facts;
 use crate::report::to_wire;
@@ -90,7 +90,7 @@ impl Agent {
                 }
                 if let Renewal::Waiting(not_before) = self.renewal
                     && now >= not_before
-                    && now_ms() >= self.identity.renew_at
+                    && is_due(now_ms(), self.identity.renew_at, self.identity.not_after)
                 {
                     self.renew();
                 }
@@ -290,7 +290,7 @@ impl Agent {
     pub(super) fn renewed(&mut self, result: Result<Renewed, ConnectError>) {
         let now = now_ms();
         let retry = Renewal::Waiting(Instant::now() + retry_in(now, self.identity.not_after));
-        let Renewed { certificate, authorities, not_after } = match result {
+        let Renewed { certificate, authorities, not_after, lifetime } = match result {
             Ok(renewed) => renewed,
             Err(error) => {
                 tracing::warn!(%error, "the certificate could not be renewed");
@@ -301,7 +301,7 @@ impl Agent {
         self.identity.certificate = certificate;
         self.identity.authorities = authorities;
         self.identity.not_after = not_after;
-        self.identity.renew_at = renew_at(now, not_after, rand::random());
+        self.identity.renew_at = renew_at(now, not_after, lifetime, rand::random());
         if let Err(error) = self.identity.save(&self.state) {
             // It is used all the same; at the next start the old one is there, or none.
             tracing::error!(%error, "the new certificate could not be kept");

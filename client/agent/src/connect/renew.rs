@@ -10,7 +10,7 @@ use tonic::transport::Channel;
 
 use super::ConnectError;
 use crate::clock;
-use crate::state::is_for;
+use crate::state::{is_for, lifetime};
 
 /// How long the backend may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -24,6 +24,8 @@ pub struct Renewed {
     pub authorities: String,
     /// Its last moment, Unix milliseconds.
     pub not_after: i64,
+    /// How long it is good in all.
+    pub lifetime: Duration,
 }
 
 /// Asks for a certificate.
@@ -60,17 +62,29 @@ pub fn check(
         ));
     }
     orion_mtls::mutual(authorities, &certificate, key)?;
-    Ok(Renewed { certificate, authorities: authorities.join("\n"), not_after })
+    let lifetime = lifetime(&certificate);
+    Ok(Renewed { certificate, authorities: authorities.join("\n"), not_after, lifetime })
 }
 
 /// When to renew a certificate that was given at `now` and ends at `not_after` (Unix milliseconds):
 /// at two thirds of its life, and a little before for some, so that devices that enrolled together
 /// do not renew together. `random` is drawn evenly from 0 to 1.
+///
+/// What is left of it by this device's clock counts only where that can be: by a clock that is
+/// ahead it would be over at once, by one that is behind too late. Then its `lifetime` counts.
 #[must_use]
-pub fn renew_at(now: i64, not_after: i64, random: f64) -> i64 {
-    let life = clock::until(not_after, now);
+pub fn renew_at(now: i64, not_after: i64, lifetime: Duration, random: f64) -> i64 {
+    let left = clock::until(not_after, now);
+    let life = if left.is_zero() { lifetime } else { left.min(lifetime) };
     let wait = life.mul_f64(2.0 / 3.0 - 0.1 * random.clamp(0.0, 1.0));
     now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Whether a certificate is to be renewed. One that was to be renewed after its end was given while
+/// the clock was ahead; once the clock is not, it may be late already.
+#[must_use]
+pub const fn is_due(now: i64, renew_at: i64, not_after: i64) -> bool {
+    now >= renew_at || (renew_at >= not_after && now < not_after)
 }
 
 /// When to ask again after a failure: ten times in what is left, and not more than once a minute.
@@ -85,9 +99,24 @@ mod tests {
 
     #[test]
     fn a_certificate_is_renewed_at_two_thirds_of_its_life_or_a_little_before() {
-        assert_eq!(renew_at(1_000, 31_000, 0.0), 21_000);
-        assert_eq!(renew_at(1_000, 31_000, 1.0), 18_000);
-        assert_eq!(renew_at(5_000, 1_000, 0.5), 5_000);
+        let life = Duration::from_secs(30);
+        assert_eq!(renew_at(1_000, 31_000, life, 0.0), 21_000);
+        assert_eq!(renew_at(1_000, 31_000, life, 1.0), 18_000);
+        assert_eq!(renew_at(5_000, 1_000, Duration::ZERO, 0.5), 5_000);
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_makes_a_renewal_neither_late_nor_endless() {
+        let life = Duration::from_secs(30);
+        // Given at 1 s, for 30 s. The clock is far ahead, and is put right.
+        let ahead = renew_at(901_000, 31_000, life, 0.0);
+        assert_eq!(ahead, 921_000);
+        assert!(!is_due(902_000, ahead, 31_000), "not again and again while it is ahead");
+        assert!(is_due(2_000, ahead, 31_000), "and at once when it is right");
+        // The clock is 29 seconds behind.
+        assert_eq!(renew_at(-28_000, 31_000, life, 0.0), -8_000);
+        assert!(is_due(21_000, 21_000, 31_000));
+        assert!(!is_due(20_999, 21_000, 31_000));
     }
 
     #[test]

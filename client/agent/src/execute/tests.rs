@@ -93,10 +93,12 @@ async fn a_tool_that_succeeds_starts_and_ends() {
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_ends_as_internal_and_says_nothing_of_it() {
+async fn a_tool_that_panics_ends_all_the_same_and_may_have_done_something() {
     let folder = tempfile::tempdir().unwrap();
-    let job = job(folder.path(), |_, _| panic!("/secret/path"), LONG, true);
-    assert_eq!(happened(job, Admission::Ready).await, ["started", "INTERNAL Free"]);
+    for (has_effects, end) in [(false, "INTERNAL Free"), (true, "OUTCOME_UNKNOWN Free")] {
+        let job = job(folder.path(), |_, _| panic!("/secret/path"), LONG, has_effects);
+        assert_eq!(happened(job, Admission::Ready).await, ["started", end]);
+    }
 }
 
 #[tokio::test]

@@ -107,6 +107,8 @@ enum Progress {
     Running,
     Ended(Ended),
     Acknowledged,
+    /// The backend knows that nothing is known; the tool may still say.
+    AcknowledgedUnknown,
 }
 
 /// The calls that are known.
@@ -142,7 +144,13 @@ impl Index {
                     Progress::Ended(before) if before.state == CallState::Unknown => {
                         self.waiting_bytes -= before.result.len();
                     }
-                    Progress::Ended(_) | Progress::Acknowledged => return,
+                    // So too where the first word was taken by the backend already.
+                    Progress::AcknowledgedUnknown if ended.state != CallState::Unknown => {
+                        self.remembered.retain(|(_, remembered)| *remembered != call);
+                    }
+                    Progress::Ended(_) | Progress::Acknowledged | Progress::AcknowledgedUnknown => {
+                        return;
+                    }
                 }
                 self.waiting_bytes += ended.result.len();
                 self.waiting.insert(record.number, call);
@@ -153,7 +161,11 @@ impl Index {
                 let Progress::Ended(ended) = &record.progress else { return };
                 self.waiting_bytes -= ended.result.len();
                 self.waiting.remove(&record.number);
-                record.progress = Progress::Acknowledged;
+                record.progress = if ended.state == CallState::Unknown {
+                    Progress::AcknowledgedUnknown
+                } else {
+                    Progress::Acknowledged
+                };
                 if record.begin.is_durable() {
                     self.remembered.push_back((at, call));
                 } else {
@@ -182,6 +194,12 @@ impl Index {
 
     /// Forgets what was acknowledged long enough ago; `now` in Unix milliseconds.
     pub fn expire(&mut self, now: i64) {
+        // A clock that was set back would keep what was noted before for as long as it was ahead.
+        if self.remembered.front().is_some_and(|(at, _)| *at > now) {
+            for (at, _) in &mut self.remembered {
+                *at = now.min(*at);
+            }
+        }
         while let Some((at, call)) = self.remembered.front().copied()
             && at.saturating_add(REMEMBER_MS) < now
         {
@@ -220,7 +238,7 @@ impl Index {
             None => Seen::New,
             Some(Progress::Running) => Seen::Running,
             Some(Progress::Ended(_)) => Seen::Ended,
-            Some(Progress::Acknowledged) => Seen::Acknowledged,
+            Some(Progress::Acknowledged | Progress::AcknowledgedUnknown) => Seen::Acknowledged,
         }
     }
 
@@ -241,7 +259,7 @@ impl Index {
     pub fn result(&self, call: CallId) -> Option<&Ended> {
         match &self.calls.get(&call)?.progress {
             Progress::Ended(ended) => Some(ended),
-            Progress::Running | Progress::Acknowledged => None,
+            Progress::Running | Progress::Acknowledged | Progress::AcknowledgedUnknown => None,
         }
     }
 
@@ -288,7 +306,7 @@ impl Index {
             .calls
             .values()
             .filter(|record| record.begin.is_durable())
-            .filter(|record| !matches!(record.progress, Progress::Acknowledged))
+            .filter(|record| matches!(record.progress, Progress::Running | Progress::Ended(_)))
             .collect();
         open.sort_unstable_by_key(|record| record.number);
         let open = open.into_iter().flat_map(|record| {
@@ -299,7 +317,7 @@ impl Index {
                     ended: ended.clone(),
                     at: record.begin.at,
                 }),
-                Progress::Running | Progress::Acknowledged => None,
+                Progress::Running | Progress::Acknowledged | Progress::AcknowledgedUnknown => None,
             };
             std::iter::once(began).chain(ended)
         });

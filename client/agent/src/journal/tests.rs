@@ -143,9 +143,47 @@ async fn a_call_is_remembered_for_a_day_after_its_acknowledgement() {
     assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
     assert!(journal.is_spent(approval(5)));
     journal.close().await;
-    let journal = room.open(1_001 + DAY).await;
+    // The clock may be wrong when the agent starts; it is right once a call has come.
+    let mut journal = room.open(1_001 + DAY).await;
+    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
+    journal.begin(Begin { at: 1_001 + DAY, ..read(2) }).await.unwrap().wait().await.unwrap();
     assert_eq!(journal.seen(call(1)), Seen::New);
     assert!(!journal.is_spent(approval(5)));
+}
+
+#[test]
+fn a_clock_that_was_ahead_keeps_nothing_for_longer_than_a_day() {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let mut index = Index::default();
+    for (number, at) in [(1, 900 * DAY), (2, 901 * DAY), (3, 5)] {
+        index.apply(Entry::Spent { call: call(number), approval: None, at });
+    }
+    let known = |index: &Index| [1, 2, 3].map(|number| index.seen(call(number)) != Seen::New);
+    index.expire(10);
+    assert_eq!(known(&index), [true, true, true]);
+    index.expire(11 + DAY);
+    assert_eq!(known(&index), [false, false, false]);
+}
+
+#[tokio::test]
+async fn a_late_result_is_told_also_where_the_unknown_one_was_taken_already() {
+    let room = Room::new();
+    let mut journal = room.open(1_000).await;
+    journal.begin(effect(1)).await.unwrap().wait().await.unwrap();
+    let given_up = Ended { state: CallState::Unknown, ..done("?") };
+    journal.end(call(1), given_up.clone(), 1_001).await;
+    journal.acknowledge(call(1), 1_002).await;
+    assert_eq!((journal.seen(call(1)), journal.unacknowledged()), (Seen::Acknowledged, vec![]));
+    journal.end(call(1), given_up, 1_003).await;
+    assert_eq!(journal.unacknowledged(), []);
+    journal.end(call(1), done("one"), 1_004).await;
+    assert_eq!(journal.unacknowledged(), [call(1)]);
+    journal.close().await;
+    let mut journal = room.open(2_000).await;
+    assert_eq!(journal.result(call(1)), Some(&done("one")));
+    journal.acknowledge(call(1), 2_001).await;
+    journal.end(call(1), done("two"), 2_002).await;
+    assert_eq!((journal.seen(call(1)), journal.unacknowledged()), (Seen::Acknowledged, vec![]));
 }
 
 #[tokio::test]

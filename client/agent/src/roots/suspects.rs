@@ -23,7 +23,7 @@ pub(super) struct Suspects {
 impl Suspects {
     pub(super) fn new<'a>(
         denied: impl IntoIterator<Item = &'a DeniedPath>,
-        private: &[DevicePath],
+        private: impl IntoIterator<Item = &'a DevicePath>,
     ) -> Self {
         let mut suspects = Self::default();
         suspects.add(Some(LOCAL_TRASH));

@@ -174,6 +174,78 @@ mod links {
     }
 
     #[test]
+    fn what_is_kept_out_is_so_behind_a_link_above_the_root() {
+        let ground = Ground::new(&["real/no/x", "real/state", "real/yes", "real/secret"]);
+        symlink("real", ground.path("lent").to_string()).unwrap();
+        symlink("real/secret", ground.path("deny").to_string()).unwrap();
+        let ceiling = ground.scope(&[("lent", BOTH), ("real/yes", BOTH)], &["real/no", "deny"]);
+        let private = [ground.path("real/state"), ground.path("real/agent.toml")];
+        let roots = Roots::open(&ceiling, &ceiling, &private);
+        for name in ["no", "no/x", "state/key.pem", "agent.toml", "secret", "secret/x"] {
+            let path = ground.path(&format!("lent/{name}"));
+            let error = roots.locate(&path, Access::Read).unwrap_err();
+            assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
+            assert!(!roots.lends(&path, Access::Write), "{name}");
+        }
+        for name in ["no", "state", "agent.toml", "secret"] {
+            assert!(roots.may_hide(name), "{name}");
+        }
+        assert!(roots.locate(&ground.path("lent/yes"), Access::Read).is_ok());
+        assert!(roots.stands_in(&ground.path("lent/yes")));
+
+        // By its own name as well where the deny entry goes through the link.
+        let ceiling = ground.scope(&[("real", BOTH)], &["lent/no"]);
+        let roots = Roots::open(&ceiling, &ceiling, &[]);
+        let error = roots.locate(&ground.path("real/no/x"), Access::Read).unwrap_err();
+        assert_eq!(error.code, ErrorCode::PathNotAllowed);
+        assert!(roots.locate(&ground.path("real/yes"), Access::Read).is_ok());
+    }
+
+    #[test]
+    fn a_system_folder_is_not_reached_through_a_link_above_the_root() {
+        let ground = Ground::new(&[]);
+        symlink("/", ground.path("top").to_string()).unwrap();
+        let scope = ground.scope(&[("top", BOTH)], &[]);
+        let roots = Roots::open(&scope, &scope, &[]);
+        for name in ["top/etc", "top/etc/passwd", "top/etc/none"] {
+            let error = roots.locate(&ground.path(name), Access::Read).unwrap_err();
+            assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_stands_at_a_path_is_used_and_not_what_stood_there() {
+        let ground = Ground::new(&["a", "o"]);
+        let (a, moved) = (ground.path("a"), ground.path("moved"));
+        let scope = ground.scope(&[("a", BOTH)], &[]);
+        let roots = Roots::open(&scope, &scope, &[]);
+        fs::rename(a.to_string(), moved.to_string()).unwrap();
+        let error = roots.locate(&a, Access::Read).unwrap_err();
+        assert_eq!(error.code, ErrorCode::DirectoryNotFound);
+        symlink("o", a.to_string()).unwrap();
+        let error = roots.locate(&a, Access::Read).unwrap_err();
+        assert_eq!(error.code, ErrorCode::DirectoryNotFound);
+        fs::remove_file(a.to_string()).unwrap();
+        fs::create_dir(a.to_string()).unwrap();
+        roots.locate(&a, Access::Write).unwrap().dir.create_dir("new").unwrap();
+        assert!(fs::metadata(a.join("new").unwrap().to_string()).is_ok());
+        assert!(fs::metadata(moved.join("new").unwrap().to_string()).is_err());
+    }
+
+    #[test]
+    fn a_granted_folder_that_became_a_link_is_not_followed() {
+        let ground = Ground::new(&["lent/granted", "lent/inner"]);
+        let ceiling = ground.scope(&[("lent", BOTH)], &[]);
+        let grants = ground.scope(&[("lent/granted", BOTH)], &[]);
+        let roots = Roots::open(&ceiling, &grants, &[]);
+        let granted = ground.path("lent/granted");
+        fs::remove_dir(granted.to_string()).unwrap();
+        symlink("inner", granted.to_string()).unwrap();
+        let error = roots.locate(&granted, Access::Read).unwrap_err();
+        assert_eq!(error.code, ErrorCode::DirectoryNotFound);
+    }
+
+    #[test]
     fn a_system_folder_is_not_reached_through_a_wider_root() {
         let places = Places { style: PathStyle::Posix, workspace: None, home: None };
         let grants = Grants {

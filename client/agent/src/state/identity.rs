@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use orion_domain::{DeviceId, DeviceName, Secret};
 use orion_mtls::secret_file::{self, SecretFileError};
@@ -14,6 +15,7 @@ use rustls::pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
 
 use super::{State, StateError};
+use crate::clock::until;
 
 const KEY: &str = "key.pem";
 const CERTIFICATE: &str = "certificate.pem";
@@ -126,8 +128,16 @@ impl Identity {
     /// # Errors
     /// [`StateError::Io`] when the file cannot be removed.
     pub fn forget(state: &State) -> Result<(), StateError> {
-        remove(state.path(IDENTITY))?;
+        Self::retire(state)?;
         remove(state.path(PENDING))
+    }
+
+    /// Forgets who the device was, and not what it waits to become.
+    ///
+    /// # Errors
+    /// [`StateError::Io`] when the file cannot be removed.
+    pub fn retire(state: &State) -> Result<(), StateError> {
+        remove(state.path(IDENTITY))
     }
 
     /// How the device connects: with its certificate, to a backend that its authorities vouch for.
@@ -173,13 +183,22 @@ impl Pending {
 /// the backend to say when it is shown.
 #[must_use]
 pub fn is_for(certificate: &str, device: DeviceId, key: &DeviceKey) -> bool {
-    CertificateDer::from_pem_slice(certificate.as_bytes())
-        .ok()
-        .and_then(|certificate| DeviceIdentity::from_certificate(&certificate).ok())
-        .is_some_and(|named| {
-            named.device_id == device.to_string()
-                && named.public_key_fingerprint == key.fingerprint()
-        })
+    read_certificate(certificate).is_some_and(|named| {
+        named.device_id == device.to_string() && named.public_key_fingerprint == key.fingerprint()
+    })
+}
+
+/// How long a certificate (PEM) is good in all, by its own word and no clock of this device; nothing
+/// for one that cannot be read.
+#[must_use]
+pub fn lifetime(certificate: &str) -> Duration {
+    read_certificate(certificate)
+        .map_or(Duration::ZERO, |named| until(named.not_after_ms, named.not_before_ms))
+}
+
+fn read_certificate(pem: &str) -> Option<DeviceIdentity> {
+    let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
+    DeviceIdentity::from_certificate(&certificate).ok()
 }
 
 fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, StateError> {

@@ -8,12 +8,14 @@ use orion_domain::{Access, ToolError};
 use super::glob::Pattern;
 use super::walk::{Mode, Next, Visit, walk};
 use super::{Context, Execute, Outcome, invalid, nearby};
+use crate::report::MAX_RESULT_BYTES;
 use crate::roots::{Located, What};
 
 /// The most that may be asked for.
 const MAX_RESULTS: u32 = 10_000;
-/// The most that is told, in bytes of paths and what stands beside them, so that it fits a message.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// The most that is told, in bytes of paths and what stands beside them, so that it fits a result
+/// with what stands around it.
+const MAX_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
 /// What an entry takes besides its name and path.
 const ENTRY_BYTES: usize = 120;
 
@@ -30,7 +32,7 @@ impl Execute for ListDirectory {
                 return Ok(Next::On);
             }
             let Some(entry) = entry(visit) else { return Ok(Next::On) };
-            if !room.take(entry.path.len() + entry.name.len()) {
+            if !room.take(json_bytes(&entry.path) + json_bytes(&entry.name)) {
                 return Ok(Next::Stop);
             }
             entries.push(entry);
@@ -86,6 +88,16 @@ impl Limits {
     pub(super) fn note(self, truncated: bool) -> &'static str {
         if truncated { ", and more; narrow the pattern or the folder to see them." } else { "." }
     }
+}
+
+/// What a text takes in JSON, without its quotes.
+pub(super) fn json_bytes(text: &str) -> usize {
+    let cost = |byte: u8| match byte {
+        b'"' | b'\\' => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    text.bytes().map(cost).sum()
 }
 
 fn entry(visit: &Visit<'_>) -> Option<Entry> {

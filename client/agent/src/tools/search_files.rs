@@ -4,7 +4,7 @@ use orion_catalog::tools::search_files::{Arguments, Match, Returns, SearchFiles}
 use orion_domain::ToolError;
 
 use super::glob::Pattern;
-use super::list_directory::{Limits, folder, modified};
+use super::list_directory::{Limits, folder, json_bytes, modified};
 use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome};
 use crate::roots::What;
@@ -24,7 +24,7 @@ impl Execute for SearchFiles {
                 return Ok(Next::On);
             };
             let path = path.to_string();
-            if !limits.take(path.len()) {
+            if !limits.take(json_bytes(&path)) {
                 return Ok(Next::Stop);
             }
             let modified = modified(&metadata);

@@ -6,6 +6,8 @@ mod preview;
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Mutex, PoisonError};
+
 use cap_fs_ext::MetadataExt;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use orion_catalog::tools::write_file::{Arguments, Returns, WriteFile};
@@ -19,6 +21,9 @@ use crate::roots::{Located, refused};
 const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
 /// Up to this size a file that is added to is written anew; beyond it, in place.
 const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Writers take turns, so that each begins from what the one before it left.
+static WRITING: Mutex<()> = Mutex::new(());
 
 /// The file as it is before.
 struct Old {
@@ -42,6 +47,7 @@ impl Execute for WriteFile {
                 "The content is larger than 16 MiB; write it in parts with append.",
             ));
         }
+        let _turn = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let located = context.locate(&arguments.path, Access::Write)?;
         regular::refuse_unfit(&located)?;
         let path = &located.asked;

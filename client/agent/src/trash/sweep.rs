@@ -1,6 +1,6 @@
 //! What leaves the trash: by age first, then by size, the oldest first.
 
-use cap_fs_ext::{DirExt, OpenOptionsFollowExt};
+use cap_fs_ext::{DirExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, OpenOptions};
 use jiff::Timestamp;
 use std::io::{self, Read};
@@ -70,13 +70,14 @@ impl Trash {
 
 fn read_record(trash: &Dir, name: &str) -> io::Result<Record> {
     let mut options = OpenOptions::new();
-    options.read(true).follow(cap_fs_ext::FollowSymlinks::No);
+    // What lies in a shared folder may be anybody's: a FIFO is not waited for.
+    options.read(true).follow(cap_fs_ext::FollowSymlinks::No).nonblock(true);
+    let file = trash.open_dir_nofollow(name)?.open_with(RECORD, &options)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     let mut text = String::new();
-    trash
-        .open_dir_nofollow(name)?
-        .open_with(RECORD, &options)?
-        .take(MAX_RECORD_BYTES)
-        .read_to_string(&mut text)?;
+    file.take(MAX_RECORD_BYTES).read_to_string(&mut text)?;
     Ok(serde_json::from_str(&text)?)
 }
 

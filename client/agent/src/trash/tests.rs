@@ -108,6 +108,17 @@ fn a_thing_that_is_not_there_leaves_nothing_behind() {
 
 #[cfg(unix)]
 #[test]
+fn a_record_that_is_no_file_is_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let bin = Bin::new();
+    let place = bin.temp.path().join("trash/odd");
+    std::fs::create_dir(&place).unwrap();
+    mknodat(CWD, place.join(RECORD), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    assert_eq!(bin.sweep(0), Swept { removed: 0, failed: 0, kept: 1, kept_bytes: 0 });
+}
+
+#[cfg(unix)]
+#[test]
 fn the_trash_is_for_the_agents_account_alone() {
     use std::os::unix::fs::PermissionsExt;
     let bin = Bin::new();

@@ -156,6 +156,13 @@ async fn an_enrolled_device_stays_what_it_is_unless_it_is_forced() {
     let before = Identity::read(&world.state_dir()).unwrap().unwrap();
     let error = try_it(&world, wanted(Some(token(&world)))).await.0.unwrap_err();
     assert!(matches!(error, EnrollError::AlreadyEnrolled { .. }), "{error}");
+    // A backend whose answer cannot be used does not cost the device what it is.
+    let lie = v1::EnrollResponse { device_id: Uuid::from_u128(9).to_string(), ..approved(&world) };
+    world.script.lock().unwrap().enroll.push_back(Ok(lie));
+    let forced = Enrollment { replace: Replace::Force, ..wanted(Some(token(&world))) };
+    try_it(&world, forced).await.0.unwrap_err();
+    let still = Identity::read(&world.state_dir()).unwrap().unwrap();
+    assert_eq!(still.key.fingerprint(), before.key.fingerprint());
     world.script.lock().unwrap().enroll.push_back(Ok(approved(&world)));
     let forced = Enrollment { replace: Replace::Force, ..wanted(Some(token(&world))) };
     try_it(&world, forced).await.0.unwrap();

@@ -125,7 +125,7 @@ async fn a_stopping_backend_sends_its_devices_to_another_address() {
     let mut world = World::new().await;
     let authority = std::sync::Arc::clone(&world.authority);
     let (other, mut streams) = world.listen_by(&authority).await;
-    world.enroll(&[world.address, other], i64::MAX);
+    world.enroll(&[world.address, other], now_ms() + 3_600_000);
     world.start();
     let mut session = world.ready().await;
     session.send(ToDevice::Drain(v1::Drain { reconnect_ms: 10 })).await;

@@ -62,7 +62,7 @@ impl World {
     /// The same with a device that enrolled.
     pub(crate) async fn enrolled() -> Self {
         let world = Self::new().await;
-        world.enroll(&[world.address], i64::MAX);
+        world.enroll(&[world.address], now_ms() + 3_600_000);
         world
     }
 

@@ -27,6 +27,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several ids begin so.
     pub async fn device(&self, device: &str) -> Result<DeviceRow, StoreError> {
+        // A whole id is never a name: nobody can be called by another device's id.
+        if let Ok(id) = device.parse() {
+            return self.device_by_id(id).await;
+        }
         let named: Option<DeviceRow> = sqlx::query_as(
             "SELECT * FROM devices WHERE name = $1 \
              ORDER BY state IN ('rejected', 'revoked'), created_at DESC LIMIT 1",
@@ -45,6 +49,17 @@ impl Store {
             .fetch_all(self.reads())
             .await?;
         only(rows)
+    }
+
+    /// A device by its id and nothing else.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn device_by_id(&self, id: DeviceId) -> Result<DeviceRow, StoreError> {
+        Ok(sqlx::query_as("SELECT * FROM devices WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_one(self.reads())
+            .await?)
     }
 
     /// The devices by name; with `pending_only` those that wait for an admin. At most 100,000.

@@ -54,14 +54,12 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
     for (touch, path) in touches.paths.iter().enumerate() {
         // Whoever may write or delete a path sees by the answer whether it is there, so reading is
         // not asked for besides.
-        if scope.deny_all_paths || scope.denying(&path.path).is_some() {
+        if scope.deny_all_paths || scope.denying_touch(path).is_some() {
             deny(Reason::PathDenied { touch });
         } else if scope.covering(&path.path, path.access).is_none() {
             deny(Reason::PathOutside { touch });
-        } else if path.access == Access::Delete
-            && scope.allowed.iter().any(|entry| path.path.contains(&entry.root))
-        {
-            // Deleting an allowed root would take the grant's own ground away.
+        } else if path.access == Access::Delete && scope.holds_ground(&path.path) {
+            // It would take the grant's own ground away, or what the grant does not reach.
             deny(Reason::PathOutside { touch });
         }
     }

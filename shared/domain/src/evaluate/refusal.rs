@@ -75,7 +75,7 @@ impl Evidence {
                 let entry = question
                     .touches
                     .and_then(|touches| touches.paths.get(touch))
-                    .and_then(|path| self.scope(policy)?.denying(&path.path));
+                    .and_then(|path| self.scope(policy)?.denying_touch(path));
                 match entry {
                     Some(entry) if entry.built_in => {
                         format!("built-in deny {}", entry.pattern.as_text())

@@ -55,7 +55,7 @@ impl Ask {
         }
     }
 
-    fn of(&self, policy: &Policy) -> (Decision, Option<ErrorCode>, Result<String, ErrorCode>) {
+    fn asked<T>(&self, policy: &Policy, read: impl FnOnce(&Question<'_>, Evaluation) -> T) -> T {
         let caller = Caller { user: "ann".parse().unwrap(), role: self.role, conversation: None };
         let device = "laptop-123".parse().unwrap();
         let question = Question {
@@ -71,14 +71,26 @@ impl Ask {
             dry_run: self.dry_run,
             confirmed: self.confirmed,
         };
-        let evaluation = evaluate(&question, policy);
-        let code = (evaluation.decision() != Decision::Allow)
-            .then(|| evaluation.refusal(&question, policy).code);
-        let permit = evaluation
-            .permit(&question, policy, None)
-            .map(|permit| permit.rule().to_owned())
-            .map_err(|error| error.code);
-        (evaluation.decision(), code, permit)
+        read(&question, evaluate(&question, policy))
+    }
+
+    fn of(&self, policy: &Policy) -> (Decision, Option<ErrorCode>, Result<String, ErrorCode>) {
+        self.asked(policy, |question, evaluation| {
+            let code = (evaluation.decision() != Decision::Allow)
+                .then(|| evaluation.refusal(question, policy).code);
+            let permit = evaluation
+                .permit(question, policy, None)
+                .map(|permit| permit.rule().to_owned())
+                .map_err(|error| error.code);
+            (evaluation.decision(), code, permit)
+        })
+    }
+
+    fn refused_by(&self, policy: &Policy) -> Option<String> {
+        self.asked(policy, |question, evaluation| {
+            (evaluation.decision() == Decision::Deny)
+                .then(|| evaluation.rule_name(question, policy))
+        })
     }
 }
 
@@ -166,6 +178,32 @@ fn an_allowed_root_itself_cannot_be_deleted() {
         ask.confirmed = true;
         assert_eq!(ask.of(&policy).1, Some(ErrorCode::PathNotAllowed), "{path}");
     }
+}
+
+#[rstest]
+#[case("D:/Work", "D:/Work/keep", Some("grants: deny_paths D:/Work/keep/*.key"))]
+#[case("D:/Work/keep", "D:/Work/keep", Some("grants: deny_paths D:/Work/keep/*.key"))]
+#[case("D:/Work/old", "D:/Work/keep", None)]
+#[case("C:/Users", "C:/Users/All Users", Some("grants: paths"))]
+#[case("C:/Data", "C:/Data/x", None)]
+fn what_is_kept_out_does_not_go_with_the_folder_around_it(
+    #[case] delete: &str,
+    #[case] kept: &str,
+    #[case] refused_by: Option<&str>,
+) {
+    let policy = policy(&json!({
+        "tools": ["delete_directory"],
+        "paths": ["C:/", "D:/"],
+        "deny_paths": ["D:/Work/keep/*.key"],
+    }));
+    let mut ask = Ask::path("delete_directory", Risk::High, delete, Access::Delete);
+    ask.confirmed = true;
+    let expected = refused_by.map_or(Decision::Ask, |_| Decision::Deny);
+    assert_eq!(ask.of(&policy).0, expected, "{delete} around {kept}");
+    assert_eq!(ask.refused_by(&policy).as_deref(), refused_by);
+    // Other accesses to the folder itself take nothing away.
+    let write = Ask::path("delete_directory", Risk::Low, delete, Access::Write);
+    assert_eq!(write.of(&policy).0, Decision::Allow, "{delete}");
 }
 
 #[test]

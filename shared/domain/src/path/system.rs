@@ -224,6 +224,14 @@ pub fn covers(grant: &DevicePath, path: &DevicePath) -> bool {
     grant.contains(path) && !shielded(Some(grant), path)
 }
 
+/// Whether `path` holds a system folder that a grant of `grant` doesn't give: `/var` holds `/var/lib`, and `/` names neither.
+pub fn holds_system(grant: &DevicePath, path: &DevicePath) -> bool {
+    folders(path.style())
+        .iter()
+        .filter(|folder| within(folder, path))
+        .any(|folder| !holds(folder, grant))
+}
+
 /// Whether a system folder holds `path` that doesn't hold the folder `grant` as well; without one the grant holds anywhere and names none.
 pub(super) fn shielded(grant: Option<&DevicePath>, path: &DevicePath) -> bool {
     folders(path.style())
@@ -250,4 +258,10 @@ fn split(folders: &[&str]) -> Vec<Vec<String>> {
 fn holds(folder: &[String], path: &DevicePath) -> bool {
     let names = path.names.iter().map(Name::loose);
     folder.len() <= path.names.len() && folder.iter().zip(names).all(|(mine, its)| mine == its)
+}
+
+/// Whether the folder is `path` or lies beneath it.
+fn within(folder: &[String], path: &DevicePath) -> bool {
+    let names = path.names.iter().map(Name::loose);
+    path.names.len() <= folder.len() && folder.iter().zip(names).all(|(mine, its)| mine == its)
 }

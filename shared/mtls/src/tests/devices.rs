@@ -5,7 +5,7 @@ use rstest::rstest;
 use rustls::HandshakeKind;
 
 use super::support::*;
-use crate::certificate::chain_from_pem;
+use crate::certificate::{Facts, chain_from_pem, one_from_pem};
 use crate::*;
 
 #[tokio::test]
@@ -14,11 +14,14 @@ async fn an_enrolled_device_and_its_backend_know_each_other() {
     let (key, issued) = world.device(now_ms());
     let client = mutual(&[world.authority.cert_pem()], &issued.cert_pem, &key).unwrap();
     let outcome = connect(&world.listener, client).await;
+    let not_before_ms =
+        Facts::read(&one_from_pem(&issued.cert_pem).unwrap()).unwrap().not_before_ms;
     assert_eq!(
         outcome.server.unwrap(),
         Some(DeviceIdentity {
             device_id: BOB.to_owned(),
             serial_hex: issued.serial_hex,
+            not_before_ms,
             not_after_ms: issued.not_after_ms,
             public_key_fingerprint: key.fingerprint(),
         })

@@ -148,3 +148,34 @@ fn a_name_that_is_no_text_is_passed_over() {
     std::fs::write(odd, "").unwrap();
     assert_eq!(names(&device.data(TOOL, json!({}))), ["a"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_take_more_room_in_json_are_cut_and_not_refused() {
+    let device = Device::new();
+    let odd = "\"\u{1}".repeat(100);
+    for number in 0..1_200 {
+        device.put(&format!("files/{number:04}{odd}"), "");
+    }
+    for (tool, arguments) in [
+        ("list_directory", json!({"max_results": 10_000})),
+        (
+            "search_files",
+            json!({"path": device.text("files"), "query": "*", "max_results": 10_000}),
+        ),
+    ] {
+        let outcome = device.call(tool, arguments).unwrap();
+        let bytes = serde_json::to_vec(&outcome.data).unwrap().len();
+        let most = crate::report::MAX_RESULT_BYTES;
+        assert!(bytes < most && bytes > most / 4, "{tool}: {bytes}");
+    }
+    device.folder("files/more");
+    for number in 0..2_000 {
+        device.put(&format!("files/more/{number:04}{odd}"), "");
+    }
+    let outcome = device.call(
+        "search_files",
+        json!({"path": device.text("files"), "query": "*", "max_results": 10_000}),
+    );
+    assert!(outcome.unwrap().truncated);
+}

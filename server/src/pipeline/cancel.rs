@@ -1,0 +1,40 @@
+//! A person stops a call. One that was not sent ends here and now; one that was sent is its
+//! device's to stop, which says what became of it.
+
+use orion_domain::{Caller, ErrorCode, ToolError};
+use serde_json::json;
+
+use super::{Reply, audit};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::ToDevice;
+use crate::store::{CallRow, StoreError};
+
+/// Stops a call, and tells where it is now. A call that has ended stays as it is.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Reply, StoreError> {
+    if call.state.is_closed() {
+        return Ok(Reply::from(call));
+    }
+    let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
+    backend.store.audit_call_event("cancel.asked", id, json!({"by": by.user}), now_ms()).await?;
+    if let Some(question) = backend.store.withdraw_approval(id, now_ms()).await? {
+        backend.bus.publish(Change::Approval(question.id));
+    }
+    // A person may have approved it in this very moment: either this finds it unsent and it is
+    // never sent, or it was sent and its record must say what the device did.
+    let error = ToolError::new(
+        ErrorCode::Cancelled,
+        format!("{} cancelled this call before it was sent.", by.user),
+    );
+    let close = audit::closing(&Reply::from(call), error);
+    if backend.store.close_unsent_call(close).await? {
+        backend.bus.publish(Change::CallClosed(id));
+    } else if let Some(device) = device {
+        backend.fleet.tell(device, ToDevice::Cancel(id));
+    }
+    backend.store.call(&id.to_string()).await.map(Reply::from)
+}

@@ -1,0 +1,122 @@
+//! The same call again: one that comes under a key which its person has used before is answered
+//! from the record and not run twice. The same key for another call is refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_catalog::find;
+use orion_domain::{CallState, ErrorCode, ToolError};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use super::Reply;
+use super::audit::{self, Incoming, NAMED};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::store::{CallRow, StoreError};
+
+/// The longest key, in bytes.
+const LONGEST: usize = 256;
+
+/// The answer to a call whose key was used before, or is no key; none for a call that is new.
+///
+/// # Errors
+/// The record cannot be read or kept.
+pub async fn answer(
+    backend: &Arc<Backend>,
+    incoming: &Incoming,
+) -> Result<Option<Reply>, StoreError> {
+    let Some(key) = &incoming.request.idempotency_key else { return Ok(None) };
+    if key.len() > LONGEST {
+        let error = ToolError::new(
+            ErrorCode::InvalidArgument,
+            format!("An idempotency key has at most {LONGEST} bytes."),
+        );
+        return refuse(backend, incoming, error).await.map(Some);
+    }
+    let Some(earlier) = backend.store.find_idempotent(&incoming.caller.user, key).await? else {
+        return Ok(None);
+    };
+    if !is_same(backend, incoming, &earlier) {
+        let error = ToolError::new(
+            ErrorCode::PreconditionFailed,
+            "This idempotency key was used for another call. Give each call a key of its own.",
+        )
+        .with("earlier_call", earlier.id.to_string());
+        return refuse(backend, incoming, error).await.map(Some);
+    }
+    ended(backend, earlier).await.map(Some)
+}
+
+/// Denies under no key: the one that was given is taken, or is none.
+async fn refuse(
+    backend: &Arc<Backend>,
+    incoming: &Incoming,
+    error: ToolError,
+) -> Result<Reply, StoreError> {
+    let mut incoming = incoming.clone();
+    incoming.request.idempotency_key = None;
+    audit::deny(backend, incoming, None, error).await
+}
+
+/// Whether it asks for what the earlier call asked for. That one may have been recorded before its
+/// device was found and its arguments were completed.
+fn is_same(backend: &Backend, incoming: &Incoming, earlier: &CallRow) -> bool {
+    let request = &incoming.request;
+    let found = find(&request.tool);
+    let tool = match found {
+        Some((spec, _)) => spec.name == earlier.tool,
+        None => request.tool.chars().take(NAMED).eq(earlier.tool.chars()),
+    };
+    let device = match (&request.device, &earlier.device) {
+        (None, _) | (_, None) => true,
+        (Some(wanted), Some((id, name))) => {
+            wanted == name.as_str()
+                || backend.fleet.find(Some(wanted)).is_ok_and(|known| known.id == *id)
+        }
+    };
+    tool && device
+        && request.dry_run == earlier.dry_run
+        && (incoming.canonical().digest() == earlier.arguments_digest
+            || completed(backend, incoming, earlier) == Some(earlier.arguments_digest))
+}
+
+/// The digest of the arguments with every default.
+fn completed(
+    backend: &Backend,
+    incoming: &Incoming,
+    earlier: &CallRow,
+) -> Option<orion_domain::Digest> {
+    let (spec, alias) = find(&incoming.request.tool)?;
+    let known = backend.fleet.known(earlier.device.as_ref()?.0)?;
+    let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
+    if let Some(alias) = alias {
+        (alias.adapt)(&mut arguments);
+    }
+    spec.rename_arguments(&mut arguments);
+    let parsed = spec.parse(arguments, known.places()?).ok()?;
+    Some(parsed.arguments.digest())
+}
+
+/// The earlier call when it has ended, or waits for a person; as it is when its time is over.
+async fn ended(backend: &Backend, mut earlier: CallRow) -> Result<Reply, StoreError> {
+    let mut changes = backend.bus.subscribe();
+    let left = u64::try_from(earlier.deadline_at - now_ms()).unwrap_or_default();
+    let deadline = Instant::now() + Duration::from_millis(left);
+    let id = earlier.id;
+    loop {
+        earlier = backend.store.call(&id.to_string()).await?;
+        if earlier.state.is_closed() || earlier.state == CallState::AwaitingApproval {
+            return Ok(Reply::from(earlier));
+        }
+        loop {
+            match timeout_at(deadline, changes.recv()).await {
+                Err(_) => return Ok(Reply::from(earlier)),
+                Ok(Ok(Change::CallClosed(call))) if call != id => {}
+                Ok(Ok(Change::CallClosed(_) | Change::Approval(_)) | Err(_)) => break,
+                Ok(Ok(Change::Device(_))) => {}
+            }
+        }
+    }
+}
