@@ -89,7 +89,7 @@ pub struct Calls {
 
 impl Default for Calls {
     fn default() -> Self {
-        Self { timeout_seconds: 30, max_timeout_seconds: 600, in_flight_per_device: 64 }
+        Self { timeout_seconds: 30, max_timeout_seconds: 600, in_flight_per_device: 16 }
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use orion_domain::evaluate::{Approved, Decision, Evaluation};
 use orion_domain::{
-    ApprovalId, CallRequest, CallState, Caller, DeviceId, ErrorCode, Risk, Role, ToolError,
-    UserName,
+    ApprovalId, CallRequest, CallState, Caller, DeviceId, Envelope, ErrorCode, Risk, Role,
+    ToolError, UserName,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +32,19 @@ const RETURN: Duration = Duration::from_secs(30);
 /// # Errors
 /// The record cannot be kept.
 pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, StoreError> {
-    let preview = preview(backend, judged).await;
+    let preview = match preview(backend, judged).await {
+        Preview::Shown(preview) => Some(preview),
+        // Nobody is asked about what would come to nothing.
+        Preview::WouldFail(error) => return audit::deny_judged(backend, judged, error).await,
+        Preview::Missing if judged.decision() == Decision::DryRunFirst => {
+            let error = ToolError::new(
+                ErrorCode::PreconditionFailed,
+                "A preview has to be shown first, and the device gave none. Try again.",
+            );
+            return audit::deny_judged(backend, judged, error).await;
+        }
+        Preview::Missing => None,
+    };
     let row = audit::row(backend, judged, CallState::Received);
     let mut reply = Reply::of_new(&row);
     backend.store.open_call(row).await?;
@@ -71,8 +83,17 @@ pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, Store
     Ok(reply)
 }
 
-/// What the call would do, from the device itself, where it can say so soon.
-async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Option<Vec<u8>> {
+/// What the device says that a call would do.
+enum Preview {
+    /// An envelope, JSON.
+    Shown(Vec<u8>),
+    /// It would not do what it should.
+    WouldFail(ToolError),
+    /// It did not say, or not soon enough.
+    Missing,
+}
+
+async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Preview {
     let request = CallRequest {
         dry_run: true,
         idempotency_key: None,
@@ -81,9 +102,19 @@ async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Option<Vec<u8>> {
     };
     let incoming = Incoming::new(judged.incoming.caller.clone(), request);
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
-    let permit = dry.permit(None).ok()?;
-    let reply = route::route(backend, &dry, permit).await.ok()?;
-    (reply.result.len() <= LARGEST_PREVIEW).then_some(reply.result)
+    let Ok(permit) = dry.permit(None) else { return Preview::Missing };
+    let Ok(reply) = route::route(backend, &dry, permit).await else { return Preview::Missing };
+    let would_fail =
+        matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
+    if would_fail
+        && let Ok(Envelope { error: Some(error), .. }) = serde_json::from_slice(&reply.result)
+    {
+        return Preview::WouldFail(error);
+    }
+    if reply.state == CallState::Succeeded && reply.result.len() <= LARGEST_PREVIEW {
+        return Preview::Shown(reply.result);
+    }
+    Preview::Missing
 }
 
 /// Why an answer to a question does not count.

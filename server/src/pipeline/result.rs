@@ -35,22 +35,21 @@ pub async fn close(
 }
 
 /// Takes an answer that nobody waits for: after a lost link, or after a restart of this backend.
-/// An answer to a call that was not sent to this device is dropped.
+/// An answer to a call that is not there, or was not sent to this device, is dropped.
 ///
 /// # Errors
 /// The record cannot be kept.
 pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result<(), StoreError> {
     let call = answer.call;
-    let row = match backend.store.call(&call.to_string()).await {
-        Ok(row) => row,
-        Err(StoreError::NotFound) => {
-            tracing::warn!(%device, %call, "a device answered a call that does not exist; dropped");
-            return Ok(());
-        }
+    let sent_to = match backend.store.call_device(call).await {
+        Ok(sent_to) => sent_to,
+        Err(StoreError::NotFound) => None,
         Err(error) => return Err(error),
     };
-    if row.device.as_ref().map(|(id, _)| *id) != Some(device) {
+    if sent_to != Some(device) {
         tracing::warn!(%device, %call, "a device answered a call that is not its own; dropped");
+        // Acknowledged all the same, or the device would keep it and say it again for ever.
+        backend.fleet.tell(device, ToDevice::Ack(call));
         return Ok(());
     }
     if backend.store.close_call(close_of(answer, now_ms())).await? {

@@ -28,7 +28,7 @@ pub enum EnrollError {
     #[error("{0}. Nothing was sent to it")]
     WrongBackend(Refusal),
     /// The backend did not take the token.
-    #[error("the backend did not take the token: {0}. Make a new one with `orion devices invite`")]
+    #[error("the backend did not take the token: {0}")]
     Refused(String),
     /// A person said no.
     #[error("an admin rejected this device; ask why before you try again with a new token")]

@@ -146,7 +146,7 @@ async fn a_token_that_is_over_is_not_tried_and_a_spent_one_is_told() {
     let error = try_it(&world, wanted(Some(token(&world)))).await.0.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the backend did not take the token: the invitation was used up[2J. Make a new one with `orion devices invite`"
+        "the backend did not take the token: the invitation was used up[2J"
     );
 }
 
