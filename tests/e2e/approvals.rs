@@ -234,3 +234,23 @@ async fn in_a_chat_the_model_waits_for_the_answer_and_is_told_it() {
     assert!(kiosk.files().join("old/a.txt").exists());
     insta::assert_snapshot!(world.seen().in_text(&answer.text));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_asked_about_a_call_that_would_come_to_nothing() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("old/a.txt", "12345");
+    let cases = [
+        (json!({"path": "old", "confirm": true}), ErrorCode::NotEmpty),
+        (json!({"path": "gone", "confirm": true}), ErrorCode::DirectoryNotFound),
+    ];
+    for (arguments, code) in cases {
+        let call = world.admin().call(&kiosk.name, "delete_directory", arguments).await;
+        assert_eq!(call.end(), (CallState::Failed, Some(code)), "{call:?}");
+        assert_eq!(kinds(&world, &call).await, ["call.opened", "call.closed"]);
+    }
+    let all = v1::ListApprovalsRequest { all: true };
+    let questions = world.admin().approvals().list_approvals(all).await.unwrap().into_inner();
+    assert_eq!(questions.approvals, []);
+    assert!(kiosk.files().join("old/a.txt").exists());
+}
