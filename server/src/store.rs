@@ -26,6 +26,7 @@ use futures_util::future::BoxFuture;
 use orion_domain::CallId;
 use sqlx::ConnectOptions as _;
 use sqlx::SqlitePool;
+use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{ApprovalRow, ApprovalState, DecideError, NewApproval};
@@ -63,6 +64,11 @@ pub enum StoreError {
     /// There is nothing by that name or id.
     #[error("there is nothing by that name or id on record")]
     NotFound,
+    /// The tables are not those of this version.
+    #[error(
+        "the record was made by another version of orion-server; run that version, or restore a backup that this one made"
+    )]
+    OtherVersion,
     /// What is on record cannot be read.
     #[error("the record is damaged; run `orion audit verify` and restore a backup")]
     Corrupt,
@@ -73,7 +79,7 @@ impl From<sqlx::Error> for StoreError {
         let kind = classify(&error);
         match kind {
             Self::Conflict | Self::NotFound => {}
-            Self::Unavailable | Self::Full | Self::Corrupt => {
+            Self::Unavailable | Self::Full | Self::OtherVersion | Self::Corrupt => {
                 tracing::error!(%error, "the database failed");
             }
         }
@@ -138,7 +144,13 @@ impl Store {
         let mut connection = writing.connect().await?;
         sqlx::migrate!("./migrations/sqlite").run(&mut connection).await.map_err(|error| {
             tracing::error!(%error, "the record's tables cannot be brought up to date");
-            StoreError::Corrupt
+            let other = matches!(
+                error,
+                MigrateError::VersionMissing(_)
+                    | MigrateError::VersionMismatch(_)
+                    | MigrateError::VersionTooNew(..)
+            );
+            if other { StoreError::OtherVersion } else { StoreError::Corrupt }
         })?;
         let reads = SqlitePoolOptions::new()
             .max_connections(READERS)

@@ -187,6 +187,7 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
             StoreError::Unavailable
             | StoreError::Full
             | StoreError::NotFound
+            | StoreError::OtherVersion
             | StoreError::Corrupt => error.into(),
         })?;
     refresh(backend, row.id).await?;

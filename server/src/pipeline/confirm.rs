@@ -159,7 +159,10 @@ pub async fn decide(
     let row = backend.store.approval(approval).await.map_err(|error| match error {
         StoreError::NotFound => Unanswered::NotFound,
         StoreError::Conflict => Unanswered::Ambiguous,
-        StoreError::Unavailable | StoreError::Full | StoreError::Corrupt => Unanswered::Store,
+        StoreError::Unavailable
+        | StoreError::Full
+        | StoreError::OtherVersion
+        | StoreError::Corrupt => Unanswered::Store,
     })?;
     if yes && by.role < row.approver_role {
         let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});

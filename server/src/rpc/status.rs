@@ -45,7 +45,7 @@ pub(crate) fn store(error: StoreError) -> Status {
             ErrorCode::ResourceExhausted,
             "the backend's disk is full, so nothing can be recorded and nothing is done; free some space there",
         ),
-        StoreError::Unavailable | StoreError::Corrupt => {
+        StoreError::Unavailable | StoreError::OtherVersion | StoreError::Corrupt => {
             tracing::error!(%error, "the record failed");
             with(
                 ErrorCode::Internal,
@@ -62,9 +62,11 @@ pub(crate) fn device(error: StoreError) -> Status {
             ErrorCode::DeviceNotFound,
             "no device has that name or id; `orion devices list` shows those there are",
         ),
-        StoreError::Conflict | StoreError::Full | StoreError::Unavailable | StoreError::Corrupt => {
-            store(error)
-        }
+        StoreError::Conflict
+        | StoreError::Full
+        | StoreError::Unavailable
+        | StoreError::OtherVersion
+        | StoreError::Corrupt => store(error),
     }
 }
 

@@ -253,6 +253,10 @@ async fn a_file_that_is_no_record_or_has_lost_its_head_is_refused() {
     tamper(&place, "DELETE FROM audit_head").await;
     place.store.close().await;
     assert_eq!(Store::open(&place.file()).await.unwrap_err(), StoreError::Corrupt);
+    let place = Place::new().await;
+    tamper(&place, "UPDATE _sqlx_migrations SET checksum = x'00'").await;
+    place.store.close().await;
+    assert_eq!(Store::open(&place.file()).await.unwrap_err(), StoreError::OtherVersion);
     let nowhere = dir.path().join("missing").join("orion.db");
     assert_eq!(Store::open(&nowhere).await.unwrap_err(), StoreError::Unavailable);
 }
