@@ -10,7 +10,9 @@ use orion_server::config::Config;
 use orion_server::serve::{DATABASE, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The backend of Orion: judges tool calls, asks people where it must, routes them to devices,
 /// records everything.
@@ -62,11 +64,10 @@ enum AuditCommand {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    tracing_subscriber::fmt()
-        .with_env_filter(
-            EnvFilter::try_from_env("ORION_LOG").unwrap_or_else(|_| EnvFilter::new("info")),
-        )
-        .with_writer(std::io::stderr)
+    let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    tracing_subscriber::registry()
+        .with(filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)))
+        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
         .init();
     orion_mtls::install_crypto_provider();
     match run(cli) {

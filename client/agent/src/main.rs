@@ -7,13 +7,18 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use commands::{Arguments, Failure};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 fn main() -> ExitCode {
     orion_mtls::install_crypto_provider();
     let arguments = Arguments::parse();
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ORION_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    tracing_subscriber::registry()
+        .with(filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)))
+        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+        .init();
 
     // One thread does everything but the tools' own work: an idle agent should cost nothing.
     let runtime =
