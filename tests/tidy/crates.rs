@@ -103,6 +103,7 @@ fn every_dependency_is_in_the_documents_with_its_reason() {
 fn one_crypto_provider_is_in_the_tree_and_all_comes_from_one_registry() {
     let lock: Table = read("Cargo.lock").parse().unwrap();
     let mut wrong = Vec::new();
+    let mut registries = BTreeSet::new();
     for package in lock["package"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
         if ["aws-lc-rs", "aws-lc-sys", "openssl", "openssl-sys", "native-tls"].contains(&name) {
@@ -110,9 +111,14 @@ fn one_crypto_provider_is_in_the_tree_and_all_comes_from_one_registry() {
         }
         match package.get("source").and_then(Value::as_str) {
             None if name.starts_with("orion-") => {}
-            Some("registry+https://github.com/rust-lang/crates.io-index") => {}
+            Some(source) if source.starts_with("registry+") => {
+                registries.insert(source);
+            }
             source => wrong.push(format!("{name} comes from {source:?}")),
         }
+    }
+    if registries.len() > 1 {
+        wrong.push(format!("several registries: {registries:?}"));
     }
     assert_eq!(wrong, Vec::<String>::new());
 }

@@ -142,15 +142,13 @@ async fn open_and_close(
     row: NewCall,
     refusal: ToolError,
 ) -> Result<Reply, StoreError> {
-    let mut reply = Reply::of_new(&row);
+    let reply = Reply::of_new(&row);
     let mut close = closing(&reply, refusal);
     // A call that never began cannot have timed out, whatever one like it came to before.
     if !CallState::Received.can_become(close.state) || !close.state.is_closed() {
         close.state = CallState::Denied;
     }
-    reply.state = close.state;
-    reply.result.clone_from(&close.result);
-    reply.closed_at = Some(close.at);
+    let reply = reply.ended(close.state, close.result.clone(), close.at);
     tracing::info!(
         call = %reply.call, user = %reply.caller.user, tool = ?reply.tool, code = ?close.code,
         "a call was denied"
@@ -186,25 +184,23 @@ pub fn closing(reply: &Reply, error: ToolError) -> CloseCall {
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn close(
-    backend: &Backend,
-    mut reply: Reply,
-    error: ToolError,
-) -> Result<Reply, StoreError> {
+pub async fn close(backend: &Backend, reply: Reply, error: ToolError) -> Result<Reply, StoreError> {
     let close = closing(&reply, error);
     let (state, result, at) = (close.state, close.result.clone(), close.at);
     if !backend.store.close_call(close).await? {
         return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
     backend.bus.publish(Change::CallClosed(reply.call));
-    reply.state = state;
-    reply.result = result;
-    reply.closed_at = Some(at);
-    reply.approval = None;
-    Ok(reply)
+    Ok(reply.ended(state, result, at))
 }
 
 impl Reply {
+    /// The same call, ended.
+    #[must_use]
+    pub fn ended(self, state: CallState, result: Vec<u8>, at: i64) -> Self {
+        Self { state, result, closed_at: Some(at), approval: None, ..self }
+    }
+
     /// A call that has just entered the record.
     #[must_use]
     pub fn of_new(row: &NewCall) -> Self {

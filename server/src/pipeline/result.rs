@@ -16,7 +16,7 @@ use crate::store::{CloseCall, StoreError};
 pub async fn close(
     backend: &Backend,
     device: DeviceId,
-    mut reply: Reply,
+    reply: Reply,
     answer: Answer,
 ) -> Result<Reply, StoreError> {
     let (state, at) = (answer.state, now_ms());
@@ -27,11 +27,7 @@ pub async fn close(
         return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
     backend.bus.publish(Change::CallClosed(reply.call));
-    reply.state = state;
-    reply.result = result;
-    reply.closed_at = Some(at);
-    reply.approval = None;
-    Ok(reply)
+    Ok(reply.ended(state, result, at))
 }
 
 /// Takes an answer that nobody waits for: after a lost link, or after a restart of this backend.
