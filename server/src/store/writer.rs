@@ -235,9 +235,7 @@ impl Writer {
             }
         }
         let events = std::mem::take(&mut self.tx.events);
-        let head = chain::append(&mut self.tx.conn, head, events).await?;
-        self.tx.run("COMMIT").await?;
-        Ok(head)
+        chain::append_and_commit(&mut self.tx.conn, head, events).await
     }
 
     /// Where the chain ends. After a failure nothing is certain of the connection, not even that

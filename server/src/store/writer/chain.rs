@@ -9,20 +9,28 @@ use sqlx::sqlite::SqliteConnection;
 use super::Event;
 use crate::store::StoreError;
 
-/// How many rows one statement takes where there are that many.
-const MANY: usize = 16;
+/// How many rows one statement takes, the most that fit first.
+const SIZES: [usize; 3] = [16, 4, 1];
 
-const INSERT: &str = "INSERT INTO audit (seq, at, kind, call_id, body, prev_hash, hash) VALUES ";
-
-static INSERT_ONE: LazyLock<String> = LazyLock::new(|| insert(1));
-static INSERT_MANY: LazyLock<String> = LazyLock::new(|| insert(MANY));
+/// For each size the statement, and the same with the transaction's end behind it: every statement
+/// costs two changes of thread, and an alone-standing COMMIT is one that can be saved.
+static INSERTS: LazyLock<[(String, String); 3]> = LazyLock::new(|| {
+    SIZES.map(|rows| {
+        let insert = insert(rows);
+        let and_commit = format!("{insert}; COMMIT");
+        (insert, and_commit)
+    })
+});
 
 fn insert(rows: usize) -> String {
     let row = |row: usize| {
         let columns: Vec<_> = (1..=7).map(|column| format!("${}", row * 7 + column)).collect();
         format!("({})", columns.join(","))
     };
-    format!("{INSERT}{}", (0..rows).map(row).collect::<Vec<_>>().join(","))
+    format!(
+        "INSERT INTO audit (seq, at, kind, call_id, body, prev_hash, hash) VALUES {}",
+        (0..rows).map(row).collect::<Vec<_>>().join(",")
+    )
 }
 
 /// Where the chain ends, by the record.
@@ -34,13 +42,15 @@ pub(super) async fn head(conn: &mut SqliteConnection) -> Result<AuditHead, Store
     Ok(AuditHead { seq, hash })
 }
 
-/// Links the events to the chain and gives its new end, which a trigger of the table records.
-pub(super) async fn append(
+/// Links the events to the chain, ends the transaction and gives the chain's new end, which a
+/// trigger of the table records.
+pub(super) async fn append_and_commit(
     conn: &mut SqliteConnection,
     mut head: AuditHead,
     events: Vec<Event>,
 ) -> Result<AuditHead, StoreError> {
     if events.is_empty() {
+        sqlx::query("COMMIT").execute(conn).await?;
         return Ok(head);
     }
     let mut rows = Vec::with_capacity(events.len());
@@ -50,11 +60,11 @@ pub(super) async fn append(
         rows.push(row);
     }
     let mut rows = rows.into_iter();
-    while rows.len() >= MANY {
-        put(conn, INSERT_MANY.as_str(), rows.by_ref().take(MANY)).await?;
-    }
-    while rows.len() > 0 {
-        put(conn, INSERT_ONE.as_str(), rows.by_ref().take(1)).await?;
+    for (size, (insert, and_commit)) in SIZES.into_iter().zip(INSERTS.iter()) {
+        while rows.len() >= size {
+            let sql = if rows.len() == size { and_commit } else { insert };
+            put(conn, sql, rows.by_ref().take(size)).await?;
+        }
     }
     Ok(head)
 }
