@@ -1,6 +1,6 @@
 //! `orion-server`: the backend's program.
 
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -65,9 +65,10 @@ enum AuditCommand {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     tracing_subscriber::registry()
         .with(filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)))
-        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+        .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr))
         .init();
     orion_mtls::install_crypto_provider();
     match run(cli) {

@@ -28,7 +28,7 @@ const SHORTEST: usize = 12;
 pub enum SignInError {
     /// The first-admin secret is wrong, or was used.
     #[error(
-        "this secret is not the one that the backend printed at its first start, or there is an admin already; sign in with `orion login`"
+        "this secret is not the one that the backend wrote to a file at its first start, or there is an admin already; sign in with `orion login`"
     )]
     Secret,
     /// Name or password.

@@ -2,7 +2,7 @@
 
 mod commands;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -15,9 +15,10 @@ fn main() -> ExitCode {
     orion_mtls::install_crypto_provider();
     let arguments = Arguments::parse();
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     tracing_subscriber::registry()
         .with(filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)))
-        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+        .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr))
         .init();
 
     // One thread does everything but the tools' own work: an idle agent should cost nothing.

@@ -6,6 +6,6 @@ mod tool;
 mod value;
 
 pub(crate) use approval::{ApprovalView, approvals_table};
-pub(crate) use device::{DeviceView, devices_table};
+pub(crate) use device::{DeviceView, devices_table, pending_table};
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};
 pub(crate) use value::{short_arguments, value};

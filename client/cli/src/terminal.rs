@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use inquire::{Confirm, InquireError, Password, PasswordDisplayMode, Text};
+use inquire::{InquireError, Password, PasswordDisplayMode, Text};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -20,10 +20,10 @@ pub(crate) fn is_interactive() -> bool {
 /// # Errors
 /// The person stopped the program.
 pub(crate) async fn confirm(question: &str) -> Result<bool, Failure> {
-    let question = text::one_line(question, 400);
-    prompt(move || Confirm::new(&question).with_default(false).prompt_skippable())
-        .await
-        .map(|answer| answer.unwrap_or(false))
+    let question = format!("{} (y/N)", text::one_line(question, 400));
+    let answer = prompt(move || Text::new(&question).prompt_skippable()).await?;
+    let answer = answer.unwrap_or_default().trim().to_lowercase();
+    Ok(["y", "yes", "j", "ja"].contains(&answer.as_str()))
 }
 
 /// Asks for a line of text.

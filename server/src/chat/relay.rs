@@ -57,10 +57,11 @@ pub(super) async fn rest(
     text: &str,
     shown: &str,
 ) -> Result<(), ChatError> {
-    let rest = match text.strip_prefix(shown.trim_end()) {
+    // White space around what was shown may not be in the text, or be there twice.
+    let shown = shown.trim_start();
+    let rest = match text.strip_prefix(shown) {
         Some(rest) => rest,
-        // Leading white space of what was shown is not in the text.
-        None => text.strip_prefix(shown.trim()).unwrap_or(text),
+        None => text.strip_prefix(shown.trim_end()).map_or(text, str::trim_start),
     };
     if rest.trim().is_empty() {
         return Ok(());

@@ -180,6 +180,8 @@ impl Grants {
     /// path, for nobody can know what it was meant to keep out.
     #[must_use]
     pub fn compile(&self, places: &Places) -> (Scope, Vec<BadEntry>) {
+        // Relative paths start at what is lent, so what is lent cannot be relative.
+        let anchored = Places { workspace: None, ..places.clone() };
         let mut bad = Vec::new();
         let mut scope = Scope {
             tools: self.tools.clone(),
@@ -190,7 +192,7 @@ impl Grants {
             ..Scope::nothing()
         };
         for grant in &self.paths {
-            match DevicePath::resolve(places, &grant.path) {
+            match DevicePath::resolve(&anchored, &grant.path) {
                 Ok(root) => scope.allowed.push(AllowedPath { root, access: grant.access.clone() }),
                 Err(error) => bad.push(BadEntry { entry: grant.path.clone(), error }),
             }

@@ -31,7 +31,7 @@ pub enum Refusal {
     BackendUntrusted,
     /// The backend says that this device's certificate was revoked.
     #[error(
-        "the backend has revoked this device's certificate; an admin must let the device enrol again"
+        "the backend has revoked this device's certificate; to come back, an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
     )]
     DeviceRevoked,
     /// The backend says that this device's certificate is not yet valid or no longer (TLS has one

@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
 use crate::output::GOOD;
-use crate::show::{DeviceView, devices_table};
+use crate::show::{DeviceView, devices_table, pending_table};
 use crate::terminal;
 use crate::text;
 
@@ -127,7 +127,12 @@ impl Devices {
                 changed(app, answer.device)
             }
             What::Revoke(NamedWithReason { device, reason }) => {
-                if !app.yes && terminal::is_interactive() {
+                if !app.yes && !terminal::is_interactive() {
+                    return Err(Failure::Usage(format!(
+                        "revoking {device} cannot be taken back, and there is nobody to ask; say --yes if it is meant"
+                    )));
+                }
+                if !app.yes {
                     let question = format!("Revoke {device}? It must be enrolled anew afterwards.");
                     if !terminal::confirm(&question).await? {
                         return Err(Failure::Conflict(format!("{device} was not revoked")));
@@ -166,7 +171,13 @@ async fn list(app: &App<'_>, client: &Client, pending_only: bool) -> Result<u8, 
             "there is no device yet; `orion devices invite` makes a token for one"
         });
     }
-    app.out.show(&devices, || devices_table(app.out, &devices))?;
+    app.out.show(&devices, || {
+        if pending_only && !app.out.is_wide() {
+            pending_table(app.out, &devices)
+        } else {
+            devices_table(app.out, &devices)
+        }
+    })?;
     Ok(0)
 }
 

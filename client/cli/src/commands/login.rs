@@ -26,7 +26,7 @@ Examples:
 
 The token is kept in a file that only you may read; `orion -v tools list` says which.")]
 pub(crate) struct Login {
-    /// The one-time secret that the backend printed at its first start; @file, or - for standard input
+    /// The one-time secret that the backend wrote to a file at its first start; @file, or - for standard input
     #[arg(long, value_name = "SECRET")]
     secret: Option<String>,
     /// Your account's name; the first admin is called admin when nothing is said
@@ -58,6 +58,14 @@ impl Login {
         }
         let password = password.as_deref().map(input::value).transpose()?;
         let password = password.map(|text| Secret::new(text.trim_end_matches(['\r', '\n'])));
+        let path = &app.context.path;
+        let kept = if path.exists() { ContextFile::read(path)? } else { ContextFile::default() };
+        if kept.data_dir.is_some() && kept.backend.as_deref() != Some(&app.context.backend) {
+            return Err(Failure::Usage(format!(
+                "{} is how the demo is reached, and another sign-in in it would lock the demo out; name another file with --context",
+                path.display()
+            )));
+        }
         let ca_file = match ca {
             Some(path) => Some(std::path::absolute(&path).unwrap_or(path)),
             None => app.context.file.ca_file.clone(),
@@ -74,7 +82,6 @@ impl Login {
         let client = Client::connect(&signed_in, std::time::Duration::from_secs(30)).await?;
         let v1::WhoAmIResponse { user: _, role } =
             client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
-        let path = &app.context.path;
         let backend = Some(app.context.backend.clone());
         ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }
             .write(path)?;

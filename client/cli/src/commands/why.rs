@@ -83,7 +83,9 @@ impl Why {
         if let (Some(error), true) = (&judgement.error, app.out.is_for_people()) {
             tool_error_lines(error).iter().for_each(|line| app.out.note(line));
         }
-        Ok(0)
+        // A denial is an answer; a call about something that is not there is a mistake.
+        let nothing_judged = judgement.evidence.is_empty();
+        Ok(judgement.error.filter(|_| nothing_judged).map_or(0, |error| error.code.exit_code()))
     }
 }
 

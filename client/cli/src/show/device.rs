@@ -150,6 +150,19 @@ pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
     table(&header, devices.iter().map(row))
 }
 
+/// Devices that wait for approval, with what is compared on the device itself.
+pub(crate) fn pending_table(out: &Output, devices: &[DeviceView]) -> String {
+    let row = |device: &DeviceView| {
+        vec![
+            device.name.clone(),
+            device.os.clone(),
+            device.fingerprint_words.clone(),
+            text::when(&out.zone, device.enrolled_at),
+        ]
+    };
+    table(&["NAME", "OS", "FINGERPRINT", "ENROLLED"], devices.iter().map(row))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -294,3 +294,13 @@ fn a_deny_entry_that_cannot_be_read_refuses_every_path() {
     let ask = Ask::path("create_directory", Risk::Low, "D:/Projects/x", Access::Write);
     assert_eq!(ask.of(&policy).1, Some(ErrorCode::PathNotAllowed));
 }
+
+#[test]
+fn what_is_lent_cannot_be_relative() {
+    let places =
+        Places { workspace: DevicePath::parse(PathStyle::Windows, "D:/").ok(), ..windows() };
+    let grants: Grants = serde_json::from_value(json!({"paths": ["Projects", "D:/x"]})).unwrap();
+    let (scope, bad) = grants.compile(&places);
+    assert_eq!(scope.allowed_roots(Access::Read), ["D:/x"]);
+    assert_eq!(bad.iter().map(|entry| entry.entry.as_str()).collect::<Vec<_>>(), ["Projects"]);
+}
