@@ -77,17 +77,17 @@ async fn the_backend_dies_in_the_middle_of_a_call_and_is_told_later_how_it_ended
     assert_eq!(kiosk.tree(), Tree::from([("log".to_owned(), Some("once\n".to_owned()))]));
 }
 
+/// One line added to a file of its own: run twice, it would be there twice.
+fn append_once(number: usize) -> v1::CallToolRequest {
+    let path = format!("log-{number}");
+    request("write_file", &json!({"path": path, "content": "once\n", "append": true}))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_backend_dies_under_many_calls_and_each_is_done_at_most_once() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    let asking: Vec<_> = (0..40)
-        .map(|number| {
-            let path = format!("log-{number}");
-            let arguments = json!({"path": path, "content": "once\n", "append": true});
-            calling(&world, request("write_file", &arguments))
-        })
-        .collect();
+    let asking: Vec<_> = (0..40).map(|number| calling(&world, append_once(number))).collect();
     // Some are done, some under way, some not yet sent.
     eventually("the first files", async || (kiosk.tree().len() > 5).then_some(())).await;
     world.server().kill9().await;
@@ -113,10 +113,7 @@ async fn the_agent_dies_under_many_calls_and_each_is_done_at_most_once() {
     let kiosk = world.device("kiosk").start().await;
     let asking: Vec<_> = (0..40)
         .map(|number| {
-            let path = format!("log-{number}");
-            let arguments = json!({"path": path, "content": "once\n", "append": true});
-            let request = request("write_file", &arguments);
-            calling(&world, v1::CallToolRequest { timeout_ms: 1_000, ..request })
+            calling(&world, v1::CallToolRequest { timeout_ms: 1_000, ..append_once(number) })
         })
         .collect();
     eventually("the first answers", async || {
