@@ -1,13 +1,24 @@
 //! One file a tool.
 
+pub mod analyze_disk;
+pub mod copy_path;
 pub mod create_directory;
 pub mod delete_directory;
+pub mod delete_file;
+pub mod edit_file;
 pub mod get_datetime;
 pub mod get_device_info;
+pub mod get_file_info;
 pub mod list_directory;
+pub mod modify_config;
+pub mod move_path;
 pub mod open_app;
+pub mod read_config;
 pub mod read_file;
+pub mod search_directory;
 pub mod search_files;
+pub mod search_text;
+pub mod undo_call;
 pub mod write_file;
 
 use orion_domain::path::PathError;

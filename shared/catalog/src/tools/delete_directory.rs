@@ -54,6 +54,7 @@ impl Tool for DeleteDirectory {
     const HAS_EFFECTS: bool = true;
     // Whatever is made under the same name between two runs would go as well.
     const IDEMPOTENT: bool = false;
+    const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"delete_directory","device":"laptop-123","path":"Documents/Old","recursive":true,"confirm":true}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {

@@ -61,6 +61,7 @@ impl Tool for WriteFile {
     const HAS_EFFECTS: bool = true;
     // Appending twice is not appending once.
     const IDEMPOTENT: bool = false;
+    const UNDO: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"write_file","device":"laptop-123","path":"notes/today.md","content":"Milk\n"}"#;
 

@@ -1,0 +1,59 @@
+//! `edit_file`: one place in a text file gets another text.
+
+use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::path;
+use crate::spec::{Alias, Category, Tool};
+
+/// See the module.
+#[derive(Debug)]
+pub struct EditFile;
+
+/// What to change, and into what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The file. Relative paths start in the workspace.
+    pub path: String,
+    /// The text to replace, as it stands there, line ends included. It has to be there exactly once.
+    pub old_text: String,
+    /// The text to put in its place.
+    pub new_text: String,
+}
+
+/// What is there after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Returns {
+    /// The file.
+    pub path: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// What changed, or in a preview would change, as a unified diff.
+    pub diff: String,
+}
+
+impl Tool for EditFile {
+    type Arguments = Arguments;
+    type Returns = Returns;
+
+    const NAME: &'static str = "edit_file";
+    const ALIASES: &'static [Alias] = &[Alias::plain("file_edit")];
+    const CATEGORY: Category = Category::File;
+    const DESCRIPTION: &'static str = "Replaces one piece of text in a file. The old text has to stand there \
+        exactly once: give enough of the lines around it. To write a whole file, use write_file.";
+    const RISK: Risk = Risk::Medium;
+    const CAPABILITIES: &'static [Capability] = &[Capability::FileRead, Capability::FileWrite];
+    const HAS_EFFECTS: bool = true;
+    // The new text may hold the old one.
+    const IDEMPOTENT: bool = false;
+    const UNDO: bool = true;
+    const UNTRUSTED: bool = true;
+    const EXAMPLE: &'static str = r#"{"tool":"edit_file","device":"laptop-123","path":"notes.md","old_text":"Milk","new_text":"Oat milk"}"#;
+
+    fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
+        let path = path(places, &arguments.path)?;
+        Ok(Touches::path(path.clone(), Access::Read).and_path(path, Access::Write))
+    }
+}
