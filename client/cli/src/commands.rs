@@ -11,6 +11,7 @@ pub(crate) mod devices;
 pub(crate) mod extract;
 pub(crate) mod login;
 pub(crate) mod tools;
+pub(crate) mod undo;
 pub(crate) mod why;
 
 use crate::app::App;
@@ -40,6 +41,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,
         Command::Call(command) => interruptible(command.run(&app()?)).await,
+        Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
