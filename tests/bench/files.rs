@@ -129,7 +129,11 @@ fn searches(ground: &Ground) -> Vec<Search> {
         in_names("search_files file-12345?.*, 10 found", "file-12345?.*"),
         in_text("search_text needle, 200,000 files", "needle", &ground.wide),
         in_text("search_text fn \\w+, 200 MB", "fn \\w+_[0-9]+", &ground.texts),
-        in_text("search_text [a-z]+ing is late 7$, 200 MB", "[a-z]+ing is late .*7$", &ground.texts),
+        in_text(
+            "search_text [a-z]+ing is late 7$, 200 MB",
+            "[a-z]+ing is late .*7$",
+            &ground.texts,
+        ),
     ]
 }
 

@@ -29,7 +29,8 @@ impl Peer {
 
     /// Lines that match, each as `path:number:text`.
     pub(crate) fn lines(&self, pattern: &str, folder: &Path) -> anyhow::Result<Vec<String>> {
-        let options = ["-uu", "-n", "--no-heading", "--color", "never", &threads("-j"), "-e", pattern];
+        let options =
+            ["-uu", "-n", "--no-heading", "--color", "never", &threads("-j"), "-e", pattern];
         self.run(&options, folder)
     }
 

@@ -1,9 +1,9 @@
-//! How files are changed: every change of a call is planned in the call's [record](record) before it
+//! How files are changed: every change of a call is planned in the call's record before it
 //! is made, each file appears as the old or the new whole, and what is replaced or deleted goes to
 //! the [trash](crate::trash). So a call can be taken back, and what a killed agent left behind is
 //! cleaned up at its next start.
 //!
-//! Not here: which path may be changed. A [`Target`] comes from [`Roots`](crate::roots::Roots).
+//! Not here: which path may be changed. A `Target` comes from [`Roots`](crate::roots::Roots).
 
 mod contents;
 mod folders;

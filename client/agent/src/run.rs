@@ -69,6 +69,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     for entry in bad {
         tracing::warn!(%entry, "an application can't be opened");
     }
+    tokio::task::spawn_blocking(crate::tools::learn_accounts).await?;
     let toolbox = Toolbox {
         places: settings.places.clone(),
         apps,

@@ -13,7 +13,7 @@ const MODEST: &str = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n
 /// How long after its deadline a call may be answered.
 const GRACE: Duration = Duration::from_secs(5);
 /// The most memory that the agent may ever have had, in KiB.
-const MOST_MEMORY_KIB: u64 = 200 * 1024;
+const MOST_MEMORY_KIB: u64 = 128 * 1024;
 
 /// See the module.
 pub(super) struct Rig {

@@ -12,6 +12,9 @@ use super::print::{MAX_HASHED_BYTES, finish};
 use super::record::{Source, Step};
 use super::{Change, Print, Refused, Target, rights};
 
+/// How much of a file is brought to the disk at once, in bytes.
+const SYNC_EVERY: u64 = 32 * 1024 * 1024;
+
 /// The name under which a call makes what is to get another.
 pub(super) fn temporary(call: CallId) -> String {
     format!(".orion-{call}.tmp")
@@ -24,6 +27,8 @@ pub(crate) struct Staged {
     file: File,
     hasher: Sha256,
     bytes: u64,
+    /// What was written since it was last brought to the disk, in bytes.
+    unsynced: u64,
 }
 
 /// A folder that is being filled.
@@ -38,6 +43,12 @@ impl Write for Staged {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let written = self.file.write(buffer)?;
         self.bytes += written as u64;
+        self.unsynced += written as u64;
+        if self.unsynced >= SYNC_EVERY {
+            // All of a large file at its end would be a wait that nobody can stop.
+            self.file.sync_data()?;
+            self.unsynced = 0;
+        }
         if self.bytes <= MAX_HASHED_BYTES {
             self.hasher.update(buffer.get(..written).unwrap_or_default());
         }
@@ -99,7 +110,7 @@ impl Change<'_> {
             Ok(file)
         };
         let file = open().map_err(|error| Refused::io(&error, target))?;
-        Ok(Staged { file, hasher: Sha256::new(), bytes: 0 })
+        Ok(Staged { file, hasher: Sha256::new(), bytes: 0, unsynced: 0 })
     }
 
     /// Begins to fill a folder that is to have the target's name.

@@ -17,6 +17,8 @@ use crate::roots::{Located, Wanted, What, io_failure, refused};
 
 /// How many names of one folder are read between two looks at the clock.
 const LOOK_EVERY: u64 = 1000;
+/// How many names are gone past between two looks at the clock.
+const STEPS_EACH_LOOK: u64 = 32;
 
 /// How the walk is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub(super) struct Visit<'a> {
     /// The same, to be kept.
     pub(super) handle: &'a Arc<Handle>,
     /// The path of that folder, beneath the path that was asked for.
-    folder: &'a DevicePath,
+    pub(super) folder: &'a Arc<DevicePath>,
     /// The names from the start to it.
     pub(super) below: &'a [String],
     /// What it is.
@@ -99,6 +101,7 @@ pub(super) struct Walk<'a> {
     /// The names from the start to what it is at, if it is at something.
     below: Vec<String>,
     at: Option<What>,
+    steps: u64,
     /// Names looked at.
     pub(super) seen: u64,
     /// Whether something was left out at a bound.
@@ -108,7 +111,7 @@ pub(super) struct Walk<'a> {
 /// A folder on the way with the names in it that are still to be visited.
 struct Frame {
     handle: Arc<Handle>,
-    asked: DevicePath,
+    asked: Arc<DevicePath>,
     /// Where it really is, if that is elsewhere.
     real: Option<DevicePath>,
     names: Names,
@@ -129,6 +132,7 @@ impl<'a> Walk<'a> {
             frames: Vec::new(),
             below: Vec::new(),
             at: None,
+            steps: 0,
             seen: 0,
             cut: false,
         };
@@ -137,7 +141,8 @@ impl<'a> Walk<'a> {
         let asked = start.asked.clone();
         let real = (start.real != asked).then(|| start.real.clone());
         let names = walk.names(&handle, &asked, real.as_ref())?;
-        walk.frames.push(Frame { handle: Arc::new(handle), asked, real, names });
+        let (handle, asked) = (Arc::new(handle), Arc::new(asked));
+        walk.frames.push(Frame { handle, asked, real, names });
         Ok(walk)
     }
 
@@ -154,7 +159,8 @@ impl<'a> Walk<'a> {
             }
         }
         while let Some(frame) = self.frames.last_mut() {
-            if self.watch.is_over() {
+            self.steps += 1;
+            if self.steps.is_multiple_of(STEPS_EACH_LOOK) && self.watch.is_over() {
                 return Ok(false);
             }
             if let Some((name, what)) = frame.names.pop() {

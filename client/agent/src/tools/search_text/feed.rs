@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use orion_domain::ToolError;
+use orion_domain::{DevicePath, ToolError};
 
 use crate::roots::{Located, Wanted, What, io_failure};
 use crate::tools::glob::Pattern;
@@ -17,10 +17,18 @@ const AT_ONCE: usize = 16;
 pub(super) struct Source {
     /// The folder that holds it.
     pub(super) folder: Arc<Handle>,
+    /// The path of that folder.
+    path: Arc<DevicePath>,
     /// Its name there.
     pub(super) name: String,
-    /// Its path.
-    pub(super) path: String,
+}
+
+impl Source {
+    /// Its path, which only a file in which something is found needs; none when no path of this
+    /// device can name it.
+    pub(super) fn path(&self) -> Option<String> {
+        Some(self.path.join(&self.name).ok()?.to_string())
+    }
 }
 
 /// See the module.
@@ -64,11 +72,9 @@ impl<'a> Feed<'a> {
         watch: Watch<'a>,
         most: u64,
     ) -> Result<Self, ToolError> {
-        let path = &located.asked;
-        let folder = Handle::again(&located.dir)
-            .map_err(|error| io_failure(&error, Wanted::Directory, path))?;
-        let source =
-            Source { folder: Arc::new(folder), name: name.to_owned(), path: path.to_string() };
+        let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, &located.asked);
+        let folder = Arc::new(Handle::again(&located.dir).map_err(|error| failed(&error))?);
+        let source = Source { folder, path: Arc::new(located.asked.clone()), name: name.to_owned() };
         let one = glob.fits([name]).then_some(source);
         Ok(Self::new(None, one, glob, watch, most))
     }
@@ -119,8 +125,8 @@ impl<'a> Feed<'a> {
         if !self.glob.fits(at.below.iter().map(String::as_str)) {
             return None;
         }
-        let path = at.path()?.to_string();
-        Some(Source { folder: Arc::clone(at.handle), name: at.below.last()?.clone(), path })
+        let (folder, path) = (Arc::clone(at.handle), Arc::clone(at.folder));
+        Some(Source { folder, path, name: at.below.last()?.clone() })
     }
 
     /// Whether files were left out at a bound, and what the walk failed with.
