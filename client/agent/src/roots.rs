@@ -47,7 +47,7 @@ pub const LOCAL_TRASH: &str = ".orion-trash";
 const STAGED: &str = ".orion-*.tmp";
 
 /// Roots that are opened by whoever needs them first; others wait. So a file system that hangs holds
-/// up the calls that need it, and nobody else.
+/// up the calls that touch files, and not the agent or the calls that touch none.
 pub type Lent = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
 
 /// The allowed folders of one device.

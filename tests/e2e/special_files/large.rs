@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use orion_tests::FileCall;
 use serde_json::json;
@@ -127,20 +128,20 @@ async fn a_folder_of_200_000_entries_is_listed_and_searched() {
 async fn a_file_that_grows_while_it_is_read_comes_to_an_end() {
     let mut rig = Rig::new().await;
     let log = rig.files().join("growing.log");
-    let line = "a line of a log that never ends, canary-texx\n".repeat(1000);
-    std::fs::write(&log, line.repeat(100)).unwrap();
+    let line = "a line of a log that never ends, canary-texx\n".repeat(100);
+    std::fs::write(&log, line.repeat(1000)).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let writer = {
         let (stop, log) = (Arc::clone(&stop), log.clone());
         std::thread::spawn(move || {
             let mut file = File::options().append(true).open(log).unwrap();
-            // So much and no more, for the disk is everybody's, and what is copied is also synced.
-            for _ in 0..1_000 {
+            // As a busy program does, so that it goes on through every call; 90 MB and no more.
+            for _ in 0..20_000 {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
                 file.write_all(line.as_bytes()).unwrap();
-                std::thread::yield_now();
+                std::thread::sleep(Duration::from_millis(1));
             }
         })
     };

@@ -179,7 +179,7 @@ pub(super) fn leaked(
         Some("listed")
     } else if says("voluntary_ctxt_switches") {
         Some("read of the kernel's")
-    } else if looks && says(&SIZE.to_string()) {
+    } else if looks && (says(&format!(":{SIZE}")) || says(&format!(" {SIZE} bytes"))) {
         Some("looked at")
     } else {
         None
