@@ -18,7 +18,7 @@ use crate::grants::Scope;
 use crate::id::{ApprovalId, DeviceName};
 use crate::permit::Permit;
 use crate::risk::Risk;
-use crate::rule::Rule;
+use crate::rule::{Approvers, CompiledRule, Counted, Moment};
 use crate::touches::Touches;
 
 /// From free to forbidden; the strictest wins.
@@ -70,7 +70,67 @@ pub enum Mode {
     Safe,
     /// The tool list and the capabilities are lifted for a limited time. Paths, roles, approvals
     /// and the ceiling hold.
-    Dangerous,
+    Dangerous {
+        /// When it ends by itself, Unix milliseconds.
+        until: i64,
+    },
+}
+
+impl Mode {
+    /// Whether the tool list and the capabilities are lifted at a moment.
+    #[must_use]
+    pub const fn lifts(self, at: Moment) -> bool {
+        match self {
+            Self::Safe => false,
+            Self::Dangerous { until } => at.unix_ms < until,
+        }
+    }
+}
+
+/// What each risk asks for by itself. It can be made stricter than Orion's own, never looser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, from = "RiskDefaultsForm")]
+pub struct RiskDefaults {
+    low: Decision,
+    medium: Decision,
+}
+
+/// As it is written: `high` and `critical` always ask.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RiskDefaultsForm {
+    #[serde(default = "allow")]
+    low: Decision,
+    #[serde(default = "allow")]
+    medium: Decision,
+}
+
+const fn allow() -> Decision {
+    Decision::Allow
+}
+
+impl From<RiskDefaultsForm> for RiskDefaults {
+    fn from(RiskDefaultsForm { low, medium }: RiskDefaultsForm) -> Self {
+        Self { low, medium: medium.max(low) }
+    }
+}
+
+impl Default for RiskDefaults {
+    fn default() -> Self {
+        Self { low: Decision::Allow, medium: Decision::Allow }
+    }
+}
+
+impl RiskDefaults {
+    /// What a call of this risk needs where nothing else is said.
+    #[must_use]
+    pub fn of(self, risk: Risk) -> Decision {
+        match risk {
+            Risk::Low => self.low,
+            Risk::Medium => self.medium,
+            Risk::High | Risk::Critical => self.medium.max(Decision::Ask),
+        }
+    }
 }
 
 /// What is asked.
@@ -89,6 +149,12 @@ pub struct Question<'a> {
     pub dry_run: bool,
     /// Whether the arguments say `confirm: true`.
     pub confirmed: bool,
+    /// When.
+    pub at: Moment,
+    /// Whether content that strangers may have written is in the chat that the call came from.
+    pub tainted: bool,
+    /// What the backend counted; `None` on a device, which leaves such conditions to it.
+    pub counted: Option<Counted<'a>>,
 }
 
 /// What holds on one device.
@@ -100,8 +166,10 @@ pub struct Policy {
     /// device knows its own file. `None` on the backend means that the device told nothing.
     pub ceiling: Option<Scope>,
     /// Rules across devices.
-    pub rules: Vec<Rule>,
-    /// How strictly the grants are held at this moment.
+    pub rules: Vec<CompiledRule>,
+    /// What each risk asks for by itself.
+    pub risk: RiskDefaults,
+    /// How strictly the grants are held.
     pub mode: Mode,
     /// Which version this is.
     pub version: String,
@@ -115,6 +183,7 @@ impl Policy {
             grants: Scope::nothing(),
             ceiling: None,
             rules: Vec::new(),
+            risk: RiskDefaults::default(),
             mode: Mode::Safe,
             version: "none".to_owned(),
         }
@@ -179,6 +248,10 @@ pub enum Reason {
     },
     /// The risk asks a person.
     Asks,
+    /// The risk is one higher because strangers' content is in the chat, and asks a person.
+    AsksForProvenance,
+    /// The grants are strict: every change is seen and approved before it is made.
+    Strict,
 }
 
 /// One line of the trace.
@@ -198,6 +271,8 @@ pub struct Evaluation {
     decision: Decision,
     evidence: Vec<Evidence>,
     deciding: usize,
+    approvers: Approvers,
+    preview_first: bool,
 }
 
 /// A person's yes, as the pipeline checked it against the exact call.
@@ -226,13 +301,16 @@ impl Evaluation {
         self.evidence.get(self.deciding)
     }
 
-    /// Who may say yes, where a person is asked: critical calls need an admin.
+    /// Who has to say yes, where a person is asked.
     #[must_use]
-    pub const fn approver_role(risk: Risk) -> Role {
-        match risk {
-            Risk::Critical => Role::Admin,
-            Risk::Low | Risk::Medium | Risk::High => Role::Operator,
-        }
+    pub const fn approvers(&self) -> Approvers {
+        self.approvers
+    }
+
+    /// Whether nobody can say yes without having been shown a preview.
+    #[must_use]
+    pub const fn preview_first(&self) -> bool {
+        self.preview_first
     }
 
     /// The right to run, where this evaluation gives it: at once, or with a person's yes.
@@ -258,17 +336,29 @@ impl Evaluation {
     }
 }
 
+/// Who may say yes to a call by its risk: critical calls need an admin, and another one than the one
+/// who asks, if there is another.
+#[must_use]
+pub const fn approvers_of(risk: Risk) -> Approvers {
+    let (role, second_if_any) = match risk {
+        Risk::Critical => (Role::Admin, true),
+        Risk::Low | Risk::Medium | Risk::High => (Role::Operator, false),
+    };
+    Approvers { role, count: 1, not_requester: false, second_if_any, reason: false }
+}
+
 /// Judges one call.
 #[must_use]
 pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
     let mut evidence = Vec::with_capacity(8);
+    let lifted = policy.mode.lifts(question.at);
     layers::caller(question, &mut evidence);
-    layers::scope(question, &policy.grants, Layer::Grants, policy.mode, &mut evidence);
+    layers::scope(question, &policy.grants, Layer::Grants, lifted, &mut evidence);
     if let Some(ceiling) = &policy.ceiling {
-        layers::scope(question, ceiling, Layer::Ceiling, Mode::Safe, &mut evidence);
+        layers::scope(question, ceiling, Layer::Ceiling, false, &mut evidence);
     }
-    let preapproved = layers::rules(question, &policy.rules, &mut evidence);
-    layers::risk(question, preapproved, &mut evidence);
+    let heard = layers::rules(question, &policy.rules, &mut evidence);
+    let risk = layers::risk(question, policy, &heard, &mut evidence);
 
     // The first of the strictest: earlier layers give the reason that is most use to the caller.
     let mut deciding = 0;
@@ -279,5 +369,14 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
             deciding = index;
         }
     }
-    Evaluation { decision: decision.unwrap_or(Decision::Deny), evidence, deciding }
+    let preview_first = evidence
+        .iter()
+        .any(|line| line.decision == Decision::DryRunFirst || line.reason == Reason::Strict);
+    Evaluation {
+        decision: decision.unwrap_or(Decision::Deny),
+        evidence,
+        deciding,
+        approvers: heard.approvers.and(approvers_of(risk)),
+        preview_first,
+    }
 }

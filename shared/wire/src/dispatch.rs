@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orion_domain::evaluate::Mode;
+use orion_domain::evaluate::{Mode, RiskDefaults};
 use orion_domain::{
     ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Risk, Rule,
 };
@@ -23,9 +23,15 @@ pub struct DevicePolicy {
     /// Rules across devices.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// What each risk asks for by itself.
+    #[serde(default)]
+    pub risk: RiskDefaults,
     /// How strictly the grants are held.
     #[serde(default)]
     pub mode: Mode,
+    /// The time zone in which the hours of rules are meant, by its IANA name; UTC when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub timezone: String,
 }
 
 impl DevicePolicy {

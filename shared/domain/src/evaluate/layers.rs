@@ -1,10 +1,10 @@
 //! What each layer has to say of a question.
 
-use super::{Decision, Evidence, Layer, Mode, Question, Reason};
+use super::{Decision, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::Scope;
 use crate::risk::Risk;
-use crate::rule::{Rule, RuleAction};
+use crate::rule::{Approvers, CompiledRule, RuleAction};
 use crate::touches::{Access, Touches};
 
 /// The role of the person.
@@ -20,18 +20,18 @@ pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
     });
 }
 
-/// Grants or ceiling.
+/// Grants or ceiling. `lifted` leaves the tool list and the capabilities out.
 pub(super) fn scope(
     question: &Question<'_>,
     scope: &Scope,
     layer: Layer,
-    mode: Mode,
+    lifted: bool,
     evidence: &mut Vec<Evidence>,
 ) {
     let before = evidence.len();
     let mut deny = |reason| evidence.push(Evidence { layer, decision: Decision::Deny, reason });
 
-    if mode == Mode::Safe {
+    if !lifted {
         if !scope.lists_tool(question.tool.name) {
             deny(Reason::ToolNotListed);
         }
@@ -76,17 +76,28 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
     }
 }
 
-/// Rules across devices; whether one pre-approves the call.
+/// What the rules said.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    preapproved: bool,
+    /// The same, also with strangers' content in the chat.
+    preapproved_tainted: bool,
+    /// Who has to say yes, by the rules that ask.
+    pub(super) approvers: Approvers,
+}
+
+/// Rules across devices.
 pub(super) fn rules(
     question: &Question<'_>,
-    rules: &[Rule],
+    rules: &[CompiledRule],
     evidence: &mut Vec<Evidence>,
-) -> Option<usize> {
-    let mut preapproved = None;
-    for (index, rule) in rules.iter().enumerate() {
-        if !rule.matches(question.tool.name, question.device) {
+) -> Heard {
+    let mut heard = Heard::default();
+    for (index, compiled) in rules.iter().enumerate() {
+        if !compiled.speaks(index, question) {
             continue;
         }
+        let rule = &compiled.rule;
         let decision = match rule.action {
             RuleAction::Deny => Decision::Deny,
             // A preview needs no person.
@@ -94,35 +105,56 @@ pub(super) fn rules(
             RuleAction::Ask => Decision::Ask,
             RuleAction::DryRunFirst => Decision::DryRunFirst,
             RuleAction::Preapprove => {
-                preapproved = preapproved.or(Some(index));
+                heard.preapproved = true;
+                heard.preapproved_tainted |= rule.ignore_provenance;
                 Decision::Allow
             }
         };
+        if matches!(decision, Decision::Ask | Decision::DryRunFirst) {
+            heard.approvers = heard.approvers.and(rule.approvers);
+        }
         evidence.push(Evidence {
             layer: Layer::Rule,
             decision,
             reason: Reason::Matched { rule: index },
         });
     }
-    preapproved
+    heard
 }
 
-/// What the risk asks for. A preview changes nothing, so it asks for nothing.
+/// What the risk asks for. A preview changes nothing, so it asks for nothing. Gives the risk that
+/// the call was judged by.
 pub(super) fn risk(
     question: &Question<'_>,
-    preapproved: Option<usize>,
+    policy: &Policy,
+    heard: &Heard,
     evidence: &mut Vec<Evidence>,
-) {
+) -> Risk {
+    let (tool, stated) = (&question.tool, question.tool.risk);
     let mut line = |decision, reason| {
         evidence.push(Evidence { layer: Layer::Risk, decision, reason });
     };
-    if question.dry_run || !question.tool.risk.is_dangerous() {
+    if question.dry_run {
         line(Decision::Allow, Reason::Fits);
-    } else if question.touches.is_some() && !question.confirmed {
-        line(Decision::Deny, Reason::ConfirmMissing);
-    } else if preapproved.is_some() {
-        line(Decision::Allow, Reason::Fits);
-    } else {
-        line(Decision::Ask, Reason::Asks);
+        return stated;
     }
+    if stated.is_dangerous() && question.touches.is_some() && !question.confirmed {
+        line(Decision::Deny, Reason::ConfirmMissing);
+        return stated;
+    }
+    let tainted = question.tainted && tool.has_effects && !heard.preapproved_tainted;
+    let risk = if tainted { stated.raised() } else { stated };
+    let preapproved = heard.preapproved_tainted || (heard.preapproved && !tainted);
+    let asked = if preapproved { Decision::Allow } else { policy.risk.of(risk) };
+    match asked {
+        Decision::Allow => line(Decision::Allow, Reason::Fits),
+        asked if policy.risk.of(stated) == asked => line(asked, Reason::Asks),
+        asked => line(asked, Reason::AsksForProvenance),
+    }
+    let ceiling = policy.ceiling.as_ref();
+    let strict = policy.grants.strict || ceiling.is_some_and(|ceiling| ceiling.strict);
+    if strict && tool.has_effects && !preapproved {
+        line(Decision::Ask, Reason::Strict);
+    }
+    risk
 }

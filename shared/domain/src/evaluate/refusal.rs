@@ -90,8 +90,10 @@ impl Evidence {
             Reason::Matched { rule } => policy
                 .rules
                 .get(rule)
-                .map_or_else(|| "rule".to_owned(), |rule| format!("rule {}", rule.id)),
+                .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
             Reason::Asks => format!("risk {}", question.tool.risk),
+            Reason::AsksForProvenance => "risk: content from strangers in this chat".to_owned(),
+            Reason::Strict => "grants: strict".to_owned(),
         }
     }
 
@@ -165,6 +167,18 @@ impl Evidence {
                     question.tool.risk
                 ),
             ),
+            Reason::AsksForProvenance => ToolError::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "{tool} changes something, and content that strangers may have written is in this chat: a person has to approve this call."
+                ),
+            ),
+            Reason::Strict => ToolError::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "The grants of {device} are strict: a person sees a preview of {tool} and approves it first."
+                ),
+            ),
             Reason::Fits => ToolError::new(
                 ErrorCode::PermissionDenied,
                 "Nothing allows this call, and what is not allowed is denied.",
@@ -198,7 +212,7 @@ impl Evidence {
     }
 
     fn rule_error(&self, question: &Question<'_>, policy: &Policy, rule: usize) -> ToolError {
-        let because = policy.rules.get(rule).map_or("", |rule| rule.because.as_str());
+        let because = policy.rules.get(rule).map_or("", |it| it.rule.because.as_str());
         let (code, what) = match self.decision {
             Decision::Ask => (ErrorCode::ApprovalRequired, "wants a person to approve this call"),
             Decision::DryRunFirst => {
