@@ -10,7 +10,7 @@ use crate::bus::Bus;
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::model::Model;
-use crate::people::FirstAdmin;
+use crate::people::{FirstAdmin, People};
 use crate::store::Store;
 
 /// See the module.
@@ -30,8 +30,10 @@ pub struct Backend {
     pub certificate: Arc<ServerCertificate>,
     /// The models by name, the default first; never empty.
     pub models: Vec<(String, Model)>,
-    /// The one-time secret, while there is no admin.
+    /// The one-time secrets, for the first admin and for one who is locked out.
     pub first_admin: FirstAdmin,
+    /// Who is signed in at the moment.
+    pub people: People,
     /// What enrolment tokens tell devices to dial.
     pub device_addresses: Vec<String>,
     /// Calls under way: they may end before anything is closed.

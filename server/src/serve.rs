@@ -24,7 +24,7 @@ use crate::config::{Config, People};
 use crate::fleet::{Fleet, enrollment};
 use crate::listen::accept;
 use crate::model::{Model, Planner};
-use crate::people::FirstAdmin;
+use crate::people::{self, FirstAdmin};
 use crate::pipeline::confirm;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
@@ -110,6 +110,7 @@ pub async fn prepare(
         certificate,
         models,
         first_admin,
+        people: people::People::default(),
         device_addresses,
         calls: TaskTracker::new(),
         tasks: TaskTracker::new(),

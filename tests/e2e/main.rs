@@ -16,6 +16,7 @@ mod happy_path;
 mod lying_agent;
 mod lying_server;
 mod models;
+mod people;
 mod refusals;
 mod signing_in;
 mod tools;

@@ -11,6 +11,7 @@ use crate::tree::{files, read};
 const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-domain", "shared/domain", &[]),
     ("orion-catalog", "shared/catalog", &["orion-domain"]),
+    ("orion-policy", "shared/policy", &["orion-catalog", "orion-domain"]),
     ("orion-wire", "shared/wire", &["orion-catalog", "orion-domain"]),
     ("orion-mtls", "shared/mtls", &[]),
     ("orion-server", "server", &["orion-catalog", "orion-domain", "orion-mtls", "orion-wire"]),

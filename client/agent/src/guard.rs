@@ -7,7 +7,9 @@ use orion_domain::{
     ApprovalId, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy,
     Question, ToolError, ToolFacts, evaluate,
 };
-use orion_wire::{DevicePolicy, Dispatched};
+use orion_wire::{DevicePolicy, Dispatched, Timezone};
+
+use crate::clock::now_ms;
 
 /// What this device judges by.
 #[derive(Debug)]
@@ -16,6 +18,7 @@ pub struct Guard {
     name: DeviceName,
     places: Places,
     policy: Policy,
+    timezone: Timezone,
 }
 
 /// A call that may run, and what it is.
@@ -55,7 +58,7 @@ impl Guard {
         ceiling: orion_domain::grants::Scope,
     ) -> Self {
         let policy = Policy { ceiling: Some(ceiling), ..Policy::deny_all() };
-        Self { device, name, places, policy }
+        Self { device, name, places, policy, timezone: Timezone::default() }
     }
 
     /// The device's name, as rules call it.
@@ -85,14 +88,26 @@ impl Guard {
             let stated = version.chars().take(64).collect();
             return Err(PolicyError::Version { stated, found });
         }
-        let DevicePolicy { grants, rules, mode } = serde_json::from_slice(bytes)
+        let DevicePolicy { grants, rules, risk, mode, timezone } = serde_json::from_slice(bytes)
+            .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
+        let timezone = Timezone::named(&timezone)
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
         let (grants, bad) = grants.compile(&self.places);
         for entry in bad {
             tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
         }
+        let mut compiled = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let (rule, bad) = rule.compile(&self.places);
+            for (path, error) in bad {
+                tracing::warn!(rule = %rule.rule.title(), path, %error, "a path of a rule can't be understood; the rule is held strict");
+            }
+            compiled.push(rule);
+        }
         let ceiling = self.policy.ceiling.take();
-        self.policy = Policy { grants, ceiling, rules, mode, version: version.to_owned() };
+        let version = version.to_owned();
+        self.policy = Policy { grants, ceiling, rules: compiled, risk, mode, version };
+        self.timezone = timezone;
         Ok(())
     }
 
@@ -132,6 +147,10 @@ impl Guard {
             device: &self.name,
             dry_run: call.dry_run,
             confirmed: parsed.confirmed,
+            at: self.timezone.moment(now_ms()),
+            // What strangers wrote and how often is for the backend to know.
+            tainted: false,
+            counted: None,
         };
         let evaluation = evaluate(&question, &self.policy);
         let approved = match evaluation.decision() {

@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Demo(commands::demo::Demo),
     /// Sign in, and remember where
     Login(commands::login::Login),
+    /// Sign out, here or everywhere
+    Logout(commands::logout::Logout),
     /// Talk to the fleet
     Chat(commands::chat::Chat),
     /// Say one thing to the fleet
@@ -95,6 +97,10 @@ pub(crate) enum Command {
     Devices(commands::devices::Devices),
     /// What waits for a person's yes
     Approvals(commands::approvals::Approvals),
+    /// Who may sign in, and as what
+    Users(commands::users::Users),
+    /// What programs sign in with
+    Tokens(commands::tokens::Tokens),
     /// The record of everything
     Audit(commands::audit::Audit),
     /// Print the tool calls in a model's text

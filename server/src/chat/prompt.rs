@@ -9,6 +9,7 @@ use orion_domain::{Access, Caller, Question, evaluate};
 use serde_json::json;
 
 use crate::backend::Backend;
+use crate::clock::now_ms;
 use crate::fleet::Known;
 use crate::model::ToolDefinition;
 
@@ -68,6 +69,9 @@ fn may_call(spec: &ToolSpec, known: &Known, caller: &Caller) -> bool {
         device: &known.name,
         dry_run: false,
         confirmed: false,
+        at: known.timezone.moment(now_ms()),
+        tainted: false,
+        counted: None,
     };
     evaluate(&question, &known.policy).decision() != Decision::Deny
 }

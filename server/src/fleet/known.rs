@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use orion_domain::grants::BadEntry;
 use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
-use orion_wire::{DeviceFacts, DevicePolicy};
+use orion_wire::{DeviceFacts, DevicePolicy, Timezone};
 
 use super::ToDevice;
 use crate::store::DeviceState;
@@ -27,6 +27,8 @@ pub struct Known {
     /// Both compiled; denies all until the device was connected once, because until then nobody
     /// knows how its paths are written.
     pub policy: Arc<Policy>,
+    /// By which clock the hours of its rules are told.
+    pub timezone: Timezone,
     /// The policy as it is sent.
     pub policy_bytes: Arc<Vec<u8>>,
     /// Grants that say nothing on this device.
@@ -47,13 +49,21 @@ impl Known {
         let sent = DevicePolicy { grants: grants.clone(), ..DevicePolicy::default() };
         let policy_bytes = sent.to_bytes();
         let version = DevicePolicy::version_of(&policy_bytes);
-        let (policy, bad_grants) = match &facts {
-            None => (Policy { version, ..Policy::deny_all() }, Vec::new()),
-            Some(facts) => {
+        let timezone = Timezone::named(&sent.timezone);
+        let (policy, bad_grants) = match (&facts, &timezone) {
+            (None, _) | (Some(_), Err(_)) => (Policy { version, ..Policy::deny_all() }, Vec::new()),
+            (Some(facts), Ok(_)) => {
                 let (scope, bad) = grants.compile(&facts.places);
                 let ceiling = ceiling.as_ref().map(|ceiling| ceiling.compile(&facts.places).0);
-                let policy =
-                    Policy { grants: scope, ceiling, rules: sent.rules, mode: sent.mode, version };
+                let rules = sent.rules.into_iter().map(|rule| rule.compile(&facts.places).0);
+                let policy = Policy {
+                    grants: scope,
+                    ceiling,
+                    rules: rules.collect(),
+                    risk: sent.risk,
+                    mode: sent.mode,
+                    version,
+                };
                 (policy, bad)
             }
         };
@@ -65,6 +75,7 @@ impl Known {
             grants,
             ceiling,
             policy: Arc::new(policy),
+            timezone: timezone.unwrap_or_default(),
             policy_bytes: Arc::new(policy_bytes),
             bad_grants,
         }

@@ -2,10 +2,12 @@
 
 use orion_catalog::ParsedCall;
 use orion_domain::evaluate::{Approved, Decision, Evaluation, Evidence};
+use orion_domain::rule::{Approvers, Counted, Moment};
 use orion_domain::{CallBinding, Digest, Permit, Question, ToolError, evaluate};
 
 use super::audit::Incoming;
 use super::validate::Target;
+use crate::clock::now_ms;
 
 /// A call with its judgement.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Judged {
     pub target: Target,
     /// Its arguments, validated.
     pub parsed: ParsedCall,
+    /// When it was judged.
+    at: Moment,
     evaluation: Evaluation,
 }
 
@@ -23,6 +27,7 @@ fn question<'a>(
     incoming: &'a Incoming,
     target: &'a Target,
     parsed: Option<&'a ParsedCall>,
+    at: Moment,
 ) -> Question<'a> {
     Question {
         tool: target.spec.facts(),
@@ -31,6 +36,9 @@ fn question<'a>(
         device: &target.device.name,
         dry_run: incoming.request.dry_run,
         confirmed: parsed.is_some_and(|parsed| parsed.confirmed),
+        at,
+        tainted: false,
+        counted: Some(Counted { earlier: &[], quantity: None }),
     }
 }
 
@@ -43,7 +51,7 @@ pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), ToolError> {
         // Nobody knows yet how paths are written there; the next step says so.
         return Ok(());
     }
-    let question = question(incoming, target, None);
+    let question = question(incoming, target, None, target.device.timezone.moment(now_ms()));
     let evaluation = evaluate(&question, &target.device.policy);
     match evaluation.decision() {
         Decision::Deny => Err(evaluation.refusal(&question, &target.device.policy)),
@@ -54,19 +62,33 @@ pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), ToolError> {
 /// Judges the whole call.
 #[must_use]
 pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
-    let evaluation = evaluate(&question(&incoming, &target, Some(&parsed)), &target.device.policy);
-    Judged { incoming, target, parsed, evaluation }
+    let at = target.device.timezone.moment(now_ms());
+    let question = question(&incoming, &target, Some(&parsed), at);
+    let evaluation = evaluate(&question, &target.device.policy);
+    Judged { incoming, target, parsed, at, evaluation }
 }
 
 impl Judged {
     fn question(&self) -> Question<'_> {
-        question(&self.incoming, &self.target, Some(&self.parsed))
+        question(&self.incoming, &self.target, Some(&self.parsed), self.at)
     }
 
     /// What holds.
     #[must_use]
     pub const fn decision(&self) -> Decision {
         self.evaluation.decision()
+    }
+
+    /// Who has to say yes, where a person is asked.
+    #[must_use]
+    pub const fn approvers(&self) -> Approvers {
+        self.evaluation.approvers()
+    }
+
+    /// Whether nobody can say yes without having been shown a preview.
+    #[must_use]
+    pub const fn preview_first(&self) -> bool {
+        self.evaluation.preview_first()
     }
 
     /// The name of the line that decided.

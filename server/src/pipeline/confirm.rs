@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::evaluate::{Approved, Decision, Evaluation};
+use orion_domain::evaluate::{Approved, Decision};
 use orion_domain::{
     ApprovalId, CallRequest, CallState, Caller, DeviceId, Envelope, ErrorCode, Risk, Role,
     ToolError, UserName,
@@ -66,7 +66,7 @@ pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, Store
             touches: judged.touches(),
             rule: judged.rule(),
             requester: judged.incoming.caller.user.clone(),
-            approver_role: Evaluation::approver_role(risk),
+            approver_role: judged.approvers().role,
             preview,
             created_at: now,
             expires_at,

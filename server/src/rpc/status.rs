@@ -8,7 +8,7 @@ use crate::fleet::enrollment::EnrollError;
 use crate::fleet::presence::NotWelcome;
 use crate::people::SignInError;
 use crate::pipeline::confirm::Unanswered;
-use crate::store::StoreError;
+use crate::store::{ChangeUserError, StoreError, TokenError};
 
 fn with(code: ErrorCode, message: impl ToString) -> Status {
     let mut message = message.to_string();
@@ -75,8 +75,64 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
     match error {
         SignInError::Store(error) => store(error),
         SignInError::Length => with(ErrorCode::InvalidArgument, error),
-        SignInError::Secret | SignInError::Wrong => Status::unauthenticated(capital(&error)),
+        SignInError::Limited(_) => with(ErrorCode::RateLimited, error),
+        SignInError::OldPassword => with(ErrorCode::PermissionDenied, error),
+        SignInError::Secret | SignInError::Reset | SignInError::Wrong => {
+            Status::unauthenticated(capital(&error))
+        }
     }
+}
+
+/// Changing an account.
+pub(crate) fn change_user(error: ChangeUserError) -> Status {
+    match error {
+        ChangeUserError::Store(error) => store(error),
+        ChangeUserError::NotFound => with(
+            ErrorCode::PathNotFound,
+            "there is no such account; `orion users list` shows those there are",
+        ),
+        ChangeUserError::LastAdmin => with(
+            ErrorCode::PreconditionFailed,
+            "this is the last enabled admin, and nobody could make another; make another admin first",
+        ),
+        ChangeUserError::Taken => with(
+            ErrorCode::AlreadyExists,
+            "there is an account of that name already, maybe a disabled one; choose another name, or enable that one",
+        ),
+        ChangeUserError::TooMany => with(ErrorCode::ResourceExhausted, error),
+    }
+}
+
+/// Making a token.
+pub(crate) fn token(error: TokenError) -> Status {
+    match error {
+        TokenError::Store(error) => store(error),
+        TokenError::NoUser => with(
+            ErrorCode::PathNotFound,
+            "there is no such enabled account; `orion users list` shows those there are",
+        ),
+        TokenError::Taken => with(
+            ErrorCode::AlreadyExists,
+            "there is a token of that name already; choose another, or revoke that one first",
+        ),
+        TokenError::TooMany => with(
+            ErrorCode::ResourceExhausted,
+            format!("{error}; revoke one that is not needed (`orion tokens list`)"),
+        ),
+    }
+}
+
+/// Taking back a token that is not there.
+pub(crate) fn token_not_found() -> Status {
+    with(
+        ErrorCode::PathNotFound,
+        "there is no such token; `orion tokens list` shows those there are",
+    )
+}
+
+/// What a person with this role, or by this token, may not do.
+pub(crate) fn denied(message: impl ToString) -> Status {
+    with(ErrorCode::PermissionDenied, message)
 }
 
 /// Becoming a device.

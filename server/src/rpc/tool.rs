@@ -11,6 +11,7 @@ use tonic::{Request, Response, Status};
 
 use super::{Api, caller, status};
 use crate::bus::Change;
+use crate::clock::now_ms;
 use crate::fleet::Known;
 use crate::pipeline::cancel::cancel;
 use crate::pipeline::explain::{Explanation, explain};
@@ -116,6 +117,9 @@ fn may_see(caller: &Caller, device: &Known, spec: &ToolSpec) -> bool {
         device: &device.name,
         dry_run: false,
         confirmed: false,
+        at: device.timezone.moment(now_ms()),
+        tainted: false,
+        counted: None,
     };
     evaluate(&question, &device.policy).decision() != Decision::Deny
 }

@@ -1,7 +1,10 @@
 //! Questions to people: asked with the call's change of state, decided once, used once.
 
 mod row;
+mod standing;
+mod vote;
 
+use orion_domain::rule::Approvers;
 use orion_domain::{ApprovalId, CallId, CallState, UserName};
 use serde::Serialize;
 
@@ -10,23 +13,35 @@ use super::row::{id_range, only};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-pub use row::{ApprovalRow, ApprovalState, NewApproval};
+pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, Standing, Vote};
+pub use standing::StandingRule;
+pub use vote::{DecideError, Lasting, NewVote};
 
 /// How many questions are listed or ended at a time.
 const PAGE: i64 = 500;
+/// How many questions of one person may stand at once.
+pub const MOST_OF_PERSON: i64 = 20;
+/// How many questions may stand at once.
+pub const MOST_OPEN: i64 = 500;
 
-/// Why an answer does not count. Nothing was decided.
+/// The votes on a question, as a column.
+macro_rules! with_votes {
+    () => {
+        "(SELECT json_group_array(json_object('user', user_name, 'role', role, 'yes', yes, \
+         'reason', reason, 'at', at)) FROM votes WHERE approval_id = approvals.id) AS votes_json"
+    };
+}
+use with_votes;
+
+/// Why nobody is asked. Nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DecideError {
-    /// There is no such question.
-    #[error("there is no such approval")]
-    NotFound,
-    /// It was answered before, ran out or was withdrawn.
-    #[error("the approval is {} already", .0.as_str())]
-    AlreadyDecided(ApprovalState),
-    /// Its time is over.
-    #[error("the approval has expired")]
-    Expired,
+pub enum AskError {
+    /// This person has as many open questions as they may.
+    #[error("{MOST_OF_PERSON} calls of this person wait for a yes already")]
+    TooManyOfPerson,
+    /// There are as many open questions as there may be.
+    #[error("{MOST_OPEN} calls wait for a yes already")]
+    TooMany,
     /// The record failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -42,7 +57,10 @@ struct Asked<'a> {
     risk: orion_domain::Risk,
     rule: &'a str,
     requester: &'a UserName,
-    approver_role: orion_domain::Role,
+    approvers: Approvers,
+    second_if_any: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<ApprovalId>,
     expires_at: i64,
 }
 
@@ -58,13 +76,29 @@ struct Answered<'a> {
 }
 
 impl Store {
-    /// Asks: the question, the call's change to `awaiting_approval` and the audit row, as one.
+    /// Asks: the question, the call's change to `awaiting_approval` and the audit row, as one. Where
+    /// a standing answer holds, the question is recorded as answered.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where the call is in no state to wait.
-    pub async fn ask(&self, new: NewApproval) -> Result<(), StoreError> {
+    /// [`AskError`]; [`StoreError::Conflict`] where the call is in no state to wait.
+    pub async fn ask(&self, new: NewApproval) -> Result<(), AskError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
+                if new.standing.is_none() {
+                    let (all, own): (i64, i64) = sqlx::query_as(
+                        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM approvals \
+                         WHERE state = 'open'",
+                    )
+                    .bind(new.requester.as_str())
+                    .fetch_one(&mut tx.conn)
+                    .await?;
+                    if own >= MOST_OF_PERSON {
+                        return Ok(Err(AskError::TooManyOfPerson));
+                    }
+                    if all >= MOST_OPEN {
+                        return Ok(Err(AskError::TooMany));
+                    }
+                }
                 let event = Event::new(
                     new.created_at,
                     "approval.asked",
@@ -77,7 +111,9 @@ impl Store {
                         risk: new.risk,
                         rule: &new.rule,
                         requester: &new.requester,
-                        approver_role: new.approver_role,
+                        approvers: new.approvers,
+                        second_if_any: new.approvers.second_if_any,
+                        standing: new.standing.as_ref().map(|standing| standing.id),
                         expires_at: new.expires_at,
                     },
                 )?;
@@ -92,42 +128,7 @@ impl Store {
                     .execute(&mut tx.conn)
                     .await?;
                 tx.record(event);
-                Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Takes a person's answer, once.
-    ///
-    /// # Errors
-    /// See [`DecideError`].
-    pub async fn decide_approval(
-        &self,
-        id: ApprovalId,
-        approve: bool,
-        by: &UserName,
-        reason: &str,
-        now: i64,
-    ) -> Result<ApprovalRow, DecideError> {
-        let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
-        let (by, reason) = (by.clone(), reason.to_owned());
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let decided: Option<ApprovalRow> = sqlx::query_as(
-                    "UPDATE approvals SET state = $1, decided_by = $2, decided_at = $3, \
-                     reason = $4 WHERE id = $5 AND state = 'open' AND expires_at > $3 RETURNING *",
-                )
-                .bind(state.as_str())
-                .bind(by.as_str())
-                .bind(now)
-                .bind(reason)
-                .bind(id.to_string())
-                .fetch_optional(&mut tx.conn)
-                .await?;
-                let Some(decided) = decided else { return Ok(Err(why_not(tx, id).await?)) };
-                answered(tx, "approval.decided", &decided, now)?;
-                Ok(Ok(decided))
+                Ok(Ok(()))
             })
         })
         .await?
@@ -141,8 +142,12 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let used: Option<ApprovalRow> = sqlx::query_as(
-                    "UPDATE approvals SET consumed_at = $1 \
-                     WHERE id = $2 AND state = 'approved' AND consumed_at IS NULL RETURNING *",
+                    concat!(
+                        "UPDATE approvals SET consumed_at = $1 \
+                         WHERE id = $2 AND state = 'approved' AND consumed_at IS NULL \
+                         RETURNING *, ",
+                        with_votes!()
+                    ),
                 )
                 .bind(now)
                 .bind(id.to_string())
@@ -174,9 +179,12 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let rows: Vec<ApprovalRow> = sqlx::query_as(
-                    "UPDATE approvals SET state = 'expired', decided_at = $1 WHERE id IN \
-                     (SELECT id FROM approvals WHERE state = 'open' AND expires_at <= $1 \
-                     ORDER BY expires_at LIMIT $2) RETURNING *",
+                    concat!(
+                        "UPDATE approvals SET state = 'expired', decided_at = $1 WHERE id IN \
+                         (SELECT id FROM approvals WHERE state = 'open' AND expires_at <= $1 \
+                         ORDER BY expires_at LIMIT $2) RETURNING *, ",
+                        with_votes!()
+                    ),
                 )
                 .bind(now)
                 .bind(PAGE)
@@ -203,8 +211,11 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let row: Option<ApprovalRow> = sqlx::query_as(
-                    "UPDATE approvals SET state = 'withdrawn', decided_at = $1 \
-                     WHERE call_id = $2 AND state = 'open' RETURNING *",
+                    concat!(
+                        "UPDATE approvals SET state = 'withdrawn', decided_at = $1 \
+                         WHERE call_id = $2 AND state = 'open' RETURNING *, ",
+                        with_votes!()
+                    ),
                 )
                 .bind(now)
                 .bind(call.to_string())
@@ -225,12 +236,12 @@ impl Store {
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
     pub async fn approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
-        let rows = sqlx::query_as("SELECT * FROM approvals WHERE id >= $1 AND id < $2 LIMIT 2")
-            .bind(from)
-            .bind(to)
-            .fetch_all(self.reads())
-            .await?;
-        only(rows)
+        let sql = concat!(
+            "SELECT *, ",
+            with_votes!(),
+            " FROM approvals WHERE id >= $1 AND id < $2 LIMIT 2"
+        );
+        only(sqlx::query_as(sql).bind(from).bind(to).fetch_all(self.reads()).await?)
     }
 
     /// The newest 500 questions, newest first; with `open_only` those that stand.
@@ -239,9 +250,13 @@ impl Store {
     /// The record cannot be read.
     pub async fn approvals(&self, open_only: bool) -> Result<Vec<ApprovalRow>, StoreError> {
         let sql = if open_only {
-            "SELECT * FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
+            concat!(
+                "SELECT *, ",
+                with_votes!(),
+                " FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
+            )
         } else {
-            "SELECT * FROM approvals ORDER BY id DESC LIMIT $1"
+            concat!("SELECT *, ", with_votes!(), " FROM approvals ORDER BY id DESC LIMIT $1")
         };
         Ok(sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?)
     }
@@ -252,12 +267,14 @@ impl Store {
     /// # Errors
     /// The record cannot be read.
     pub async fn approved_and_unused(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT approvals.* FROM calls JOIN approvals ON approvals.id = calls.approval_id \
+        Ok(sqlx::query_as(concat!(
+            "SELECT approvals.*, ",
+            with_votes!(),
+            " FROM calls JOIN approvals ON approvals.id = calls.approval_id \
              WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
              AND approvals.state = 'approved' AND approvals.consumed_at IS NULL \
-             ORDER BY approvals.id LIMIT $1",
-        )
+             ORDER BY approvals.id LIMIT $1"
+        ))
         .bind(PAGE)
         .fetch_all(self.reads())
         .await?)
@@ -278,19 +295,4 @@ fn answered(
     };
     tx.record(Event::new(now, kind, row.call.to_string(), &body)?);
     Ok(())
-}
-
-async fn why_not(tx: &mut Tx, id: ApprovalId) -> Result<DecideError, StoreError> {
-    let row: Option<ApprovalRow> = sqlx::query_as("SELECT * FROM approvals WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(&mut tx.conn)
-        .await?;
-    Ok(match row.map(|row| row.state) {
-        None => DecideError::NotFound,
-        // The guard refused an open question, so its time is over.
-        Some(ApprovalState::Open | ApprovalState::Expired) => DecideError::Expired,
-        Some(
-            state @ (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Withdrawn),
-        ) => DecideError::AlreadyDecided(state),
-    })
 }

@@ -1,5 +1,7 @@
 //! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
 
+mod history;
+mod count;
 mod recover;
 mod row;
 
@@ -12,6 +14,8 @@ use super::row::{id_range, only, signed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
+pub use history::{RecordedCall, first_id_at};
+pub use count::Admitted;
 pub use row::{CallRow, CloseCall, NewCall, StateChange};
 
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
@@ -20,9 +24,9 @@ const HARMLESS: usize = 100_000;
 const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, device_id, \
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
-    created_at, code, result, result_digest, duration_us, closed_at) \
+    created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)";
 
 /// What the audit holds of a call's end.
 #[derive(Serialize)]
@@ -291,6 +295,8 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(digest)
         .bind(close.as_ref().map(|close| signed(close.duration_us)))
         .bind(close.as_ref().map(|close| close.at))
+        .bind(call.tainted)
+        .bind(call.quoted)
         .execute(&mut tx.conn)
         .await?;
     Ok(())

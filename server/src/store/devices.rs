@@ -2,6 +2,7 @@
 
 mod certificates;
 mod lookup;
+mod modes;
 mod row;
 
 use std::collections::HashSet;
@@ -13,6 +14,7 @@ use serde_json::value::RawValue;
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
+pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState, NewDevice};
 
 /// The longest name of a device, in bytes.

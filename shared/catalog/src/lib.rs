@@ -6,6 +6,8 @@
 mod spec;
 mod table;
 pub mod tools;
+mod written;
 
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};
 pub use table::{CATALOG, find, nearest};
+pub use written::{kinds, typed};

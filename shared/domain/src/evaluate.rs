@@ -6,6 +6,7 @@
 
 mod layers;
 mod refusal;
+mod remedy;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,8 @@ use crate::permit::Permit;
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule, Counted, Moment};
 use crate::touches::Touches;
+
+pub use remedy::{Remedy, Who};
 
 /// From free to forbidden; the strictest wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -122,6 +125,12 @@ impl Default for RiskDefaults {
 }
 
 impl RiskDefaults {
+    /// What low and medium risk ask for. Medium is never held looser than low.
+    #[must_use]
+    pub fn new(low: Decision, medium: Decision) -> Self {
+        RiskDefaultsForm { low, medium }.into()
+    }
+
     /// What a call of this risk needs where nothing else is said.
     #[must_use]
     pub fn of(self, risk: Risk) -> Decision {
@@ -358,7 +367,7 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
         layers::scope(question, ceiling, Layer::Ceiling, false, &mut evidence);
     }
     let heard = layers::rules(question, &policy.rules, &mut evidence);
-    let risk = layers::risk(question, policy, &heard, &mut evidence);
+    let weighed = layers::risk(question, policy, &heard, &mut evidence);
 
     // The first of the strictest: earlier layers give the reason that is most use to the caller.
     let mut deciding = 0;
@@ -369,14 +378,19 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
             deciding = index;
         }
     }
-    let preview_first = evidence
-        .iter()
-        .any(|line| line.decision == Decision::DryRunFirst || line.reason == Reason::Strict);
+    if let (Some(Decision::Allow), Some(line)) = (decision, weighed.saved_by) {
+        // Without this line a person would have been asked.
+        deciding = line;
+    }
+    let preview_first = heard.preview_first
+        || evidence
+            .iter()
+            .any(|line| line.decision == Decision::DryRunFirst || line.reason == Reason::Strict);
     Evaluation {
         decision: decision.unwrap_or(Decision::Deny),
         evidence,
         deciding,
-        approvers: heard.approvers.and(approvers_of(risk)),
+        approvers: heard.approvers.and(approvers_of(weighed.risk)),
         preview_first,
     }
 }

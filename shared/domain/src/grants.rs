@@ -1,6 +1,8 @@
 //! What is possible on a device at all: the grants that the backend keeps, and the ceiling that the
 //! device's owner keeps. Both are written alike and compiled alike.
 
+mod tools;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -110,8 +112,13 @@ pub struct Grants {
     /// A first set of capabilities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// The tools. Left out: every tool whose capabilities are held. Set: the whole truth.
-    #[serde(alias = "allowed_tools", skip_serializing_if = "Option::is_none")]
+    /// The tools. Left out: every tool whose capabilities are held. Set: the whole truth; what is
+    /// there with `enabled: false` is not on it.
+    #[serde(
+        alias = "allowed_tools",
+        deserialize_with = "tools::read",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tools: Option<BTreeSet<String>>,
     /// The capabilities. Left out: the profile's, or with no profile those of the listed tools.
     #[serde(alias = "permissions", skip_serializing_if = "Option::is_none")]
@@ -190,6 +197,19 @@ pub struct DeniedPath {
     pub pattern: PathPattern,
     /// Whether it is refused from the start, on every device.
     pub built_in: bool,
+}
+
+impl DeniedPath {
+    /// Whether this entry stands against what would be done.
+    #[must_use]
+    pub fn refuses(&self, touch: &PathTouch) -> bool {
+        self.pattern.denies(&touch.path) || self.goes_with(touch)
+    }
+
+    fn goes_with(&self, touch: &PathTouch) -> bool {
+        touch.access == Access::Delete
+            && self.pattern.root().is_some_and(|root| touch.path.contains(root))
+    }
 }
 
 /// An entry that could not be understood. It grants nothing.
@@ -318,10 +338,7 @@ impl Scope {
     /// in it, so an entry that begins somewhere beneath refuses that too.
     #[must_use]
     pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
-        let goes_with_it = |entry: &&DeniedPath| {
-            touch.access == Access::Delete
-                && entry.pattern.root().is_some_and(|root| touch.path.contains(root))
-        };
+        let goes_with_it = |entry: &&DeniedPath| entry.goes_with(touch);
         self.denying(&touch.path).or_else(|| self.denied.iter().find(goes_with_it))
     }
 

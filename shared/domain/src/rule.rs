@@ -3,6 +3,9 @@
 //! A [`Rule`] is as it is kept and sent, already chosen for one device; a [`CompiledRule`] is the
 //! same, ready to compare with that device's paths.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -189,6 +192,9 @@ pub struct Rule {
     /// Who has to say yes where it asks.
     #[serde(default)]
     pub approvers: Approvers,
+    /// For a rule that asks: that a preview is shown with the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run_first: bool,
     /// For a pre-approval: that it also holds when strangers' content is in the chat.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ignore_provenance: bool,
@@ -216,6 +222,7 @@ impl Rule {
             expires_at: None,
             action,
             approvers: Approvers::default(),
+            dry_run_first: false,
             ignore_provenance: false,
             because: String::new(),
             source: String::new(),
@@ -287,7 +294,7 @@ impl CompiledRule {
             && rule.expires_at.is_none_or(|end| question.at.unix_ms < end)
             && rule.hours.as_ref().is_none_or(|hours| hours.hold(question.at))
             && self.fits_paths(question)
-            && self.is_counted(index, question.counted)
+            && self.is_counted(index, question)
     }
 
     /// Whether a call of this kind counts towards the rule's limit.
@@ -314,11 +321,21 @@ impl CompiledRule {
         }
     }
 
-    fn is_counted(&self, index: usize, counted: Option<Counted<'_>>) -> bool {
+    /// Whether the rule may say something else once a preview told how much the call touches.
+    #[must_use]
+    pub fn measures(&self, question: &Question<'_>) -> bool {
+        self.rule.above.is_some() && self.counts(question)
+    }
+
+    fn is_counted(&self, index: usize, question: &Question<'_>) -> bool {
         let (rule, tightens) = (&self.rule, self.rule.action.tightens());
-        let Some(counted) = counted else {
+        let Some(counted) = question.counted else {
             return !(tightens && (rule.limit.is_some() || rule.above.is_some()));
         };
+        // A preview is what tells how much it is, so it is not refused for not knowing.
+        if tightens && rule.above.is_some() && question.dry_run && counted.quantity.is_none() {
+            return false;
+        }
         let earlier = counted.earlier.get(index).copied().unwrap_or(0);
         rule.limit.is_none_or(|limit| (earlier >= limit.calls) == tightens)
             && rule

@@ -27,6 +27,9 @@ fn permit() -> Permit {
         device: &"web-1".parse().unwrap(),
         dry_run: false,
         confirmed: true,
+        at: orion_domain::rule::Moment::default(),
+        tainted: false,
+        counted: None,
     };
     evaluate(&question, &policy).permit(&question, &policy, None).unwrap()
 }

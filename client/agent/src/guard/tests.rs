@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use orion_domain::evaluate::Mode;
-use orion_domain::rule::RuleAction;
+use orion_domain::rule::{Hours, RuleAction};
 use orion_domain::{CallId, Caller, Grants, PathStyle, Profile, Risk, Role, Rule};
 use orion_wire::v1;
 use rstest::rstest;
@@ -25,7 +25,7 @@ fn grants(paths: &[&str]) -> Grants {
 }
 
 fn policy() -> DevicePolicy {
-    DevicePolicy { grants: grants(&["/srv"]), rules: Vec::new(), mode: Mode::Safe }
+    DevicePolicy { grants: grants(&["/srv"]), ..DevicePolicy::default() }
 }
 
 fn guard_with(ceiling: &Grants, policy: &DevicePolicy) -> Guard {
@@ -182,8 +182,8 @@ fn the_ceiling_holds_whatever_the_policy_lends() {
             apps: ["chrome".to_owned()].into(),
             ..grants(&["/srv", "/home", "/etc/nginx"])
         },
-        rules: Vec::new(),
-        mode: Mode::Dangerous,
+        mode: Mode::Dangerous { until: i64::MAX },
+        ..DevicePolicy::default()
     };
     let mut ceiling = grants(&["/srv/files"]);
     ceiling.profile = Some(Profile::Reader);
@@ -279,17 +279,45 @@ fn a_preview_needs_no_approval_and_what_is_not_one_does() {
 #[test]
 fn a_rule_by_name_holds_here_too() {
     let rule = Rule {
-        id: "no-folders".to_owned(),
         tools: vec!["create_directory".to_owned()],
-        devices: vec!["web-1".parse().unwrap()],
-        action: RuleAction::Deny,
         because: "Ask ann.".to_owned(),
+        ..Rule::new("no-folders", RuleAction::Deny)
     };
     let guard =
         guard_with(&grants(&["/srv/files"]), &DevicePolicy { rules: vec![rule], ..policy() });
     let error = guard.admit(&make("x"), |_| false).unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
     assert!(error.message.contains("Ask ann."), "{error}");
+}
+
+#[test]
+fn a_rule_whose_path_means_nothing_here_is_held_strict() {
+    let rule =
+        Rule { paths: vec!["%TEMP%/x\0".to_owned()], ..Rule::new("no-temp", RuleAction::Deny) };
+    let guard =
+        guard_with(&grants(&["/srv/files"]), &DevicePolicy { rules: vec![rule], ..policy() });
+    assert_eq!(code(&guard, &make("x")), ErrorCode::PermissionDenied);
+}
+
+#[test]
+fn hours_are_told_by_this_devices_clock_in_the_policys_zone() {
+    let zone = "Pacific/Kiritimati";
+    let now = Timezone::named(zone).unwrap().moment(now_ms());
+    let hours = |from, to| Some(Hours { from, to, days: Vec::new() });
+    let (hour_ago, in_an_hour) = ((now.minute + 1380) % 1440, (now.minute + 60) % 1440);
+    for (hours, expected) in [
+        (hours(hour_ago, in_an_hour), Err(ErrorCode::PermissionDenied)),
+        (hours(in_an_hour, hour_ago), Ok(())),
+    ] {
+        let rule = Rule { hours, ..Rule::new("at-night", RuleAction::Deny) };
+        let timed = DevicePolicy { rules: vec![rule], timezone: zone.to_owned(), ..policy() };
+        let admitted = guard_with(&grants(&["/srv/files"]), &timed).admit(&make("x"), |_| false);
+        assert_eq!(admitted.map(drop).map_err(|error| error.code), expected);
+    }
+    let unknown = DevicePolicy { timezone: "Mars/Base".to_owned(), ..policy() };
+    let bytes = unknown.to_bytes();
+    let refused = guard().update(&DevicePolicy::version_of(&bytes), &bytes);
+    assert!(matches!(refused, Err(PolicyError::Unreadable(_))), "{refused:?}");
 }
 
 #[test]

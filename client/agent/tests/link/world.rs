@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 use orion_agent::Config;
 use orion_agent::config::Settings;
 use orion_agent::state::{Identity, State, Status};
-use orion_domain::evaluate::Mode;
 use orion_domain::{
     CallBinding, CallId, Caller, CanonicalArguments, DeviceId, Envelope, Grants, Role,
 };
@@ -158,7 +157,7 @@ impl World {
             json!({"profile": "developer", "paths": ["/"], "apps": ["chrome"]}),
         )
         .unwrap();
-        DevicePolicy { grants, rules: Vec::new(), mode: Mode::Safe }
+        DevicePolicy { grants, ..DevicePolicy::default() }
     }
 
     /// A dispatch as an honest backend makes it.

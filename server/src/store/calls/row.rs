@@ -31,6 +31,10 @@ pub struct NewCall {
     pub dry_run: bool,
     /// Whether the call was picked out of prose.
     pub recovered: bool,
+    /// Whether content that strangers may have written was in the chat.
+    pub tainted: bool,
+    /// Whether the call stands in that content.
+    pub quoted: bool,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
     /// What was decided.
@@ -116,6 +120,10 @@ pub struct CallRow {
     pub dry_run: bool,
     /// Whether the call was picked out of prose.
     pub recovered: bool,
+    /// Whether content that strangers may have written was in the chat.
+    pub tainted: bool,
+    /// Whether the call stands in that content.
+    pub quoted: bool,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
     /// What was decided.
@@ -172,6 +180,8 @@ impl FromRow<'_, SqliteRow> for CallRow {
             arguments_digest: digest(row, "arguments_digest")?,
             dry_run: row.try_get("dry_run")?,
             recovered: row.try_get("recovered")?,
+            tainted: row.try_get("tainted")?,
+            quoted: row.try_get("quoted")?,
             touches: json(row, "touches_json")?,
             decision: row.try_get("decision")?,
             rule: row.try_get("rule")?,

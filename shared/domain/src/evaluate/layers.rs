@@ -79,9 +79,12 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
 /// What the rules said.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    preapproved: bool,
-    /// The same, also with strangers' content in the chat.
-    preapproved_tainted: bool,
+    /// The line of the first pre-approval.
+    preapproved: Option<usize>,
+    /// The same, of those that also hold with strangers' content in the chat.
+    preapproved_tainted: Option<usize>,
+    /// Whether a rule that asks wants a preview shown with the question.
+    pub(super) preview_first: bool,
     /// Who has to say yes, by the rules that ask.
     pub(super) approvers: Approvers,
 }
@@ -105,13 +108,17 @@ pub(super) fn rules(
             RuleAction::Ask => Decision::Ask,
             RuleAction::DryRunFirst => Decision::DryRunFirst,
             RuleAction::Preapprove => {
-                heard.preapproved = true;
-                heard.preapproved_tainted |= rule.ignore_provenance;
+                let line = Some(evidence.len());
+                heard.preapproved = heard.preapproved.or(line);
+                if rule.ignore_provenance {
+                    heard.preapproved_tainted = heard.preapproved_tainted.or(line);
+                }
                 Decision::Allow
             }
         };
         if matches!(decision, Decision::Ask | Decision::DryRunFirst) {
             heard.approvers = heard.approvers.and(rule.approvers);
+            heard.preview_first |= rule.dry_run_first;
         }
         evidence.push(Evidence {
             layer: Layer::Rule,
@@ -122,39 +129,56 @@ pub(super) fn rules(
     heard
 }
 
-/// What the risk asks for. A preview changes nothing, so it asks for nothing. Gives the risk that
-/// the call was judged by.
+/// What the risk said.
+#[derive(Debug)]
+pub(super) struct Weighed {
+    /// The risk that the call was judged by.
+    pub(super) risk: Risk,
+    /// The line of the pre-approval that saved a question.
+    pub(super) saved_by: Option<usize>,
+}
+
+/// What the risk asks for. A preview changes nothing, so it asks for nothing.
 pub(super) fn risk(
     question: &Question<'_>,
     policy: &Policy,
     heard: &Heard,
     evidence: &mut Vec<Evidence>,
-) -> Risk {
+) -> Weighed {
     let (tool, stated) = (&question.tool, question.tool.risk);
     let mut line = |decision, reason| {
         evidence.push(Evidence { layer: Layer::Risk, decision, reason });
     };
     if question.dry_run {
         line(Decision::Allow, Reason::Fits);
-        return stated;
+        return Weighed { risk: stated, saved_by: None };
     }
     if stated.is_dangerous() && question.touches.is_some() && !question.confirmed {
         line(Decision::Deny, Reason::ConfirmMissing);
-        return stated;
+        return Weighed { risk: stated, saved_by: None };
     }
-    let tainted = question.tainted && tool.has_effects && !heard.preapproved_tainted;
+    let tainted = question.tainted && tool.has_effects && heard.preapproved_tainted.is_none();
     let risk = if tainted { stated.raised() } else { stated };
-    let preapproved = heard.preapproved_tainted || (heard.preapproved && !tainted);
-    let asked = if preapproved { Decision::Allow } else { policy.risk.of(risk) };
-    match asked {
-        Decision::Allow => line(Decision::Allow, Reason::Fits),
-        asked if policy.risk.of(stated) == asked => line(asked, Reason::Asks),
-        asked => line(asked, Reason::AsksForProvenance),
-    }
+    let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
+    let asked = policy.risk.of(risk);
+    // A question is saved, a refusal is not.
+    let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
+    let reason = match asked {
+        Decision::Allow => Reason::Fits,
+        Decision::DryRunFirst | Decision::Ask if saved => Reason::Fits,
+        Decision::DryRunFirst | Decision::Ask | Decision::Deny
+            if policy.risk.of(stated) == asked =>
+        {
+            Reason::Asks
+        }
+        Decision::DryRunFirst | Decision::Ask | Decision::Deny => Reason::AsksForProvenance,
+    };
+    line(if saved { Decision::Allow } else { asked }, reason);
     let ceiling = policy.ceiling.as_ref();
     let strict = policy.grants.strict || ceiling.is_some_and(|ceiling| ceiling.strict);
-    if strict && tool.has_effects && !preapproved {
+    let strict = strict && tool.has_effects;
+    if strict && preapproved.is_none() {
         line(Decision::Ask, Reason::Strict);
     }
-    risk
+    Weighed { risk, saved_by: preapproved.filter(|_| strict || saved) }
 }

@@ -48,7 +48,11 @@ impl Evaluation {
             .error(question, policy)
             .with("rule", line.name(question, policy))
             .with("layer", line.layer.as_str())
-            .with("policy_version", policy.version.as_str());
+            .with("policy_version", policy.version.as_str())
+            .with(
+                "remedy",
+                self.remedies(question, policy).iter().map(ToString::to_string).collect::<Vec<_>>(),
+            );
         match line.decision {
             Decision::Deny | Decision::Allow => {
                 error.with("changed_by", line.layer.who_may_change())
@@ -93,11 +97,12 @@ impl Evidence {
                 .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
             Reason::Asks => format!("risk {}", question.tool.risk),
             Reason::AsksForProvenance => "risk: content from strangers in this chat".to_owned(),
-            Reason::Strict => "grants: strict".to_owned(),
+            Reason::Strict if policy.grants.strict => "grants: strict".to_owned(),
+            Reason::Strict => "ceiling: strict".to_owned(),
         }
     }
 
-    fn scope<'p>(&self, policy: &'p Policy) -> Option<&'p Scope> {
+    pub(super) fn scope<'p>(&self, policy: &'p Policy) -> Option<&'p Scope> {
         match self.layer {
             Layer::Grants => Some(&policy.grants),
             Layer::Ceiling => policy.ceiling.as_ref(),
@@ -160,29 +165,45 @@ impl Evidence {
                 ),
             ),
             Reason::Matched { rule } => self.rule_error(question, policy, rule),
-            Reason::Asks => ToolError::new(
-                ErrorCode::ApprovalRequired,
-                format!(
-                    "{tool} is of {} risk: a person has to approve this call.",
-                    question.tool.risk
-                ),
-            ),
-            Reason::AsksForProvenance => ToolError::new(
-                ErrorCode::ApprovalRequired,
-                format!(
-                    "{tool} changes something, and content that strangers may have written is in this chat: a person has to approve this call."
-                ),
-            ),
-            Reason::Strict => ToolError::new(
-                ErrorCode::ApprovalRequired,
-                format!(
-                    "The grants of {device} are strict: a person sees a preview of {tool} and approves it first."
-                ),
-            ),
+            Reason::Asks => {
+                let (code, what) = self.wanted();
+                ToolError::new(code, format!("{tool} is of {} risk: {what}.", question.tool.risk))
+            }
+            Reason::AsksForProvenance => {
+                let (code, what) = self.wanted();
+                ToolError::new(
+                    code,
+                    format!(
+                        "{tool} changes something, and content that strangers may have written is in this chat: {what}."
+                    ),
+                )
+            }
+            Reason::Strict => {
+                let whose = if policy.grants.strict { "grants" } else { "ceiling" };
+                ToolError::new(
+                    ErrorCode::ApprovalRequired,
+                    format!(
+                        "The profile in the {whose} of {device} is strict: a person sees a preview of {tool} and approves it first."
+                    ),
+                )
+            }
             Reason::Fits => ToolError::new(
                 ErrorCode::PermissionDenied,
                 "Nothing allows this call, and what is not allowed is denied.",
             ),
+        }
+    }
+
+    /// What a decision wants, where a risk makes it.
+    const fn wanted(&self) -> (ErrorCode, &'static str) {
+        match self.decision {
+            Decision::Ask => (ErrorCode::ApprovalRequired, "a person has to approve this call"),
+            Decision::DryRunFirst => {
+                (ErrorCode::ApprovalRequired, "a person has to see a preview first")
+            }
+            Decision::Deny | Decision::Allow => {
+                (ErrorCode::PermissionDenied, "the policy refuses such calls")
+            }
         }
     }
 
