@@ -11,6 +11,8 @@ use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::model::Model;
 use crate::people::{FirstAdmin, People};
+use crate::policy::Policies;
+use crate::pipeline::load::Load;
 use crate::store::Store;
 
 /// See the module.
@@ -22,6 +24,8 @@ pub struct Backend {
     pub store: Store,
     /// The devices.
     pub fleet: Fleet,
+    /// The policy file that holds.
+    pub policies: Policies,
     /// What wakes those who wait.
     pub bus: Bus,
     /// Signs device certificates.
@@ -34,6 +38,8 @@ pub struct Backend {
     pub first_admin: FirstAdmin,
     /// Who is signed in at the moment.
     pub people: People,
+    /// How much each person has under way.
+    pub load: Load,
     /// What enrolment tokens tell devices to dial.
     pub device_addresses: Vec<String>,
     /// Calls under way: they may end before anything is closed.

@@ -2,6 +2,7 @@
 //! answer. In memory, filled from the record; the record decides.
 
 pub mod enrollment;
+pub mod holding;
 mod known;
 pub mod presence;
 mod session;
@@ -15,7 +16,7 @@ use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
 use tokio::sync::{Mutex, MutexGuard, oneshot};
 use uuid::Uuid;
 
-pub use known::Known;
+pub use known::{Known, PolicyTerms, Terms};
 pub use session::{Answer, Order, Proof, Session, SessionId, ToDevice};
 
 /// A call that was sent and waits for its answer.

@@ -13,6 +13,7 @@ pub mod listen;
 pub mod model;
 pub mod people;
 pub mod pipeline;
+pub mod policy;
 pub mod rpc;
 pub mod serve;
 pub mod store;

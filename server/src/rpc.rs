@@ -58,7 +58,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
     Ok(Routes::new(ToolServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(ChatServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
         .add_service(DeviceServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
-        .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
+        .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(AuditServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(api()).max_decoding_message_size(64 * 1024))

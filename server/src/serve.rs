@@ -26,6 +26,8 @@ use crate::listen::accept;
 use crate::model::{Model, Planner};
 use crate::people::{self, FirstAdmin};
 use crate::pipeline::confirm;
+use crate::policy::Policies;
+use crate::pipeline::load::Load;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
 use crate::store::Store;
@@ -101,16 +103,19 @@ pub async fn prepare(
         .collect::<anyhow::Result<Vec<_>>>()?;
 
     let device_addresses = advertised(&config, devices);
+    let policies = Policies::load(&store).await?;
     let backend = Arc::new(Backend {
         config,
         store,
         fleet: Fleet::default(),
+        policies,
         bus: Bus::new(),
         authority,
         certificate,
         models,
         first_admin,
         people: people::People::default(),
+        load: Load::default(),
         device_addresses,
         calls: TaskTracker::new(),
         tasks: TaskTracker::new(),
@@ -119,7 +124,7 @@ pub async fn prepare(
     });
     backend.fleet.revoke(backend.store.revoked_serials().await?);
     for row in backend.store.devices(false).await? {
-        enrollment::learn(&backend, &row);
+        enrollment::learn(&backend, &row).await?;
     }
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
@@ -208,6 +213,9 @@ async fn housekeeping(backend: Arc<Backend>) {
         tokio::select! {
             () = backend.shutdown.cancelled() => return,
             _ = tick.tick() => {}
+        }
+        if let Err(error) = enrollment::end_modes(&backend).await {
+            tracing::error!(%error, "modes whose time is over could not be recorded");
         }
         if let Err(error) = confirm::expire(&backend).await {
             tracing::error!(%error, "approvals that ran out could not be recorded");

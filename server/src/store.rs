@@ -36,7 +36,7 @@ pub use approvals::{
     NewApproval, NewVote, Standing, StandingRule, Vote,
 };
 pub use audit::{AuditVerdict, verify_file};
-pub use calls::{CallRow, CloseCall, NewCall, RecordedCall, StateChange, first_id_at};
+pub use calls::{Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, first_id_at};
 pub use chats::MessageRow;
 pub use devices::{DeviceRow, DeviceState, HelloError, ModeRow, NewDevice};
 pub use invites::{Invite, NewInvite, RedeemError};

@@ -198,7 +198,8 @@ async fn a_token_is_shown_once_and_kept_as_a_hash() {
     assert!(secret.starts_with("orion_") && secret.len() > 40, "{made:?}");
     assert!(!made.stderr.contains(&secret), "{made:?}");
     let program = world.admin().with_token(&secret);
-    program.call("kiosk", "get_datetime", json!({})).await.data();
+    let call = program.call("kiosk", "get_datetime", json!({})).await;
+    assert_eq!(call.end(), (CallState::Succeeded, None));
 
     let listed = fine(admin.run(&["tokens", "list", "-o", "json"]).await);
     let [row] = listed.json().as_array().unwrap()[..].to_vec().try_into().unwrap();

@@ -7,9 +7,8 @@ use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
 use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
 use orion_wire::EnrollmentToken;
 
-use super::{Known, Session};
+pub use super::holding::{attach, end_modes, learn, refresh};
 use crate::backend::Backend;
-use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
 use crate::store::{DeviceRow, DeviceState, NewDevice, NewInvite, RedeemError, StoreError};
@@ -307,59 +306,6 @@ pub async fn set_state(
         DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
     }
     Ok(row)
-}
-
-/// Takes a row of the record into the fleet.
-pub fn learn(backend: &Backend, row: &DeviceRow) {
-    let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
-    // Grants and a ceiling that cannot be read grant nothing.
-    let grants = serde_json::from_str(&row.grants).unwrap_or_default();
-    let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
-    backend.fleet.learn(Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling));
-}
-
-/// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
-/// what may not be connected is cut off, and what is lent otherwise is told.
-///
-/// # Errors
-/// The record cannot be read.
-pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
-    let _turn = backend.fleet.turn().await;
-    let row = backend.store.device_by_id(id).await?;
-    let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
-    learn(backend, &row);
-    match backend.fleet.known(id) {
-        Some(known) if known.is_approved() => {
-            let told = before.as_ref() == Some(&known.policy.version)
-                || !backend.fleet.is_online(id)
-                || backend.fleet.tell(id, known.policy_message());
-            if !told {
-                // It did not take the message; a new connection begins with the policy.
-                backend.fleet.disconnect(id);
-            }
-        }
-        Some(_) | None => backend.fleet.disconnect(id),
-    }
-    backend.bus.publish(Change::Device(id));
-    Ok(row)
-}
-
-/// Makes a session the device's own, which was greeted with what was known then. Where the device
-/// lost its rights meanwhile it ends at once, and where its policy changed it is told.
-pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
-    let _turn = backend.fleet.turn().await;
-    backend.fleet.attach(greeted.id, session.clone());
-    match backend.fleet.known(greeted.id) {
-        Some(known) if known.is_approved() => {
-            if known.policy.version != greeted.policy.version
-                && session.send(known.policy_message()).is_err()
-            {
-                backend.fleet.disconnect(greeted.id);
-            }
-        }
-        Some(_) | None => backend.fleet.disconnect(greeted.id),
-    }
-    backend.bus.publish(Change::Device(greeted.id));
 }
 
 #[cfg(test)]

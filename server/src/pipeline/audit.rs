@@ -13,7 +13,7 @@ use super::validate::Target;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::{CallRow, CloseCall, NewCall, StoreError};
+use crate::store::{CallRow, CloseCall, NewCall, StoreError, Strangers};
 
 /// How many characters of the name of a tool that does not exist are recorded.
 pub const NAMED: usize = 128;
@@ -29,13 +29,16 @@ pub struct Incoming {
     pub request: CallRequest,
     /// When, Unix milliseconds.
     pub created_at: i64,
+    /// What strangers may have had to do with it.
+    pub strangers: Strangers,
 }
 
 impl Incoming {
-    /// Gives a request its identity.
+    /// Gives a request its identity. It came from no chat with content of strangers.
     #[must_use]
     pub fn new(caller: Caller, request: CallRequest) -> Self {
-        Self { id: CallId::new(new_uuid()), caller, request, created_at: now_ms() }
+        let (id, created_at) = (CallId::new(new_uuid()), now_ms());
+        Self { id, caller, request, created_at, strangers: Strangers::default() }
     }
 
     /// The arguments in the form that is recorded.
@@ -60,6 +63,8 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         arguments_digest: parsed.arguments.digest(),
         dry_run: incoming.request.dry_run,
         recovered: incoming.request.recovered,
+        tainted: incoming.strangers.taint(),
+        quoted: incoming.strangers.quoted,
         touches: judged.touches(),
         decision: judged.decision().as_str().to_owned(),
         rule: judged.rule(),
@@ -91,6 +96,8 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         arguments_digest: canonical.digest(),
         dry_run: incoming.request.dry_run,
         recovered: incoming.request.recovered,
+        tainted: incoming.strangers.taint(),
+        quoted: incoming.strangers.quoted,
         touches: Vec::new(),
         decision: "deny".to_owned(),
         rule: String::new(),

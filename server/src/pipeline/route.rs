@@ -35,6 +35,7 @@ pub async fn route(
                 journey.abandon();
                 return Err(error);
             }
+            judged.release();
             journey.go(reply, order(backend, judged, None), permit).await
         }
         Err(error) => audit::deny_judged(backend, judged, error).await,
@@ -58,6 +59,7 @@ pub async fn resume(
     };
     let advanced =
         backend.store.advance_call(reply.call, CallState::Dispatched, crate::clock::now_ms()).await;
+    judged.release();
     match advanced {
         Ok(true) => journey.go(reply, order(backend, judged, Some(proof)), permit).await,
         Ok(false) => {

@@ -73,7 +73,8 @@ impl AccessLayer {
             })
             .collect();
         let gate = Arc::new(Gate { backend, limiters, refusals: Refusals::default() });
-        gate.backend.tasks.spawn(Arc::clone(&gate).keep_record());
+        // Among the calls: those end before the record is closed.
+        gate.backend.calls.spawn(Arc::clone(&gate).keep_record());
         Self { gate }
     }
 }

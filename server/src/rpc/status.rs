@@ -5,6 +5,7 @@ use orion_wire::{WireError, status_from};
 use tonic::Status;
 
 use crate::fleet::enrollment::EnrollError;
+use crate::fleet::holding::ModeError;
 use crate::fleet::presence::NotWelcome;
 use crate::people::SignInError;
 use crate::pipeline::confirm::Unanswered;
@@ -163,14 +164,50 @@ pub(crate) fn not_welcome(error: NotWelcome) -> Status {
     }
 }
 
+/// Changing a device's mode.
+pub(crate) fn mode(error: ModeError) -> Status {
+    match error {
+        ModeError::Store(error) => store(error),
+        ModeError::NoReason | ModeError::TooLong => with(ErrorCode::InvalidArgument, error),
+        ModeError::Held(_) => with(ErrorCode::PreconditionFailed, error),
+    }
+}
+
+/// A version of the policy.
+pub(crate) fn policy(error: StoreError) -> Status {
+    match error {
+        StoreError::NotFound => with(
+            ErrorCode::PathNotFound,
+            "there is no such version of the policy; `orion policy history` shows those there are",
+        ),
+        StoreError::Conflict => with(
+            ErrorCode::PreconditionFailed,
+            "another version of the policy has come since; look at it with `orion policy show`, and apply yours again",
+        ),
+        StoreError::Full
+        | StoreError::Unavailable
+        | StoreError::OtherVersion
+        | StoreError::Corrupt => store(error),
+    }
+}
+
+/// Something that stands elsewhere, or is not in a state that allows this.
+pub(crate) fn stands_elsewhere(message: impl ToString) -> Status {
+    with(ErrorCode::PreconditionFailed, message)
+}
+
 /// Answering a question.
 pub(crate) fn unanswered(error: Unanswered) -> Status {
-    let code = match error {
+    let code = match &error {
         Unanswered::NotFound => ErrorCode::PathNotFound,
         Unanswered::Ambiguous => ErrorCode::InvalidArgument,
-        Unanswered::AlreadyDecided(_) => ErrorCode::PreconditionFailed,
+        Unanswered::AlreadyDecided(_)
+        | Unanswered::AlreadyVoted
+        | Unanswered::ReasonMissing
+        | Unanswered::OnlyOnce(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
-        Unanswered::Role { .. } => ErrorCode::PermissionDenied,
+        Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,
+        Unanswered::Changed(why) => why.code,
         Unanswered::Store => ErrorCode::Internal,
     };
     with(code, error)

@@ -125,7 +125,7 @@ fn may_see(caller: &Caller, device: &Known, spec: &ToolSpec) -> bool {
 }
 
 fn explained(explanation: Explanation) -> Result<Response<v1::CallToolResponse>, Status> {
-    let Explanation { decision, refusal, trace } = explanation;
+    let Explanation { decision, refusal, trace, .. } = explanation;
     let evidence = trace
         .into_iter()
         .map(|(line, name, deciding)| v1::Evidence {

@@ -1,7 +1,7 @@
 //! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
 
-mod history;
 mod count;
+mod history;
 mod recover;
 mod row;
 
@@ -14,8 +14,8 @@ use super::row::{id_range, only, signed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-pub use history::{RecordedCall, first_id_at};
 pub use count::Admitted;
+pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange};
 
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.

@@ -39,6 +39,12 @@ impl PolicyFile {
         })
     }
 
+    /// The line in which the file names a device.
+    #[must_use]
+    pub fn line_of(&self, device: &DeviceName) -> Option<u32> {
+        self.devices.get(device).map(|entry| entry.lent.at.line)
+    }
+
     /// The rules that hold on a device, named in the file or not.
     #[must_use]
     pub fn rules_for(&self, device: &DeviceName) -> Vec<Rule> {
@@ -54,7 +60,9 @@ impl PolicyFile {
         entry.is_for_all()
             || entry.devices.iter().any(|selector| match &selector.value {
                 Selector::Device(name) => name == device,
-                label => named.is_some_and(|entry| entry.has(label)),
+                label @ (Selector::All | Selector::Label { .. }) => {
+                    named.is_some_and(|entry| entry.has(label))
+                }
             })
     }
 
@@ -63,8 +71,8 @@ impl PolicyFile {
     pub(crate) fn has_scope(&self, entry: &RuleEntry) -> bool {
         let rule = &entry.rule;
         rule.action != RuleAction::Preapprove
-            || (!rule.tools.is_empty()
-                && !(entry.is_for_all() && rule.paths.is_empty() && rule.users.is_empty()))
+            || !(rule.tools.is_empty()
+                || (entry.is_for_all() && rule.paths.is_empty() && rule.users.is_empty()))
     }
 
     /// The device's own words on top of its profile's.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use orion_domain::Grants;
-use orion_domain::rule::Rule;
+use orion_domain::rule::{Hours, Rule};
 use serde::Serialize;
 
 use crate::file::PolicyFile;
@@ -67,7 +67,7 @@ pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
             }
             (Some(_), None) => put(ChangeKind::Removed, what, String::new()),
             (Some(before), Some(after)) => {
-                let mut lines = grants(&old.grants(before), &new.grants(after));
+                let mut lines = diff_grants(&old.grants(before), &new.grants(after));
                 let label = |(key, value): (&String, &String)| format!("{key}={value}");
                 let labels = |labels: &BTreeMap<_, _>| labels.iter().map(label).collect();
                 lines.extend(sets("labels", &labels(&before.labels), &labels(&after.labels)));
@@ -82,8 +82,7 @@ pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
         let fields = |entry: &crate::file::rule::RuleEntry| {
             let devices: BTreeSet<_> =
                 entry.devices.iter().map(|it| it.value.to_string()).collect();
-            let devices =
-                if entry.is_for_all() { "all".to_owned() } else { joined(&devices) };
+            let devices = if entry.is_for_all() { "all".to_owned() } else { joined(&devices) };
             let mut fields = rule_fields(&entry.rule);
             fields.insert("devices".to_owned(), devices);
             fields
@@ -162,7 +161,9 @@ fn summary(grants: &Grants) -> String {
     parts.join("; ")
 }
 
-fn grants(old: &Grants, new: &Grants) -> Vec<String> {
+/// What some grants lend that others do not, a line each: `tools + open_app`.
+#[must_use]
+pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     let mut lines = Vec::new();
     if old.profile != new.profile {
         lines.push(format!("profile {} → {}", written(&old.profile), written(&new.profile)));
@@ -200,6 +201,7 @@ fn sets(name: &str, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Vec<Strin
 fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
     let value = serde_json::to_value(rule).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten();
+    let hours = rule.hours.as_ref().map(|hours| ("hours".to_owned(), hours_text(hours)));
     fields
         .filter(|(key, _)| !matches!(key.as_str(), "id" | "source"))
         .map(|(key, value)| {
@@ -219,7 +221,17 @@ fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
             };
             (key.clone(), text)
         })
+        .chain(hours)
         .collect()
+}
+
+fn hours_text(hours: &Hours) -> String {
+    let clock = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+    let names = crate::time::DAYS;
+    let name = |day: &u8| names.iter().find(|(_, of)| of == day).map(|&(name, _)| name);
+    let days: Vec<_> = hours.days.iter().filter_map(name).collect();
+    let on = if days.is_empty() { String::new() } else { format!(" on {}", days.join(", ")) };
+    format!("{} to {}{on}", clock(hours.from), clock(hours.to))
 }
 
 fn all_fields(fields: &BTreeMap<String, String>) -> String {

@@ -32,9 +32,8 @@ pub(crate) fn read(line: &str) -> Result<Call, String> {
     let mut call =
         Call { spec, arguments: Map::new(), device: None, user: None, role: None, at: None };
     for word in words {
-        let (name, written) = word
-            .split_once('=')
-            .ok_or_else(|| format!("`{}` is not name=value", shown(&word)))?;
+        let (name, written) =
+            word.split_once('=').ok_or_else(|| format!("`{}` is not name=value", shown(&word)))?;
         // A tool's own argument comes before what an example says about the call.
         match name {
             _ if property(name).is_some() => call.put(name, written, property(name))?,
@@ -154,7 +153,10 @@ mod tests {
         assert_eq!(call.device, "web-1".parse().ok());
         assert_eq!((call.user, call.role), ("ann".parse().ok(), Some(Role::Admin)));
         assert_eq!(call.at, Some((Some(4), 23 * 60 + 30)));
-        assert_eq!(read("get_datetime at=7:00").unwrap_err(), "`7:00` is not a time such as 23:30 or \"fri 23:30\"");
+        assert_eq!(
+            read("get_datetime at=7:00").unwrap_err(),
+            "`7:00` is not a time such as 23:30 or \"fri 23:30\""
+        );
     }
 
     #[rstest]

@@ -24,12 +24,14 @@ pub(crate) const PROFILES: [(&str, Profile); 5] = [
     ("strict", Profile::Strict),
 ];
 
+/// The most rules of one file. Each is compared with each other one, and asked at each call.
+const MAX_RULES: usize = 1000;
+
 /// A policy file that could be read.
 #[derive(Debug, Clone)]
 pub struct PolicyFile {
     pub(crate) name: String,
     pub(crate) timezone: String,
-    pub(crate) zone: TimeZone,
     pub(crate) risk: RiskDefaults,
     pub(crate) profiles: BTreeMap<String, Lent>,
     pub(crate) devices: BTreeMap<DeviceName, DeviceEntry>,
@@ -75,6 +77,13 @@ impl PolicyFile {
         let rules = fields.take(&["rules"], findings);
         let mut rules = rules
             .map(|node| match &node.value {
+                Value::List(items) if items.len() > MAX_RULES => {
+                    let message =
+                        format!("There are {} rules, and {MAX_RULES} at most.", items.len());
+                    let hint = "One rule can be about many tools, and about devices by a label.";
+                    findings.error(node.at, Code::TooLarge, message, hint);
+                    Vec::new()
+                }
                 Value::List(items) => items
                     .iter()
                     .filter_map(|item| RuleEntry::read(item, file_name, &zone, findings))
@@ -90,7 +99,6 @@ impl PolicyFile {
         let policy = Self {
             name: file_name.to_owned(),
             timezone,
-            zone,
             risk: risk.unwrap_or_default(),
             profiles,
             devices,
@@ -163,11 +171,8 @@ fn timezone(node: &Node, findings: &mut Findings) -> Option<(String, TimeZone)> 
     zone.map(|zone| (name.to_owned(), zone))
 }
 
-const ANSWERS: [(&str, Decision); 3] = [
-    ("allow", Decision::Allow),
-    ("dry_run_first", Decision::DryRunFirst),
-    ("ask", Decision::Ask),
-];
+const ANSWERS: [(&str, Decision); 3] =
+    [("allow", Decision::Allow), ("dry_run_first", Decision::DryRunFirst), ("ask", Decision::Ask)];
 
 fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
     let mut fields = Fields::of(node, "`risk`", findings)?;
@@ -208,11 +213,7 @@ pub(crate) fn bad_name(at: Position, what: &str, text: &str, findings: &mut Find
     findings.error(at, Code::BadValue, message, NAMES);
 }
 
-fn entries<'a>(
-    node: &'a Node,
-    what: &str,
-    findings: &mut Findings,
-) -> &'a [(yaml::Key, Node)] {
+fn entries<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> &'a [(yaml::Key, Node)] {
     match &node.value {
         Value::Table(entries) => entries,
         Value::Scalar { .. } | Value::List(_) => {
@@ -289,7 +290,7 @@ fn name_rules(rules: &mut [RuleEntry], findings: &mut Findings) {
     for entry in rules.iter_mut().filter(|entry| entry.rule.id.is_empty()) {
         let stem = entry.own_name();
         let free = |id: &String| !taken.contains_key(id);
-        let numbered = (2..).map(|number: u32| format!("{stem}-{number}"));
+        let numbered = (2..).map(|number: usize| format!("{stem}-{number}"));
         let id = std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or_default();
         taken.insert(id.clone(), entry.at);
         entry.rule.id = id;

@@ -175,19 +175,13 @@ impl Findings {
         self.add(Severity::Warning, at, code, message.into(), hint.into());
     }
 
-    fn add(
-        &mut self,
-        severity: Severity,
-        at: Position,
-        code: Code,
-        message: String,
-        hint: String,
-    ) {
+    fn add(&mut self, severity: Severity, at: Position, code: Code, message: String, hint: String) {
         let Position { line, column } = at;
         let finding =
             Finding { severity, file: self.file.clone(), line, column, code, message, hint };
         // What several devices inherit is wrong once. An error is never lost to the limit.
-        let has_room = self.list.len() < MOST || (severity == Severity::Error && !self.has_errors());
+        let has_room =
+            self.list.len() < MOST || (severity == Severity::Error && !self.has_errors());
         if has_room && !self.list.contains(&finding) {
             self.list.push(finding);
         }
@@ -199,7 +193,7 @@ impl Findings {
 
     pub(crate) fn into_sorted(self) -> Vec<Finding> {
         let mut list = self.list;
-        list.sort_by(|a, b| (a.line, a.column).cmp(&(b.line, b.column)));
+        list.sort_by_key(|finding| (finding.line, finding.column));
         list
     }
 }
@@ -209,23 +203,20 @@ pub(crate) fn did_you_mean<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
-    let near = (word.len() <= 64)
-        .then(|| {
-            known
-                .clone()
-                .into_iter()
-                .map(|name| (strsim::jaro_winkler(word, name), name))
-                .filter(|(score, _)| *score > 0.75)
-                .max_by(|a, b| a.0.total_cmp(&b.0))
-        })
-        .flatten();
-    match near {
-        Some((_, name)) => format!("Did you mean `{name}`?"),
-        None => {
-            let all: Vec<_> = known.into_iter().take(24).collect();
-            if all.is_empty() { String::new() } else { format!("There is: {}.", all.join(", ")) }
-        }
+    if let Some(near) = nearest(word, known.clone()) {
+        return near;
     }
+    let all: Vec<_> = known.into_iter().take(24).collect();
+    if all.is_empty() { String::new() } else { format!("There is: {}.", all.join(", ")) }
+}
+
+/// A hint at the nearest of the words that can stand there, where one is near.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // Past this length nothing is near, and the comparison is quadratic.
+    let scored = known.into_iter().filter(|_| word.len() <= 64);
+    let scored = scored.map(|name| (strsim::jaro_winkler(word, name), name));
+    let near = scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
+    near.map(|(_, name)| format!("Did you mean `{name}`?"))
 }
 
 /// A piece of the file as a message shows it: short, and without control characters.

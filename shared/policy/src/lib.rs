@@ -27,7 +27,7 @@ mod time;
 mod yaml;
 
 pub use compile::CompiledDevice;
-pub use diff::{Change, ChangeKind, diff};
+pub use diff::{Change, ChangeKind, diff, diff_grants};
 pub use file::PolicyFile;
 pub use finding::{Code, Finding, Severity};
 pub use lint::Surroundings;
@@ -45,7 +45,7 @@ pub fn check(
     let (policy, mut findings) = PolicyFile::parse(text, file_name);
     let Some(policy) = policy else { return (None, findings) };
     findings.extend(policy.lint(surroundings));
-    findings.sort_by(|a, b| (a.line, a.column).cmp(&(b.line, b.column)));
+    findings.sort_by_key(|finding| (finding.line, finding.column));
     let is_valid = findings.iter().all(|finding| finding.severity != Severity::Error);
     (is_valid.then_some(policy), findings)
 }

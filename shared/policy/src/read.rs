@@ -1,6 +1,6 @@
 //! Values out of the tree, each with what to say when it is something else.
 
-use crate::finding::{At, Code, Findings, Position, did_you_mean, shown};
+use crate::finding::{At, Code, Findings, Position, did_you_mean, nearest, shown};
 use crate::yaml::{Key, Node, Value};
 
 /// A table whose keys are taken one by one; what is left over is unknown.
@@ -13,11 +13,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The table, told when it is none. `what` names it in messages.
-    pub(crate) fn of(
-        node: &'a Node,
-        what: &'static str,
-        findings: &mut Findings,
-    ) -> Option<Self> {
+    pub(crate) fn of(node: &'a Node, what: &'static str, findings: &mut Findings) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
             wrong(node, &format!("{what} is a table"), findings);
             return None;
@@ -27,7 +23,11 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key, which may be written by any of its names.
-    pub(crate) fn take(&mut self, names: &[&'static str], findings: &mut Findings) -> Option<&'a Node> {
+    pub(crate) fn take(
+        &mut self,
+        names: &[&'static str],
+        findings: &mut Findings,
+    ) -> Option<&'a Node> {
         self.known.extend(names);
         let mut found: Option<(&Key, &'a Node)> = None;
         self.entries.retain(|&(key, node)| {
@@ -39,7 +39,10 @@ impl<'a> Fields<'a> {
                 Some((first, _)) if first.text != key.text => findings.error(
                     key.at,
                     Code::DuplicateKey,
-                    format!("`{}` says the same as `{}` in line {}.", key.text, first.text, first.at.line),
+                    format!(
+                        "`{}` says the same as `{}` in line {}.",
+                        key.text, first.text, first.at.line
+                    ),
                     "Leave one out.",
                 ),
                 Some(_) => {}
@@ -66,7 +69,9 @@ impl<'a> Fields<'a> {
 /// Tells that something else was wanted.
 pub(crate) fn wrong(node: &Node, wanted: &str, findings: &mut Findings) {
     let hint = match &node.value {
-        Value::Scalar { text, plain: true } if text == "~" => "A bare `~` is YAML for nothing; write \"~\".",
+        Value::Scalar { text, plain: true } if text == "~" => {
+            "A bare `~` is YAML for nothing; write \"~\"."
+        }
         Value::Scalar { .. } | Value::List(_) | Value::Table(_) => "",
     };
     let message = format!("{}, and here is {}.", capitalised(wanted), node.kind());
@@ -75,17 +80,13 @@ pub(crate) fn wrong(node: &Node, wanted: &str, findings: &mut Findings) {
 
 fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// A text.
-pub(crate) fn text<'a>(
-    node: &'a Node,
-    what: &str,
-    findings: &mut Findings,
-) -> Option<At<&'a str>> {
+pub(crate) fn text<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> Option<At<&'a str>> {
     let found = node.text().map(|value| At { at: node.at, value });
     if found.is_none() {
         wrong(node, &format!("{what} is a text"), findings);
@@ -106,11 +107,7 @@ pub(crate) fn items<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> 
 }
 
 /// The texts of a list.
-pub(crate) fn texts<'a>(
-    node: &'a Node,
-    what: &str,
-    findings: &mut Findings,
-) -> Vec<At<&'a str>> {
+pub(crate) fn texts<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> Vec<At<&'a str>> {
     let items = items(node, what, findings);
     items.into_iter().filter_map(|item| text(item, "an entry", findings)).collect()
 }
@@ -121,7 +118,7 @@ pub(crate) fn flag(node: &Node, what: &str, findings: &mut Findings) -> Option<b
         Value::Scalar { text, plain: true } if text == "true" => Some(true),
         Value::Scalar { text, plain: true } if text == "false" => Some(false),
         Value::Scalar { .. } | Value::List(_) | Value::Table(_) => {
-            let message = format!("{what} is true or false.");
+            let message = format!("{} is true or false.", capitalised(what));
             findings.error(node.at, Code::WrongType, message, "Without quotes.");
             None
         }
@@ -137,21 +134,18 @@ pub(crate) fn number(
 ) -> Option<u64> {
     let found = node.text().and_then(|text| text.parse().ok()).filter(|it| bounds.contains(it));
     if found.is_none() {
-        let message = format!(
-            "{what} is a whole number from {} to {}.",
-            bounds.start(),
-            bounds.end()
-        );
+        let message =
+            format!("{what} is a whole number from {} to {}.", bounds.start(), bounds.end());
         findings.error(node.at, Code::BadValue, message, "");
     }
     found
 }
 
 /// One of a few words.
-pub(crate) fn word<'w, T: Copy>(
+pub(crate) fn word<T: Copy>(
     node: &Node,
     what: &str,
-    words: &'w [(&'static str, T)],
+    words: &[(&'static str, T)],
     findings: &mut Findings,
 ) -> Option<T> {
     let given = text(node, what, findings)?;
@@ -161,8 +155,13 @@ pub(crate) fn word<'w, T: Copy>(
         findings.error(
             given.at,
             Code::BadValue,
-            format!("{what} is one of {}, and not `{}`.", names.join(", "), shown(given.value)),
-            did_you_mean(given.value, names.iter().copied()),
+            format!(
+                "{} is one of {}, and not `{}`.",
+                capitalised(what),
+                names.join(", "),
+                shown(given.value)
+            ),
+            nearest(given.value, names.iter().copied()).unwrap_or_default(),
         );
     }
     found

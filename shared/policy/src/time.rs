@@ -91,10 +91,7 @@ mod tests {
 
     #[test]
     fn clock_times_have_two_digits_each() {
-        assert_eq!(
-            ["00:00", "22:30", "24:00"].map(clock),
-            [Some(0), Some(1350), Some(1440)]
-        );
+        assert_eq!(["00:00", "22:30", "24:00"].map(clock), [Some(0), Some(1350), Some(1440)]);
         for bad in ["", "7", "7:00", "24:01", "12:60", "+1:00", "12:00:00", "ab:cd"] {
             assert_eq!(clock(bad), None, "{bad}");
         }

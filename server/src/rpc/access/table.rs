@@ -122,6 +122,8 @@ pub const TABLE: &[(&str, Access, PerMinute)] = &[
     ("/orion.v1.ApprovalService/GetApproval", Access::Person(OPERATOR, READ), None),
     ("/orion.v1.ApprovalService/DecideApproval", Access::Person(OPERATOR, SESSION), None),
     ("/orion.v1.ApprovalService/WatchApprovals", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.ApprovalService/ListStandingRules", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.ApprovalService/RevokeStandingRule", Access::Person(OPERATOR, SESSION), None),
     ("/orion.v1.AuditService/ListAudit", Access::Person(Role::Admin, READ), None),
     ("/orion.v1.AuditService/ExportAudit", Access::Person(Role::Admin, READ), None),
     ("/orion.v1.AuditService/VerifyAudit", Access::Person(Role::Admin, READ), None),

@@ -184,6 +184,28 @@ impl Store {
         .await?)
     }
 
+    /// What the rules say that were made of answers and hold on one device at this moment, oldest
+    /// first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn standing_rules_of(
+        &self,
+        device: DeviceId,
+        now: i64,
+    ) -> Result<Vec<Rule>, StoreError> {
+        let rows: Vec<StandingRule> = sqlx::query_as(
+            "SELECT * FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
+             AND expires_at > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(device.to_string())
+        .bind(now)
+        .bind(MOST_RULES)
+        .fetch_all(self.reads())
+        .await?;
+        Ok(rows.into_iter().map(|row| row.rule).collect())
+    }
+
     /// Takes a rule back; its id may be shortened.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use orion_domain::{CallId, Caller, DeviceId};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use crate::store::row::{parsed, parsed_option};
+use crate::store::row::{parsed, parsed_option, signed};
 use crate::store::{Store, StoreError};
 
 /// How many calls are read at a time.
@@ -25,6 +25,8 @@ pub struct RecordedCall {
     pub arguments: Vec<u8>,
     /// Whether only a preview was wanted.
     pub dry_run: bool,
+    /// Whether content that strangers may have written was in its chat.
+    pub tainted: bool,
     /// What was decided then.
     pub decision: String,
     /// When it was made, Unix milliseconds.
@@ -44,6 +46,7 @@ impl FromRow<'_, SqliteRow> for RecordedCall {
             tool: row.try_get("tool")?,
             arguments: row.try_get("arguments")?,
             dry_run: row.try_get("dry_run")?,
+            tainted: row.try_get("tainted")?,
             decision: row.try_get("decision")?,
             created_at: row.try_get("created_at")?,
         })
@@ -59,6 +62,17 @@ pub fn first_id_at(unix_ms: i64) -> String {
 }
 
 impl Store {
+    /// The call before the newest `most`, by id and time; none where there are not so many.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn newest_calls_begin(&self, most: u64) -> Result<Option<(String, i64)>, StoreError> {
+        Ok(sqlx::query_as("SELECT id, created_at FROM calls ORDER BY id DESC LIMIT 1 OFFSET $1")
+            .bind(signed(most))
+            .fetch_optional(self.reads())
+            .await?)
+    }
+
     /// The next 1,000 calls with ids after this text, of one device or of all.
     ///
     /// # Errors
@@ -70,7 +84,7 @@ impl Store {
     ) -> Result<Vec<RecordedCall>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT id, user_name, role, conversation_id, device_id, tool, arguments, dry_run, \
-             decision, created_at FROM calls \
+             tainted, decision, created_at FROM calls \
              WHERE id > $1 AND ($2 IS NULL OR device_id = $2) ORDER BY id LIMIT $3",
         )
         .bind(after)

@@ -1,10 +1,9 @@
 //! What a profile or a device lends, as it is written: what is not said is told from what is empty.
 
-use orion_catalog::CATALOG;
 use orion_domain::grants::{CommandGrant, PathGrant};
 use orion_domain::{Access, Capability, Grants, Profile};
 
-use crate::finding::{At, Code, Findings, Position, did_you_mean, shown};
+use crate::finding::{At, Code, Findings, Position, shown};
 use crate::read::{self, Fields};
 use crate::yaml::{Node, Value};
 
@@ -155,7 +154,7 @@ pub(crate) fn tool(name: At<&str>, findings: &mut Findings) -> Option<&'static s
     let Some((spec, alias)) = orion_catalog::find(name.value) else {
         let message = format!("There is no tool `{}`.", shown(name.value));
         let hint = orion_catalog::nearest(name.value).first().map_or_else(
-            || did_you_mean(name.value, CATALOG.iter().map(|spec| spec.name)),
+            || "`orion tools list` shows those there are.".to_owned(),
             |near| format!("Did you mean `{near}`?"),
         );
         findings.error(name.at, Code::UnknownTool, message, hint);
@@ -229,11 +228,12 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
         let path = fields.take(&["path"], findings);
         let access = fields.take(&["access"], findings).map(|node| {
             let items = read::items(node, "`access`", findings);
+            let lends_nothing = items.is_empty();
             let accesses: Vec<_> = items
                 .into_iter()
                 .filter_map(|item| read::word(item, "an access", &ACCESSES, findings))
                 .collect();
-            if accesses.is_empty() {
+            if lends_nothing {
                 let hint = "Name read, write or delete, or leave the path out.";
                 findings.error(node.at, Code::BadValue, "This path lends nothing.", hint);
             }
@@ -250,7 +250,8 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
         (read::text(node, "a path", findings)?, every())
     };
     if path.value.contains(['*', '?']) {
-        let message = format!("`{}` has wildcards, and what is lent is a folder.", shown(path.value));
+        let message =
+            format!("`{}` has wildcards, and what is lent is a folder.", shown(path.value));
         let hint = "A path lends everything beneath it; leave the `/**` out.";
         findings.error(path.at, Code::BadPath, message, hint);
     }

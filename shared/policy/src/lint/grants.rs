@@ -35,8 +35,7 @@ pub(super) fn look(
                     findings.error(grant.at, Code::BadPath, message, "");
                 }
                 Ok(path) => {
-                    let changes =
-                        grant.value.access.iter().any(|access| *access != Access::Read);
+                    let changes = grant.value.access.iter().any(|access| *access != Access::Read);
                     if let Some(what) = width(&path, places, changes) {
                         let message =
                             format!("`{}` lends {what} of {name}.", shown(&grant.value.path));

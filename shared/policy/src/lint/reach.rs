@@ -180,9 +180,11 @@ fn paths_lent(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
             // What cannot be read was told.
             let Ok(pattern) = PathPattern::parse(&ground.places, path) else { return true };
             let Some(root) = pattern.root() else { return true };
-            ground.scope.allowed.iter().any(|allowed| {
-                allowed.root.contains(root) || root.contains(&allowed.root)
-            })
+            ground
+                .scope
+                .allowed
+                .iter()
+                .any(|allowed| allowed.root.contains(root) || root.contains(&allowed.root))
         })
     };
     if !entry.rule.paths.is_empty() && !members.iter().any(reaches) {

@@ -101,16 +101,16 @@ fn covers(
         && a.above.is_none()
         && a.expires_at.is_none()
         && a.action.tightens();
-    let devices = match (wide_devices, narrow_devices) {
+    let devices = || match (wide_devices, narrow_devices) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(wide), Some(narrow)) => !narrow.is_empty() && narrow.is_subset(wide),
     };
     unconditional
-        && devices
         && holds(&a.tools, &b.tools)
         && holds(&a.users, &b.users)
         && holds(&a.roles, &b.roles)
+        && devices()
         && paths(a, b, narrow_devices, grounds)
 }
 
