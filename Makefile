@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-deps check fmt bench dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-deps test-races check fmt bench dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: needs-rust test-deps ## run every test, by nextest where it is installed
 	else \
 		set -x; $(CARGO) test --locked --workspace --lib --bins --tests $(ARGS); \
 	fi
+
+test-races: needs-rust ## swap folders and files for links under every file tool, a million times each (SWAPS=N)
+	ORION_RACE_SWAPS=$(or $(SWAPS),1000000) $(CARGO) test --locked -p orion-agent --lib sandbox::tests::races -- --nocapture --test-threads=1
 
 test-deps: needs-npm tests/models/node_modules/.package-lock.json ## install what the tests need from npm, without running its scripts
 
@@ -67,7 +70,7 @@ dist: needs-rust ## build the agent as it ships, and tell its size
 	$(CARGO) build --locked --profile dist -p orion-agent
 	@du -b $(TARGET)/dist/orion-agent
 
-bench: dist ## measure routed calls beside bare tonic, the idle agent's memory, the agent's size (ARGS='--json FILE')
+bench: dist ## measure routed calls beside bare tonic, file tools beside fd and rg, the idle agent's memory and size (ARGS='--json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)
 	@idle=$$(tests/idle-agent.sh $(TARGET)) && \
 		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked -p orion-tests --bench routed -- $(ARGS)

@@ -1,4 +1,5 @@
-//! `make bench`: what Orion costs beside bare tonic, in one run on one machine.
+//! `make bench`: what Orion costs beside bare tonic, and its file tools beside `fd`, `rg` and the
+//! standard library, in one run on one machine.
 //!
 //! A routed call goes from a caller by unary RPC to the backend and over mTLS to a device and back.
 //! Both sides of each ratio use the same listeners, TLS, messages and devices; the rounds alternate,
@@ -6,8 +7,11 @@
 //! being slow.
 
 mod bare;
+mod files;
+mod ground;
 mod light;
 mod measure;
+mod peers;
 
 use std::path::Path;
 use std::time::Duration;
@@ -79,6 +83,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     }
     shutdown.cancel();
     serving.await??;
+    let files = files::run().await?;
 
     let size =
         std::fs::metadata(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/dist/orion-agent"))
@@ -93,7 +98,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
         println!("agent, idle, resident: {kilobytes} KiB");
     }
     if let Some(path) = report {
-        let text = json!({"routed": rows, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
+        let text = json!({"routed": rows, "files": files, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
         std::fs::write(&path, serde_json::to_vec_pretty(&text)?)?;
         println!("written to {path}");
     }

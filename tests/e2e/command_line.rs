@@ -169,6 +169,27 @@ async fn what_there_is_can_be_listed_and_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_misspelled_device_is_answered_with_near_names() {
+    let world = World::new().await;
+    let _kiosk = world.device("kiosk").start().await;
+    let cli = world.cli();
+    for words in [
+        &["devices", "approve", "kisok"][..],
+        &["devices", "show", "kisok"],
+        &["devices", "quarantine", "kisok"],
+        &["devices", "revoke", "kisok", "--yes"],
+        &["devices", "permissions", "get", "kisok"],
+        &["call", "kisok", "get_datetime"],
+    ] {
+        let refused = cli.run(words).await;
+        assert_eq!(refused.code, 3, "{words:?}: {refused:?}");
+        assert!(refused.stderr.contains("did you mean: kiosk"), "{words:?}: {refused:?}");
+    }
+    let json = cli.run(&["devices", "approve", "kisok", "-o", "json"]).await;
+    assert!(json.stderr.contains("\"kiosk\""), "{json:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn permissions_are_read_changed_and_refused_where_they_make_no_sense() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

@@ -6,7 +6,12 @@ use orion_tests::{Device, Tree, World};
 use serde_json::{Value, json};
 
 /// What the dry run of a call returns, once it is sure that it changed nothing.
-async fn preview(world: &World, device: &Device, tool: &str, arguments: &Value) -> Value {
+pub(crate) async fn preview(
+    world: &World,
+    device: &Device,
+    tool: &str,
+    arguments: &Value,
+) -> Value {
     let before = device.tree();
     let call = world.admin().dry_run(&device.name, tool, arguments.clone()).await;
     assert_eq!(device.tree(), before, "a dry run of {tool} changed something");
@@ -14,7 +19,8 @@ async fn preview(world: &World, device: &Device, tool: &str, arguments: &Value) 
     call.data().clone()
 }
 
-fn files<const N: usize>(files: [(&str, Option<&str>); N]) -> Tree {
+/// A tree as it is written down.
+pub(crate) fn files<const N: usize>(files: [(&str, Option<&str>); N]) -> Tree {
     files.into_iter().map(|(name, text)| (name.to_owned(), text.map(str::to_owned))).collect()
 }
 

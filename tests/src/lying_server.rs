@@ -25,6 +25,7 @@ use uuid::Uuid;
 
 mod deceived;
 mod link;
+mod many;
 
 pub use deceived::Deceived;
 pub use link::Link;

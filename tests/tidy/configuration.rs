@@ -69,8 +69,8 @@ fn keys_of_several(header: &str) -> BTreeSet<String> {
 #[test]
 fn every_key_of_the_devices_file_is_in_the_reference() {
     let page = Page::read("docs/configuration.md").section("agent.toml");
-    assert_eq!(keys(agent, ""), set(&["apps", "ceiling", "read_only", "timeouts"]));
-    assert_eq!(told(&page, "At the top"), set(&["read_only"]));
+    assert_eq!(keys(agent, ""), set(&["apps", "ceiling", "read_only", "sandbox", "timeouts"]));
+    assert_eq!(told(&page, "At the top"), set(&["read_only", "sandbox"]));
     assert_eq!(told(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
     assert_eq!(told(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
     assert!(page.text.contains("### `[apps]`"));

@@ -93,7 +93,7 @@ fn every_page_lists_each_field_of_the_result() {
 fn every_page_tells_risk_permissions_other_names_and_an_example() {
     for spec in CATALOG {
         let page = page(spec);
-        let facts: Vec<_> = page.rows().into_iter().take(6).collect();
+        let facts: Vec<_> = page.rows().into_iter().take(7).collect();
         let fact = |name: &str| {
             let row = facts.iter().find(|row| row.first().is_some_and(|first| first == name));
             row.and_then(|row| row.get(1)).unwrap_or_else(|| panic!("{}: {name}", spec.name))
@@ -105,6 +105,7 @@ fn every_page_tells_risk_permissions_other_names_and_an_example() {
         let aliases: Vec<_> = spec.aliases.iter().map(|alias| alias.name).collect();
         assert_eq!(names(fact("Other names")), aliases, "{}", spec.name);
         assert_eq!(fact("Changes something"), yes(spec.has_effects), "{}", spec.name);
+        assert_eq!(fact("Can be undone"), yes(spec.undo), "{}", spec.name);
         assert_eq!(fact("May run twice"), yes(spec.idempotent), "{}", spec.name);
         assert_eq!(
             fact("Strangers may have written the result"),

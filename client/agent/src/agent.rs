@@ -8,8 +8,8 @@ pub mod event;
 mod session;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use orion_domain::CallId;
@@ -29,7 +29,7 @@ use crate::connect::renew::is_due;
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::journal::Journal;
-use crate::roots::Roots;
+use crate::roots::{Lent, Roots};
 use crate::state::{Identity, State, Status};
 use event::{Event, Slot};
 use session::Phase;
@@ -52,7 +52,7 @@ pub struct Agent {
     state: Arc<State>,
     identity: Identity,
     guard: Guard,
-    roots: Arc<Roots>,
+    roots: Arc<Lent>,
     toolbox: Arc<Toolbox>,
     journal: Journal,
     running: HashMap<CallId, Running>,
@@ -97,6 +97,14 @@ enum Renewal {
     ),
 }
 
+/// What the guard's policy lends, to be opened.
+fn lent(settings: &Settings, guard: &Guard) -> Arc<Lent> {
+    let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
+    let grants = guard.policy().grants.clone();
+    let open = move || Roots::open(&ceiling, &grants, &private);
+    Arc::new(Lent::new(Box::new(open)))
+}
+
 impl Agent {
     /// An agent that has everything it needs and is not connected yet.
     #[must_use]
@@ -113,7 +121,7 @@ impl Agent {
             settings.places.clone(),
             settings.scope.clone(),
         );
-        let roots = Roots::open(&settings.scope, &guard.policy().grants, &settings.private);
+        let roots = lent(&settings, &guard);
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let now = Instant::now();
         Self {
@@ -121,7 +129,7 @@ impl Agent {
             state,
             identity,
             guard,
-            roots: Arc::new(roots),
+            roots,
             toolbox,
             journal,
             running: HashMap::new(),
@@ -276,9 +284,13 @@ impl Agent {
         let v1::PolicyUpdate { version, policy } = update;
         let error = match self.guard.update(version, policy) {
             Ok(()) => {
-                let grants = &self.guard.policy().grants;
-                let private = &self.settings.private;
-                self.roots = Arc::new(Roots::open(&self.settings.scope, grants, private));
+                self.roots = lent(&self.settings, &self.guard);
+                // Now and not at the first call, so that a folder swapped for a link later is not
+                // the one that is used; off the loop, for a disk may hang.
+                let roots = Arc::clone(&self.roots);
+                self.tasks.spawn_blocking(move || {
+                    LazyLock::force(&roots);
+                });
                 tracing::info!(%version, "the policy is active");
                 self.status.policy_version = Some(version.clone());
                 self.write_status();

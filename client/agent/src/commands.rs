@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
 use orion_agent::run::NotEnrolled;
+use orion_agent::sandbox::Sandbox;
 use orion_agent::state::{Identity, Pending, State, StateError, Status};
 use orion_domain::DeviceName;
 use orion_wire::{EnrollmentToken, TokenError};
@@ -245,13 +246,14 @@ fn status(places: &Places) -> anyhow::Result<()> {
         _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
     };
     print(&format!(
-        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\nconnection   {connection}\npolicy       {}\nsandbox      handles (cap-std); no kernel sandbox yet\nas of        {}",
+        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\nconnection   {connection}\npolicy       {}\nsandbox      {}\nas of        {}",
         device_name.unwrap_or_else(|| identity.name.to_string()),
         identity.device_id,
         identity.addresses.join(", "),
         identity.key.fingerprint_words(),
         shown(identity.not_after),
         policy_version.unwrap_or_else(none),
+        Sandbox::detect(),
         if at > 0 { shown(at) } else { none() },
     ))
 }

@@ -15,6 +15,7 @@ use orion_domain::{DevicePath, Grants, Places, Profile};
 use orion_wire::Os;
 
 pub use error::ConfigError;
+pub use file::SandboxChoice;
 use file::{File, check_tools};
 
 /// Everything that an agent needs to run.
@@ -37,6 +38,8 @@ pub struct Settings {
     pub apps: BTreeMap<String, PathBuf>,
     /// The longest that any call may take.
     pub call_timeout: Duration,
+    /// Whether the agent starts where the kernel cannot confine file tools.
+    pub sandbox: SandboxChoice,
     /// Where `~` and relative paths begin.
     pub places: Places,
     /// Orion's own files on this device, which no tool may touch.
@@ -76,7 +79,7 @@ impl Settings {
     /// # Errors
     /// The fault, in a sentence with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
-        let File { ceiling, read_only, apps, timeouts } = File::parse(text)?;
+        let File { ceiling, read_only, sandbox, apps, timeouts } = File::parse(text)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
         check_tools(&ceiling)?;
@@ -107,6 +110,7 @@ impl Settings {
             scope,
             apps,
             call_timeout: Duration::from_secs(timeouts.call),
+            sandbox,
             places,
             private,
         })

@@ -1,21 +1,26 @@
-//! Runs one call that was admitted: waits for the journal, gives a blocking thread to the tool,
-//! keeps its deadline, and says how it ended. Whatever a tool does, it ends exactly one call.
+//! Runs one call that was admitted: waits for the journal, gives a thread to the tool, keeps its
+//! deadline, and says how it ended. Whatever a tool does, it ends exactly one call.
+//!
+//! A tool that deals with files gets a thread of its own, which is confined before the tool runs and
+//! ends with the call; any other gets one that blocks elsewhere. Calls in flight bound both.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use orion_domain::{ErrorCode, Permit, Places, ToolError};
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::task::JoinError;
+use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::agent::event::{Event, Slot};
 use crate::apps::Apps;
 use crate::journal::{Admission, Ended};
 use crate::report::Subject;
-use crate::roots::Roots;
+use crate::roots::Lent;
+use crate::sandbox::{Reach, Sandbox, confine};
 use crate::tools::{Context, Executor, Outcome};
 use crate::trash::Trash;
 
@@ -38,6 +43,8 @@ pub struct Toolbox {
     pub trash: Trash,
     /// The device's id, as text.
     pub device_id: String,
+    /// What confines file tools here.
+    pub sandbox: Sandbox,
 }
 
 /// One call, ready to run.
@@ -51,6 +58,8 @@ pub struct Job {
     pub executor: Executor,
     /// Its arguments.
     pub arguments: Value,
+    /// How far it may reach, where the kernel confines it.
+    pub reach: Option<Reach>,
     /// Whether it may change something.
     pub has_effects: bool,
     /// When it has to be over.
@@ -58,7 +67,7 @@ pub struct Job {
     /// Set when it is to stop.
     pub cancelled: Arc<AtomicBool>,
     /// Where files may be touched.
-    pub roots: Arc<Roots>,
+    pub roots: Arc<Lent>,
     /// What it runs with.
     pub toolbox: Arc<Toolbox>,
 }
@@ -83,7 +92,21 @@ pub async fn execute(job: Job, admission: Admission, events: mpsc::Sender<Event>
 
     let started = Instant::now();
     let progress = events.clone();
-    let mut work = tokio::task::spawn_blocking(move || run(job, &progress));
+    let (done, mut work) = oneshot::channel();
+    let reach = job.reach;
+    let run = move || drop(done.send(run(job, &progress)));
+    let begun = match reach {
+        Some(_) => thread::Builder::new().name("file tool".to_owned()).spawn(run).map(drop),
+        None => {
+            drop(tokio::task::spawn_blocking(run));
+            Ok(())
+        }
+    };
+    if let Err(error) = begun {
+        tracing::error!(tool = subject.tool, %error, "a thread could not be started");
+        let ended = subject.failure(no_thread(), started.elapsed());
+        return post(&events, finished(ended, Slot::Free)).await;
+    }
     let in_time = tokio::time::timeout_at((deadline + GRACE).into(), &mut work).await;
     let result = match in_time {
         Ok(result) => result,
@@ -107,7 +130,24 @@ async fn post(events: &mpsc::Sender<Event>, event: Event) {
 }
 
 fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
-    let Job { subject, permit, executor, arguments, deadline, cancelled, roots, toolbox, .. } = job;
+    let Job {
+        subject,
+        permit,
+        executor,
+        arguments,
+        deadline,
+        cancelled,
+        roots,
+        toolbox,
+        reach,
+        ..
+    } = job;
+    if let Some(reach) = reach {
+        confine(&roots, &[toolbox.trash.dir()], reach).map_err(|error| {
+            tracing::error!(tool = subject.tool, %error, "a thread could not be confined");
+            error.refusal()
+        })?;
+    }
     tracing::debug!(
         call = %subject.call, tool = executor.name, rule = permit.rule(), "running a call"
     );
@@ -125,8 +165,9 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
             note: note.chars().take(MAX_NOTE).collect(),
         }));
     };
-    let Toolbox { places, apps, trash, device_id } = &*toolbox;
+    let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
     let context = Context {
+        call: subject.call,
         roots: &roots,
         places,
         apps,
@@ -141,12 +182,12 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
 }
 
 fn flatten(
-    result: Result<Result<Outcome, ToolError>, JoinError>,
+    result: Result<Result<Outcome, ToolError>, RecvError>,
     tool: &str,
     has_effects: bool,
 ) -> Result<Outcome, ToolError> {
-    result.unwrap_or_else(|error| {
-        tracing::error!(tool, %error, "a tool did not end as it should");
+    result.unwrap_or_else(|RecvError { .. }| {
+        tracing::error!(tool, "a tool did not end as it should");
         let (code, so) = if has_effects {
             (ErrorCode::OutcomeUnknown, ", so it is not known what it did")
         } else {
@@ -156,6 +197,13 @@ fn flatten(
             format!("{tool} failed inside the agent{so}. See the agent's log on the device.");
         Err(ToolError::new(code, message))
     })
+}
+
+fn no_thread() -> ToolError {
+    ToolError::new(
+        ErrorCode::ResourceExhausted,
+        "Nothing was run: the device could not start a thread for the call. Try again later.",
+    )
 }
 
 fn given_up(tool: &str, has_effects: bool) -> ToolError {

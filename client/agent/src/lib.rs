@@ -2,10 +2,12 @@
 //! only this device's owner can change, runs what is allowed, and reports.
 //!
 //! Start reading at [`run()`](run::run), then [`agent`]: the loop in which everything happens. A
-//! call goes through [`guard`], [`journal`], [`execute`] and [`report`], in that order.
+//! call goes through [`guard`], [`journal`], [`execute`] and [`report`], in that order; [`sandbox`] and
+//! [`roots`] are the two layers that hold a tool that deals with files.
 
 pub mod agent;
 pub mod apps;
+pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod connect;
@@ -17,6 +19,7 @@ pub mod journal;
 pub mod report;
 pub mod roots;
 pub mod run;
+pub mod sandbox;
 pub mod state;
 pub mod tools;
 pub mod trash;
@@ -26,6 +29,3 @@ pub use run::run;
 
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// What confines the tools, as it is told to people and to the backend.
-pub const SANDBOX: &str = "handles";

@@ -6,6 +6,7 @@ use std::time::Duration;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state, v1};
 
+use crate::changes::Settled;
 use crate::journal::{Ended, Interrupted};
 
 /// The largest result, in bytes of JSON.
@@ -22,6 +23,8 @@ pub struct Subject {
     pub tool: String,
     /// Whether it was only a preview.
     pub dry_run: bool,
+    /// What confines it, if that is known.
+    pub sandbox: Option<&'static str>,
 }
 
 impl Subject {
@@ -31,7 +34,7 @@ impl Subject {
             device: self.device.clone(),
             tool: self.tool.clone(),
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            sandbox: Some(crate::SANDBOX.to_owned()),
+            sandbox: self.sandbox.map(str::to_owned),
             ..Meta::default()
         }
     }
@@ -78,9 +81,10 @@ impl Subject {
     }
 }
 
-/// The end of a call that was running when the agent died.
+/// The end of a call that was running when the agent died. `established` is what its record says, if
+/// it has one.
 #[must_use]
-pub fn interrupted(call: &Interrupted<'_>, device: &str) -> Ended {
+pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Settled>) -> Ended {
     let tool = call.tool;
     let error = if !call.has_effects {
         ToolError::new(
@@ -89,6 +93,22 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str) -> Ended {
                 "The agent stopped while {tool} ran. It changes nothing and can be called again."
             ),
         )
+    } else if established == Some(Settled::Unchanged) {
+        ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            format!(
+                "The agent stopped while {tool} ran. Its record on the device says that nothing was changed."
+            ),
+        )
+        .with("established", "unchanged")
+    } else if established == Some(Settled::Changed) {
+        ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            format!(
+                "The agent stopped while {tool} ran. Its record on the device says that it changed something; orion undo takes that back."
+            ),
+        )
+        .with("established", "changed")
     } else if call.idempotent {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
@@ -109,6 +129,7 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str) -> Ended {
         device: device.to_owned(),
         tool: tool.to_owned(),
         dry_run: false,
+        sandbox: None,
     };
     subject.failure(error.with("idempotent", call.idempotent), Duration::ZERO)
 }
@@ -172,6 +193,7 @@ mod tests {
             device: "web-1".to_owned(),
             tool: tool.to_owned(),
             dry_run: false,
+            sandbox: Some("handles"),
         }
     }
 
@@ -189,7 +211,7 @@ mod tests {
         assert_eq!((success, message.as_str(), dry_run), (true, "Done.", false));
         assert_eq!((data, error), (Some(json!({"x": 1})), None));
         assert_eq!((meta.device.as_str(), meta.tool.as_str()), ("web-1", "read_file"));
-        assert_eq!((meta.duration_ms, meta.sandbox.as_deref()), (2, Some(crate::SANDBOX)));
+        assert_eq!((meta.duration_ms, meta.sandbox.as_deref()), (2, Some("handles")));
     }
 
     #[test]
@@ -233,12 +255,12 @@ mod tests {
             has_effects: true,
             idempotent: false,
         };
-        let ended = interrupted(&call, "web-1");
+        let ended = interrupted(&call, "web-1", None);
         assert_eq!(ended.state, CallState::Unknown);
         assert!(envelope(&ended).message.contains("delete_directory"));
         assert!(envelope(&ended).message.contains("may have happened"));
         call.has_effects = false;
-        assert_eq!(interrupted(&call, "web-1").state, CallState::Failed);
+        assert_eq!(interrupted(&call, "web-1", None).state, CallState::Failed);
     }
 
     #[test]

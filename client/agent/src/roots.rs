@@ -4,16 +4,22 @@
 //!
 //! Not here: whether a call may run at all. That is the guard's; this holds even where the guard errs.
 
+#[cfg(target_os = "linux")]
+mod beneath;
 mod failure;
 mod located;
+#[cfg(test)]
+mod naive;
 mod names;
+#[cfg(target_os = "linux")]
+mod pseudo;
 mod suspects;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use cap_fs_ext::MetadataExt;
 use cap_std::ambient_authority;
@@ -22,15 +28,23 @@ use orion_domain::grants::{DeniedPath, Scope};
 use orion_domain::path::covers;
 use orion_domain::{Access, DevicePath, ToolError};
 
+#[cfg(target_os = "linux")]
+pub(crate) use beneath::is_there as has_openat2;
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
 pub use located::{Located, What};
 use names::{Names, real_path};
+#[cfg(target_os = "linux")]
+pub(crate) use pseudo::is_pseudo;
 use suspects::Suspects;
 
 /// The folder in an allowed path into which Orion moves what it cannot move to its own trash. No
 /// tool sees it.
 pub const LOCAL_TRASH: &str = ".orion-trash";
+
+/// Roots that are opened by whoever needs them first; others wait. So a file system that hangs holds
+/// up the calls that need it, and nobody else.
+pub type Lent = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
 
 /// The allowed folders of one device.
 #[derive(Debug)]
@@ -42,6 +56,8 @@ pub struct Roots {
     suspects: Suspects,
     deny_all: bool,
     read_only: bool,
+    #[cfg(test)]
+    naive: bool,
 }
 
 /// One allowed folder.
@@ -86,6 +102,8 @@ impl Roots {
             private: private.to_vec(),
             deny_all: ceiling.deny_all_paths || grants.deny_all_paths,
             read_only: ceiling.read_only || grants.read_only,
+            #[cfg(test)]
+            naive: false,
         };
         for granted in &grants.allowed {
             for owned in &ceiling.allowed {
@@ -141,12 +159,42 @@ impl Roots {
         self.find(path, access, false)
     }
 
+    /// The same for a place by where it really is, as [`Located`] told before: it may be reached
+    /// through a root that is a link.
+    ///
+    /// # Errors
+    /// As [`Roots::locate`].
+    pub(crate) fn locate_real(
+        &self,
+        real: &DevicePath,
+        access: Access,
+    ) -> Result<Located, ToolError> {
+        #[cfg(test)]
+        if self.naive {
+            return naive::find(real, false);
+        }
+        let lending = self.roots.iter().filter(|root| root.access.contains(&access));
+        let mut open: Vec<OpenRoot> = lending.filter_map(|root| self.opened(root)).collect();
+        open.retain(|open| covers(&open.real, real));
+        match open.iter().max_by_key(|open| open.real.components().len()) {
+            Some(open) if !self.denies(real) => {
+                let names = real.relative_to(&open.real).unwrap_or_default();
+                located::find(self, open, real, &names, access, false)
+            }
+            _ => self.find(real, access, false),
+        }
+    }
+
     fn find(
         &self,
         path: &DevicePath,
         access: Access,
         follow_last: bool,
     ) -> Result<Located, ToolError> {
+        #[cfg(test)]
+        if self.naive {
+            return naive::find(path, follow_last);
+        }
         let mut lending = self.lending(path, access);
         // The longest root first: it is the closest to what is meant, and has the fewest links to
         // follow. Where it is missing, a wider one may hold the place where it would be.
@@ -157,7 +205,7 @@ impl Roots {
         for root in &lending {
             if let Some(open) = self.opened(root) {
                 let names = path.relative_to(&root.path).unwrap_or_default();
-                return located::walk(self, &open, path, &names, access, follow_last);
+                return located::find(self, &open, path, &names, access, follow_last);
             }
         }
         let missing = lending.first().map_or(path, |root| &root.path);
@@ -185,16 +233,11 @@ impl Roots {
     }
 
     fn open_root(&self, root: &Root) -> Option<OpenRoot> {
-        let real = self.names.of_lent(&root.base)?;
-        // Judged is where it was; if it leads elsewhere since, that has to be judged first.
-        if real_path(&root.base) != *real {
-            return None;
-        }
-        let base = Dir::open_ambient_dir(real.to_string(), ambient_authority()).ok()?;
+        let base = open_base(&root.base, self.names.of_lent(&root.base)?)?;
         let base = OpenRoot { real: root.base.clone(), dir: Arc::new(base) };
         let names = root.path.relative_to(&root.base)?;
         let access = *root.access.first()?;
-        let found = located::walk(self, &base, &root.path, &names, access, true).ok()?;
+        let found = located::find(self, &base, &root.path, &names, access, true).ok()?;
         found.is_folder().then(|| OpenRoot { real: found.real, dir: Arc::new(found.dir) })
     }
 
@@ -206,6 +249,10 @@ impl Roots {
 
     /// The same for a path by this name alone.
     fn keeps_out(&self, path: &DevicePath) -> bool {
+        #[cfg(test)]
+        if self.naive {
+            return false;
+        }
         self.deny_all
             || self.denied.iter().any(|entry| entry.pattern.denies(path))
             || self.private.iter().any(|private| private.contains(path))
@@ -215,6 +262,10 @@ impl Roots {
     /// Whether what lies beneath a root is kept out there, by a deny entry or as a system folder
     /// that the root does not name.
     pub(crate) fn hides(&self, root: &DevicePath, path: &DevicePath) -> bool {
+        #[cfg(test)]
+        if self.naive {
+            return false;
+        }
         !covers(root, path) || self.denies(path)
     }
 
@@ -226,12 +277,20 @@ impl Roots {
     /// Whether some root lends this access to this path and nothing keeps it out. Nothing is opened.
     #[must_use]
     pub fn lends(&self, path: &DevicePath, access: Access) -> bool {
+        #[cfg(test)]
+        if self.naive {
+            return true;
+        }
         !self.lending(path, access).is_empty() && !self.denies(path)
     }
 
     /// Whether a root is this path or lies beneath it.
     #[must_use]
     pub fn stands_in(&self, path: &DevicePath) -> bool {
+        #[cfg(test)]
+        if self.naive {
+            return false;
+        }
         let real = self.names.real(path);
         self.roots
             .iter()
@@ -259,7 +318,12 @@ impl Roots {
 
     /// The folders that are there, for the trash that lies in some of them.
     pub(crate) fn handles(&self) -> Vec<Arc<Dir>> {
-        self.roots.iter().filter_map(|root| Some(self.opened(root)?.dir)).collect()
+        self.lent().map(|(dir, _)| dir).collect()
+    }
+
+    /// The folders that are there, each with what it is lent for.
+    pub(crate) fn lent(&self) -> impl Iterator<Item = (Arc<Dir>, &BTreeSet<Access>)> {
+        self.roots.iter().filter_map(|root| Some((self.opened(root)?.dir, &root.access)))
     }
 
     /// Whether a program, by its resolved path, lies where Orion may write.
@@ -276,6 +340,25 @@ impl Roots {
     pub(crate) fn not_allowed(&self, path: &DevicePath, access: Access) -> ToolError {
         failure::not_allowed(path, access, self.paths(access))
     }
+}
+
+/// The folder at `base`, which was found to be `real`. Judged is where it was; if it leads elsewhere
+/// since, that has to be judged first.
+fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
+    #[cfg(target_os = "linux")]
+    if base == real {
+        use rustix::io::Errno;
+
+        // A path that had no links has none still if the kernel finds none.
+        match beneath::open_absolute(&real.to_string()) {
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return opened.ok(),
+        }
+    }
+    if real_path(base) != *real {
+        return None;
+    }
+    Dir::open_ambient_dir(real.to_string(), ambient_authority()).ok()
 }
 
 /// Whether two handles are of one folder.

@@ -1,19 +1,29 @@
 //! Puts an agent together from its configuration and its state, and runs it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use orion_domain::CallId;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::apps::Apps;
+use crate::changes::{Settled, recover};
 use crate::clock::now_ms;
-use crate::config::Config;
+use crate::config::{Config, SandboxChoice, Settings};
 use crate::execute::Toolbox;
 use crate::journal::Journal;
 use crate::report;
+use crate::roots::Roots;
+use crate::sandbox::Sandbox;
 use crate::state::{Identity, State};
 use crate::trash::Trash;
+
+/// How long cleaning up may keep the agent from serving calls.
+const CLEAN_UP_WITHIN: Duration = Duration::from_secs(20);
 
 /// This device is not enrolled.
 #[derive(Debug, thiserror::Error)]
@@ -22,36 +32,102 @@ use crate::trash::Trash;
 )]
 pub struct NotEnrolled;
 
+/// The owner wants the kernel to confine file tools, and it does not.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "agent.toml says sandbox = \"required\", and this kernel has no Landlock that this process may use (it takes Linux 5.19 or newer with landlock among its security modules, and a container that permits it); turn it on, or write sandbox = \"auto\" to rely on handles alone"
+)]
+pub struct NoLandlock;
+
 /// Runs an agent until `shutdown`. The caller owns the signal, and the process's cryptography
 /// provider.
 ///
 /// # Errors
-/// What keeps it from starting: [`NotEnrolled`], another agent with the same state, a journal or
+/// What keeps it from starting: [`NotEnrolled`], [`NoLandlock`], another agent with the same state, a journal or
 /// identity that cannot be used. What happens to the connection later is not an error.
 pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<()> {
     let Config { state_dir, settings } = config;
+    survive_large_files();
     let state = Arc::new(State::open(&state_dir)?);
     let identity = Identity::read(&state_dir)?.ok_or(NotEnrolled)?;
     identity
         .tls()
         .context("this device's certificate can't be used; enrol it again with --force")?;
     let name = identity.name.to_string();
+    let unclean = Trash::open(&state_dir).context("the trash can't be opened")?;
+    let settled = clean_up(&settings, unclean).await;
     let journal = Journal::open(&state.path("journal.log"), now_ms(), |call| {
-        report::interrupted(call, &name)
+        report::interrupted(call, &name, settled.get(&call.call).copied())
     })
     .await?;
+    let sandbox = Sandbox::detect();
+    suffices(sandbox, settings.sandbox)?;
+    tracing::info!("file tools are held by {sandbox}");
     let trash = Trash::open(&state_dir).context("the trash can't be opened")?;
     let names = settings.ceiling.apps.iter().map(String::as_str);
     let (apps, bad) = Apps::discover(names, &settings.apps);
     for entry in bad {
         tracing::warn!(%entry, "an application can't be opened");
     }
+    tokio::task::spawn_blocking(crate::tools::learn_accounts).await?;
     let toolbox = Toolbox {
         places: settings.places.clone(),
         apps,
         trash,
         device_id: identity.device_id.to_string(),
+        sandbox,
     };
     Agent::new(settings, state, identity, Arc::new(toolbox), journal).run(shutdown).await;
     Ok(())
+}
+
+/// Where the owner limits how large a file may become, the operating system ends the process that tries
+/// to go beyond, unless it listens: then only the write fails.
+fn survive_large_files() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        // It stays listened to once it was.
+        if let Err(error) = signal(kind) {
+            tracing::debug!(kind = %error.kind(), "a file beyond the size limit would end the agent");
+        }
+    }
+}
+
+/// Cleans up after calls that were cut off when the agent was killed, in whatever its owner lends: what
+/// the backend grants is not known yet. Says what those calls did.
+async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Settled> {
+    if trash.unsettled().is_empty() {
+        return HashMap::new();
+    }
+    let (scope, private) = (settings.scope.clone(), settings.private.clone());
+    let cleaning = tokio::task::spawn_blocking(move || {
+        recover(&trash, &Roots::open(&scope, &scope, &private))
+    });
+    // A disk that hangs keeps nobody else from being served; what it holds is cleaned up when it can.
+    match timeout(CLEAN_UP_WITHIN, cleaning).await {
+        Ok(settled) => settled.unwrap_or_default().into_iter().collect(),
+        Err(_) => HashMap::new(),
+    }
+}
+
+/// Whether the owner is content with what holds file tools here.
+fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
+    match choice {
+        SandboxChoice::Required if !sandbox.has_landlock() => Err(NoLandlock),
+        SandboxChoice::Required | SandboxChoice::Auto => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_needs_landlock_does_not_start_without_it() {
+        assert!(suffices(Sandbox::handles(), SandboxChoice::Auto).is_ok());
+        let error = suffices(Sandbox::handles(), SandboxChoice::Required).unwrap_err();
+        assert!(error.to_string().contains("sandbox = \"auto\""), "{error}");
+    }
 }

@@ -3,20 +3,35 @@
 //! An executor is blocking code. Whether the call may run was decided before; an executor still
 //! touches files only through [`Roots`](crate::roots::Roots), which holds by itself.
 
+mod analyze_disk;
+mod config_format;
 pub mod context;
+mod copy_path;
+mod counted;
 mod create_directory;
 mod delete_directory;
+mod delete_file;
+mod difference;
+mod edit_file;
 mod get_datetime;
 mod get_device_info;
+mod get_file_info;
 mod glob;
 mod list_directory;
+mod modify_config;
+mod move_path;
 mod nearby;
 mod open_app;
+mod read_config;
 mod read_file;
 mod regular;
+mod scan;
+mod search_directory;
 mod search_files;
+mod search_text;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+mod undo_call;
 mod walk;
 mod write_file;
 
@@ -25,6 +40,7 @@ use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
 pub use context::Context;
+pub use get_file_info::learn_accounts;
 
 /// What a call that succeeded says.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,10 +101,21 @@ impl Executor {
 pub const EXECUTORS: &[Executor] = &[
     Executor::of::<catalog::list_directory::ListDirectory>(),
     Executor::of::<catalog::search_files::SearchFiles>(),
+    Executor::of::<catalog::search_directory::SearchDirectory>(),
+    Executor::of::<catalog::analyze_disk::AnalyzeDisk>(),
+    Executor::of::<catalog::search_text::SearchText>(),
     Executor::of::<catalog::read_file::ReadFile>(),
+    Executor::of::<catalog::get_file_info::GetFileInfo>(),
     Executor::of::<catalog::write_file::WriteFile>(),
+    Executor::of::<catalog::edit_file::EditFile>(),
     Executor::of::<catalog::create_directory::CreateDirectory>(),
+    Executor::of::<catalog::copy_path::CopyPath>(),
+    Executor::of::<catalog::move_path::MovePath>(),
+    Executor::of::<catalog::delete_file::DeleteFile>(),
     Executor::of::<catalog::delete_directory::DeleteDirectory>(),
+    Executor::of::<catalog::read_config::ReadConfig>(),
+    Executor::of::<catalog::modify_config::ModifyConfig>(),
+    Executor::of::<catalog::undo_call::UndoCall>(),
     Executor::of::<catalog::open_app::OpenApp>(),
     Executor::of::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::of::<catalog::get_datetime::GetDatetime>(),

@@ -19,6 +19,7 @@ Examples:
   orion login --secret @first-admin-secret              sign in at a new backend
   orion chat                                            talk to the fleet
   orion call laptop-123 create_directory path=Test      one tool call
+  orion undo 0199b2c4-7f3e-7c11                         take that call back
   orion why laptop-123 read_file path=/etc/passwd       what each layer says to a call
   orion approvals list                                  what waits for a yes
 
@@ -89,6 +90,8 @@ pub(crate) enum Command {
     Ask(commands::ask::Ask),
     /// Call one tool on one device
     Call(commands::call::Call),
+    /// Take back what a call changed
+    Undo(commands::undo::Undo),
     /// Show what each layer says to a call, without making it
     Why(commands::why::Why),
     /// The tools that there are

@@ -90,6 +90,14 @@ impl CallResult {
         }
     }
 
+    /// The call's id where it changed something that `orion undo` can take back.
+    pub(crate) fn undoable(&self) -> Option<&str> {
+        let Envelope { success, dry_run, meta, .. } = &self.envelope;
+        let (spec, _) = orion_catalog::find(&meta.tool)?;
+        (*success && !dry_run && spec.undo && !meta.call_id.is_empty())
+            .then_some(meta.call_id.as_str())
+    }
+
     /// Prints the envelope, or for people its data on standard output and its words beside it.
     ///
     /// # Errors
@@ -172,6 +180,20 @@ mod tests {
         let envelope: Value = serde_json::from_slice(&result.bytes).unwrap();
         assert_eq!(envelope["error"]["code"], "APPROVAL_REQUIRED");
         assert_eq!(envelope["error"]["details"]["approval_id"], "a-1");
+    }
+
+    #[test]
+    fn what_changed_something_that_can_be_taken_back_says_so() {
+        let undoable = |tool: &str, dry_run, state| {
+            let call = v1::Call { tool: tool.to_owned(), dry_run, ..call(state) };
+            CallResult::of(call).unwrap().undoable().is_some()
+        };
+        assert!(undoable("write_file", false, CallState::Succeeded));
+        assert!(!undoable("write_file", true, CallState::Succeeded));
+        assert!(!undoable("write_file", false, CallState::Failed));
+        assert!(!undoable("read_file", false, CallState::Succeeded));
+        assert!(!undoable("undo_call", false, CallState::Succeeded));
+        assert!(!undoable("a_tool_of_tomorrow", false, CallState::Succeeded));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(crate) mod password;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod users;
+pub(crate) mod undo;
 pub(crate) mod why;
 
 use crate::app::App;
@@ -45,6 +46,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,
         Command::Call(command) => interruptible(command.run(&app()?)).await,
+        Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,

@@ -43,6 +43,16 @@ pub(crate) fn short_id(id: &str) -> &str {
     id.get(..18).unwrap_or(id)
 }
 
+/// A number of things, in words that fit one as well as many.
+pub(crate) fn counted<N: std::fmt::Display + PartialEq + From<u8>>(
+    count: N,
+    one: &str,
+    many: &str,
+) -> String {
+    let word = if count == N::from(1) { one } else { many };
+    format!("{count} {word}")
+}
+
 /// A time in Unix milliseconds as people read it; a dash when there is none.
 pub(crate) fn when(zone: &TimeZone, ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
@@ -74,6 +84,12 @@ mod tests {
         assert_eq!(one_line("abcd", 4), "abcd");
         assert_eq!(one_line("abcde", 4), "abc…");
         assert_eq!(one_line("", 4), "");
+    }
+
+    #[test]
+    fn one_thing_is_not_called_many() {
+        let rows = |count: u64| counted(count, "row", "rows");
+        assert_eq!([rows(0), rows(1), rows(2)], ["0 rows", "1 row", "2 rows"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod results;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod words;
 
 use self::grammar::Row;
@@ -54,6 +55,12 @@ impl Planner {
         }
         match understood {
             Some((_, Plan::Call(call))) => call.to_string(),
+            Some((language, Plan::Undo { device, dry_run })) => {
+                match undo::last(&request.messages, device.as_deref(), dry_run) {
+                    Ok(call) => call.to_string(),
+                    Err(why) => phrases::no_undo(&why, language),
+                }
+            }
             Some((language, Plan::Help)) => phrases::help(language),
             None => phrases::unknown(language),
         }

@@ -58,7 +58,7 @@ pub fn nearest(name: &str) -> Vec<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use orion_domain::{PathStyle, Places};
+    use orion_domain::{Access, PathStyle, Places};
     use serde_json::{Value, json};
 
     use super::*;
@@ -119,6 +119,47 @@ mod tests {
     }
 
     #[test]
+    fn what_can_be_taken_back_changes_something_and_names_its_paths() {
+        for spec in CATALOG.iter().filter(|spec| spec.undo) {
+            assert!(spec.has_effects, "{}", spec.name);
+            let example: Value = serde_json::from_str(spec.example).unwrap();
+            let paths = tools::undo_call::paths_of(spec.name, example.as_object().unwrap());
+            assert!((1..=2).contains(&paths.len()), "{}: {paths:?}", spec.name);
+        }
+    }
+
+    #[test]
+    fn undoing_writes_exactly_what_the_call_wrote_deleted_or_moved() {
+        let undo = find("undo_call").unwrap().0;
+        let id = "01893e2a-7c00-7000-8000-000000000001";
+        for spec in CATALOG.iter().filter(|spec| spec.undo) {
+            let mut example: Value = serde_json::from_str(spec.example).unwrap();
+            let arguments = example.as_object_mut().unwrap();
+            arguments.remove("tool");
+            arguments.remove("device");
+            let paths = tools::undo_call::paths_of(spec.name, arguments);
+            let call = spec.parse(arguments.clone(), &places()).unwrap();
+            let undoing = json!({"call_id": id, "paths": paths});
+            let undoing = undo.parse(undoing.as_object().unwrap().clone(), &places()).unwrap();
+            let changed: BTreeSet<_> = call
+                .touches
+                .paths
+                .into_iter()
+                .filter(|touch| touch.access != Access::Read)
+                .map(|touch| touch.path.to_string())
+                .collect();
+            let written: BTreeSet<_> = undoing
+                .touches
+                .paths
+                .into_iter()
+                .filter(|touch| touch.access == Access::Write)
+                .map(|touch| touch.path.to_string())
+                .collect();
+            assert_eq!(written, changed, "{}", spec.name);
+        }
+    }
+
+    #[test]
     fn the_catalogue_reads_as_reviewed() {
         let rows: Vec<_> = CATALOG
             .iter()
@@ -131,6 +172,7 @@ mod tests {
                     "capabilities": spec.capabilities,
                     "has_effects": spec.has_effects,
                     "idempotent": spec.idempotent,
+                    "undo": spec.undo,
                     "arguments": spec.arguments_schema(),
                 })
             })

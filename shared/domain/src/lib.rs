@@ -17,6 +17,8 @@ pub mod evaluate;
 pub mod extract;
 pub mod grants;
 pub mod id;
+#[cfg(any(test, fuzzing))]
+pub mod laws;
 pub mod path;
 pub mod permit;
 pub mod risk;

@@ -1,7 +1,7 @@
 //! A real agent that enrolled at a backend that lies.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -24,9 +24,22 @@ impl Deceived {
     /// # Panics
     /// It does not become a device.
     pub async fn start(server: &LyingServer, config: &str) -> Self {
+        Self::start_with(server, config, |_| {}).await
+    }
+
+    /// The same; the folder that it lends is prepared before the agent looks at it.
+    ///
+    /// # Panics
+    /// As [`Deceived::start`].
+    pub async fn start_with(
+        server: &LyingServer,
+        config: &str,
+        prepare: impl FnOnce(&Path),
+    ) -> Self {
         let folder = tempfile::Builder::new().prefix("orion-").tempdir().unwrap();
         let root = folder.path();
         std::fs::create_dir(root.join("files")).unwrap();
+        prepare(&root.join("files"));
         let files = root.join("files").display().to_string();
         std::fs::write(root.join("agent.toml"), config.replace("{files}", &files)).unwrap();
         let token = server.token().to_string();

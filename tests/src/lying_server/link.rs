@@ -18,7 +18,7 @@ pub struct Link {
     pub hello: v1::Hello,
     /// The device's id.
     pub device: DeviceId,
-    policy_version: String,
+    pub(super) policy_version: String,
     to_device: mpsc::Sender<Result<v1::LinkResponse, Status>>,
     from_device: Streaming<v1::LinkRequest>,
 }

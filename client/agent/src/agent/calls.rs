@@ -16,6 +16,7 @@ use crate::execute::{Job, execute};
 use crate::guard::Admitted;
 use crate::journal::{Begin, Ended, Seen};
 use crate::report::{Subject, to_wire};
+use crate::sandbox::Reach;
 
 /// Calls that run at once. Further ones are refused, not queued: the backend queues.
 const MAX_IN_FLIGHT: usize = 16;
@@ -34,6 +35,7 @@ impl Agent {
             device: self.guard.name().to_string(),
             tool: tool.chars().take(64).collect(),
             dry_run,
+            sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
         };
         match self.journal.seen(call) {
             Seen::New => {}
@@ -105,10 +107,12 @@ impl Agent {
             );
         }
         let cancelled = Arc::new(AtomicBool::new(false));
+        let sandbox = self.toolbox.sandbox;
         let job = Job {
             subject,
             permit,
             executor,
+            reach: sandbox.confines(spec).then(|| Reach::of(spec, call.dry_run)),
             arguments: Value::Object(call.arguments_value),
             has_effects,
             deadline: Instant::now() + call.time_left.min(self.settings.call_timeout),

@@ -128,7 +128,10 @@ impl Agent {
             protocol_major: PROTOCOL.major,
             protocol_minor: PROTOCOL.minor,
             agent_version: crate::VERSION.to_owned(),
-            facts: Some(v1::DeviceFacts::from(&facts::gather(&self.settings.places))),
+            facts: Some(v1::DeviceFacts::from(&facts::gather(
+                &self.settings.places,
+                self.toolbox.sandbox,
+            ))),
             // A ceiling of plain strings always serialises; nothing would be no ceiling told.
             ceiling: serde_json::to_vec(&self.settings.ceiling).unwrap_or_default().into(),
             tools: EXECUTORS.iter().map(|executor| executor.name.to_owned()).collect(),

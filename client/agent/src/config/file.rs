@@ -12,8 +12,20 @@ use serde::Deserialize;
 pub(super) struct File {
     pub(super) ceiling: Option<Grants>,
     pub(super) read_only: bool,
+    pub(super) sandbox: SandboxChoice,
     pub(super) apps: BTreeMap<String, PathBuf>,
     pub(super) timeouts: Timeouts,
+}
+
+/// Whether the agent may run where the kernel cannot confine file tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxChoice {
+    /// Landlock where the kernel has it, and handles alone where it has not.
+    #[default]
+    Auto,
+    /// Landlock, or the agent does not start.
+    Required,
 }
 
 /// How long things may take, in seconds.

@@ -45,6 +45,16 @@ fn the_agents_own_files_stay_closed_inside_an_allowed_path() {
     assert!(settings.scope.denying(&path("/home/ann/notes")).is_none());
 }
 
+#[test]
+fn an_owner_may_insist_on_the_kernels_confinement() {
+    let choice = |text: &str| parse(text).map(|settings| settings.sandbox);
+    assert_eq!(choice(""), Ok(SandboxChoice::Auto));
+    assert_eq!(choice("sandbox = \"auto\""), Ok(SandboxChoice::Auto));
+    assert_eq!(choice("sandbox = \"required\""), Ok(SandboxChoice::Required));
+    let fault = choice("sandbox = \"off\"").unwrap_err();
+    assert!(fault.contains("unknown variant `off`, expected `auto` or `required`"), "{fault}");
+}
+
 #[rstest]
 #[case("celing = 1", "line 1: unknown field `celing`", "did you mean `ceiling`?")]
 #[case(

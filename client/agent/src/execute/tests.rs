@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::journal::JournalError;
+use crate::roots::Roots;
 
 /// A permit can be had from an evaluation only, so a test has to ask for one too.
 fn permit() -> Permit {
@@ -43,19 +44,24 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
             device: "web-1".to_owned(),
             tool: "get_datetime".to_owned(),
             dry_run: false,
+            sandbox: None,
         },
         permit: permit(),
         executor: Executor { name: "get_datetime", run },
         arguments: json!({}),
+        reach: None,
         has_effects,
         deadline: Instant::now() + time_left,
         cancelled: Arc::new(AtomicBool::new(false)),
-        roots: Arc::new(Roots::open(&Scope::nothing(), &Scope::nothing(), &[])),
+        roots: Arc::new(Lent::new(Box::new(|| {
+            Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
+        }))),
         toolbox: Arc::new(Toolbox {
             places: Places { style: PathStyle::Posix, home: None, workspace: None },
             apps: Apps::default(),
             trash: Trash::open(folder).unwrap(),
             device_id: Uuid::from_u128(1).to_string(),
+            sandbox: Sandbox::detect(),
         }),
     }
 }
@@ -184,4 +190,72 @@ async fn progress_is_thinned_out() {
     let happened = happened(job(folder.path(), run, LONG, false), Admission::Ready).await;
     let told = happened.iter().filter(|line| line.starts_with("progress")).count();
     assert!((1..=20).contains(&told), "{told} of 10,000");
+}
+
+/// In a thread of its own that the kernel confines.
+#[cfg(target_os = "linux")]
+mod confined {
+    use super::*;
+    use crate::sandbox::confine;
+
+    fn confined(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
+        let reach = if has_effects { Reach::Change } else { Reach::Read };
+        Job { reach: Some(reach), ..job(folder, run, time_left, has_effects) }
+    }
+
+    /// Fails unless the thread reaches nothing.
+    const LOOK: Run = |_, _| match std::fs::read_dir("/") {
+        Ok(_) => Err(ToolError::new(ErrorCode::PermissionDenied, "It is free.")),
+        Err(_) => Ok(Outcome::new("Done.", json!({}))),
+    };
+
+    #[tokio::test]
+    async fn a_tool_runs_confined_and_the_agent_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = confined(folder.path(), LOOK, LONG, true);
+        assert_eq!(happened(job, Admission::Ready).await, ["started", " Free"]);
+        assert!(std::fs::read_dir("/").is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_panics_or_hangs_ends_as_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        for (has_effects, end) in [(false, "INTERNAL Free"), (true, "OUTCOME_UNKNOWN Free")] {
+            let job = confined(folder.path(), |_, _| panic!("/secret/path"), LONG, has_effects);
+            assert_eq!(happened(job, Admission::Ready).await, ["started", end]);
+        }
+        let job = confined(folder.path(), HANG, Duration::ZERO, false);
+        assert_eq!(happened(job, Admission::Ready).await, ["started", "TIMEOUT Taken", " Free"]);
+    }
+
+    #[test]
+    fn a_tool_whose_thread_cannot_be_confined_never_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = confined(folder.path(), |_, _| panic!("it ran"), LONG, true);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let crowded = std::thread::spawn(move || {
+            let nothing = Roots::open(&Scope::nothing(), &Scope::nothing(), &[]);
+            // As many confinements as the kernel puts upon one another; threads inherit them.
+            while confine(&nothing, &[], Reach::Read).is_ok() {}
+            runtime.block_on(happened(job, Admission::Ready))
+        });
+        assert_eq!(crowded.join().unwrap(), ["started", "EXECUTION_FAILED Free"]);
+    }
+
+    #[tokio::test]
+    async fn roots_that_hang_hold_up_the_calls_that_need_them_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let hang: Box<dyn FnOnce() -> Roots + Send> = Box::new(|| {
+            std::thread::sleep(GRACE + Duration::from_millis(200));
+            Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
+        });
+        let mut job = confined(folder.path(), LOOK, Duration::ZERO, false);
+        job.roots = Arc::new(Lent::new(hang));
+        let done = |_: Value, _: &Context<'_>| Ok(Outcome::new("Done.", json!({})));
+        let other = super::job(folder.path(), done, LONG, false);
+        let (held_up, other) =
+            tokio::join!(happened(job, Admission::Ready), happened(other, Admission::Ready));
+        assert_eq!(held_up, ["started", "TIMEOUT Taken", " Free"]);
+        assert_eq!(other, ["started", " Free"]);
+    }
 }

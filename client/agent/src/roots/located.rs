@@ -10,6 +10,8 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, FileType};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
+#[cfg(target_os = "linux")]
+use super::beneath;
 use super::failure::link_leaves;
 use super::{OpenRoot, Roots, Wanted, io_failure};
 
@@ -105,8 +107,69 @@ impl Located {
     }
 }
 
-/// Follows `names` from `root`.
-pub(super) fn walk(
+/// Follows `names` from `root`: in one step where the kernel can see that no link is on the way, else
+/// one by one.
+pub(super) fn find(
+    roots: &Roots,
+    root: &OpenRoot,
+    asked: &DevicePath,
+    names: &[&str],
+    access: Access,
+    follow_last: bool,
+) -> Result<Located, ToolError> {
+    #[cfg(target_os = "linux")]
+    if let Some(found) = straight(roots, root, asked, names, follow_last) {
+        return Ok(found);
+    }
+    walk(roots, root, asked, names, access, follow_last)
+}
+
+/// The end of a way that has no links and stays on its file system; none for any other, and for
+/// whatever is refused, so that the refusal is worded in one place.
+#[cfg(target_os = "linux")]
+fn straight(
+    roots: &Roots,
+    root: &OpenRoot,
+    asked: &DevicePath,
+    names: &[&str],
+    follow_last: bool,
+) -> Option<Located> {
+    let Some((&last, above)) = names.split_last() else {
+        let dir = root.dir.try_clone().ok()?;
+        return Some(located(root, asked, dir, root.real.clone(), Vec::new(), None));
+    };
+    let mut parent_real = root.real.clone();
+    let mut real = root.real.clone();
+    for (index, name) in names.iter().enumerate() {
+        parent_real = real;
+        real = parent_real.join(name).ok()?;
+        // Below a folder that is not kept out, only suspects can be.
+        if (index == 0 || roots.may_hide(name)) && roots.hides(&root.real, &real) {
+            return None;
+        }
+    }
+    let parent = if above.is_empty() {
+        root.dir.try_clone().ok()?
+    } else {
+        beneath::open(&root.dir, above)?
+    };
+    let found = match parent.symlink_metadata(last) {
+        Ok(metadata) => Some(What::of(metadata.file_type())),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(_) => return None,
+    };
+    match (found, follow_last) {
+        (Some(What::Link), true) => None,
+        (Some(What::Folder), true) => {
+            let dir = beneath::open(&parent, &[last])?;
+            Some(located(root, asked, dir, real, Vec::new(), None))
+        }
+        _ => Some(located(root, asked, parent, parent_real, vec![last.to_owned()], found)),
+    }
+}
+
+/// Follows `names` from `root`, one by one.
+fn walk(
     roots: &Roots,
     root: &OpenRoot,
     asked: &DevicePath,
@@ -172,7 +235,24 @@ pub(super) fn walk(
         }
     }
     let (dir, real) = here;
+    if is_foreign(&dir, root) {
+        return Err(roots.not_allowed(asked, access));
+    }
     Ok(located(root, asked, dir, real, Vec::new(), None))
+}
+
+/// Whether a folder lies on a file system that holds no files, and its root does not.
+#[cfg(target_os = "linux")]
+fn is_foreign(dir: &Dir, root: &OpenRoot) -> bool {
+    use cap_fs_ext::MetadataExt;
+
+    let device = |dir: &Dir| dir.dir_metadata().map(|metadata| metadata.dev()).ok();
+    device(dir).is_none_or(|here| Some(here) != device(&root.dir)) && super::is_pseudo(dir)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_foreign(_: &Dir, _: &OpenRoot) -> bool {
+    false
 }
 
 /// Puts the names of a link's target in its place.
@@ -215,6 +295,9 @@ fn end(
     found: Option<What>,
     access: Access,
 ) -> Result<Located, ToolError> {
+    if is_foreign(&dir, root) {
+        return Err(roots.not_allowed(asked, access));
+    }
     // A link to `missing/../x` means nothing where `missing` is not there.
     if rest.iter().any(|name| name == "..") {
         return Err(Wanted::Path.missing(asked));

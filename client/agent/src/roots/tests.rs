@@ -266,6 +266,26 @@ mod links {
     }
 }
 
+/// The terminals lie on a file system of their own, beneath a folder that may be lent.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_system_that_holds_no_files_is_not_entered() {
+    let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+    let grants =
+        Grants { paths: vec![serde_json::from_value(json!("/dev")).unwrap()], ..Grants::default() };
+    let scope = grants.compile(&places).0;
+    let roots = Roots::open(&scope, &scope, &[]);
+    let find = |path: &str| {
+        roots.locate(&DevicePath::parse(PathStyle::Posix, path).unwrap(), Access::Read)
+    };
+    assert!(find("/dev/null").is_ok());
+    for path in ["/dev/pts", "/dev/pts/ptmx", "/dev/pts/none"] {
+        let error = find(path).unwrap_err();
+        assert_eq!(error.code, ErrorCode::PathNotAllowed, "{path}");
+        assert!(error.message.contains("is kept out, or not inside"), "{error}");
+    }
+}
+
 #[test]
 fn the_operating_systems_refusals_have_codes() {
     use std::io::{Error, ErrorKind};

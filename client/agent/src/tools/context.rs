@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use orion_domain::{Access, DevicePath, ErrorCode, Places, ToolError};
+use orion_domain::{Access, CallId, DevicePath, ErrorCode, Places, ToolError};
 
 use crate::apps::Apps;
 use crate::roots::{Located, Roots};
@@ -12,13 +12,15 @@ use crate::trash::Trash;
 
 /// What a call is run with.
 pub struct Context<'a> {
+    /// The call.
+    pub call: CallId,
     /// The allowed folders.
     pub roots: &'a Roots,
     /// Where relative paths and `~` begin.
     pub places: &'a Places,
     /// The applications of the device's list.
     pub apps: &'a Apps,
-    /// Where deleted folders go.
+    /// Where what is changed is kept, so that it can be taken back.
     pub trash: &'a Trash,
     /// The device, as its own answers name it.
     pub device_id: &'a str,
@@ -35,6 +37,7 @@ pub struct Context<'a> {
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
+            .field("call", &self.call)
             .field("device_id", &self.device_id)
             .field("dry_run", &self.dry_run)
             .finish_non_exhaustive()
@@ -63,7 +66,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// `INVALID_PATH`.
-    pub(super) fn path(&self, text: &str) -> Result<DevicePath, ToolError> {
+    pub(crate) fn path(&self, text: &str) -> Result<DevicePath, ToolError> {
         orion_catalog::tools::path(self.places, text)
     }
 

@@ -1,19 +1,18 @@
 //! `create_directory`.
 
-use std::io::ErrorKind;
-
-use cap_fs_ext::DirExt;
-use cap_std::fs::Dir;
+use orion_catalog::Tool;
 use orion_catalog::tools::create_directory::{Arguments, CreateDirectory, Returns};
-use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::{Context, Execute, Outcome, nearby};
-use crate::roots::{Located, Wanted, io_failure};
+use crate::changes::{Change, Refused, turn};
+use crate::roots::{Located, What};
 
 impl Execute for CreateDirectory {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
-        let located = context.locate(&arguments.path, Access::Write)?;
-        let path = &located.asked;
+        let path = &context.path(&arguments.path)?;
+        let _turn = turn(context, &[path])?;
+        let located = context.roots.locate(path, Access::Write)?;
         let done = |message: String, created| {
             Ok(Outcome::new(message, Returns { created_path: path.to_string(), created }))
         };
@@ -30,45 +29,29 @@ impl Execute for CreateDirectory {
                 None => located.no_folder(),
             });
         }
-        let Some((last, above)) = located.rest.split_last() else {
-            return done(format!("The folder {path} is there already."), false);
-        };
-        if !above.is_empty() && !arguments.parents {
+        if located.rest.len() > 1 && !arguments.parents {
             return Err(missing_parent(&located, context));
         }
         if context.dry_run {
             return done(format!("Would make the folder {path}."), true);
         }
         context.check()?;
-        let parent = make_all(&located.dir, above, path)?;
-        let dir = parent.as_ref().unwrap_or(&located.dir);
-        match dir.create_dir(last) {
-            Ok(()) => done(format!("Made the folder {path}."), true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && is_folder(dir, last) => {
+        let mut change = Change::begin(context, Self::NAME, &[path]);
+        let target = change.parents(&located)?;
+        match change.make_folder(&target) {
+            Ok(()) => {
+                change.finish();
+                done(format!("Made the folder {path}."), true)
+            }
+            Err(Refused::Taken(_))
+                if target.look()?.is_some_and(|print| print.what == What::Folder) =>
+            {
+                change.finish();
                 done(format!("The folder {path} is there already."), false)
             }
-            Err(error) => Err(io_failure(&error, Wanted::Directory, path)),
+            Err(refused) => Err(refused.into()),
         }
     }
-}
-
-/// Makes folders below one another; the last of them, if any were asked for.
-pub(super) fn make_all(
-    start: &Dir,
-    names: &[String],
-    path: &DevicePath,
-) -> Result<Option<Dir>, ToolError> {
-    let mut made: Option<Dir> = None;
-    for name in names {
-        let here = made.as_ref().unwrap_or(start);
-        // Somebody else may make the same folder at the same time; then theirs will do.
-        let next = match here.create_dir(name) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-            Ok(()) | Err(_) => here.open_dir_nofollow(name),
-        };
-        made = Some(next.map_err(|error| io_failure(&error, Wanted::Directory, path))?);
-    }
-    Ok(made)
 }
 
 /// The folder above is not there.
@@ -82,10 +65,6 @@ pub(super) fn missing_parent(located: &Located, context: &Context<'_>) -> ToolEr
     .with("attempted_path", located.asked.to_string())
     .with("missing_path", missing.to_string());
     nearby::suggest(error, located, context)
-}
-
-fn is_folder(dir: &Dir, name: &str) -> bool {
-    dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_dir())
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
-use jiff::Timestamp;
+use orion_catalog::Tool;
 use orion_catalog::tools::delete_directory::{Arguments, DeleteDirectory, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
+use super::counted::counted;
 use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, nearby};
+use crate::changes::{Change, Print, Target, turn};
 use crate::roots::{Located, Wanted, What, io_failure, refused};
-use crate::trash::Discarded;
 
 /// How many names a preview tells.
 const FIRST_ENTRIES: usize = 20;
@@ -17,12 +18,10 @@ const FIRST_ENTRIES: usize = 20;
 impl Execute for DeleteDirectory {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         if !arguments.confirm && !context.dry_run {
-            return Err(ToolError::new(
-                ErrorCode::ConfirmationRequired,
-                "delete_directory deletes nothing without confirm: true.",
-            ));
+            return Err(unconfirmed(Self::NAME));
         }
         let path = context.path(&arguments.path)?;
+        let _turn = turn(context, &[&path])?;
         let located = context.roots.locate_entry(&path, Access::Delete)?;
         refuse_roots(&located, context)?;
         let name = folder_name(&located, context)?;
@@ -31,6 +30,8 @@ impl Execute for DeleteDirectory {
             .dir
             .open_dir_nofollow(name)
             .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
+        let print =
+            Print::of_folder(&dir).map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
         let count = count(&located, dir, &real, context)?;
         if count.entries > 1 && !arguments.recursive {
             return Err(not_empty(&path, count.entries - 1));
@@ -43,35 +44,34 @@ impl Execute for DeleteDirectory {
             trash_id,
             first_entries,
         };
+        let what = match entries {
+            1 => "an empty folder".to_owned(),
+            _ => format!("{entries} files and folders, {}", counted(bytes, "byte")),
+        };
         if context.dry_run {
-            let message = format!(
-                "Would move {path} to the trash: {entries} files and folders, {bytes} bytes."
-            );
+            let message = format!("Would move {path} to the trash: {what}.");
             return Ok(Outcome::new(message, returns(None, first)));
         }
         context.check()?;
-        let discarded = Discarded {
-            root: &located.root_dir,
-            parent: &located.dir,
-            name,
-            path: &path,
-            real_path: &real,
-            entries,
-            bytes,
-        };
-        let id = context
-            .trash
-            .take(&discarded, Timestamp::now())
-            .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
-        let message = format!(
-            "Moved {path} to the trash, where it stays for 7 days: {entries} files and folders, {bytes} bytes."
-        );
-        Ok(Outcome::new(message, returns(Some(id.to_string()), Vec::new())))
+        let target = Target::of(&located)?;
+        let mut change = Change::begin(context, Self::NAME, &[&path]);
+        change.discard(&target, &print, entries, bytes)?;
+        change.finish();
+        let message = format!("Moved {path} to the trash, where it stays for 7 days: {what}.");
+        Ok(Outcome::new(message, returns(Some(context.call.to_string()), Vec::new())))
     }
 }
 
+/// Nothing goes by mistake.
+pub(super) fn unconfirmed(tool: &str) -> ToolError {
+    ToolError::new(
+        ErrorCode::ConfirmationRequired,
+        format!("{tool} deletes nothing without confirm: true."),
+    )
+}
+
 /// An allowed path is the ground that grants stand on.
-fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
+pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
     let path = &located.asked;
     let real = located.name().and_then(|name| located.real.join(name).ok());
     if located.is_folder()
@@ -170,7 +170,12 @@ fn not_empty(path: &DevicePath, entries: u64) -> ToolError {
     ToolError::new(
         ErrorCode::NotEmpty,
         format!(
-            "{path} is not empty: it holds {entries} files and folders. Say recursive: true if they are meant as well."
+            "{path} is not empty: it holds {}. Say recursive: true if they are meant as well.",
+            if entries == 1 {
+                "one file or folder".to_owned()
+            } else {
+                format!("{entries} files and folders")
+            }
         ),
     )
     .with("attempted_path", path.to_string())

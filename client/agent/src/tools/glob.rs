@@ -1,6 +1,8 @@
 //! Globs over names, as people write them.
 
-use globset::{GlobBuilder, GlobMatcher};
+use std::borrow::Cow;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use orion_domain::{PathStyle, ToolError};
 use unicode_normalization::UnicodeNormalization;
 
@@ -11,7 +13,8 @@ const MAX_BYTES: usize = 512;
 /// A pattern for names; with a slash in it, for paths below the start.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    matcher: GlobMatcher,
+    /// A set of one, for it knows quick ways for plain patterns such as *.pdf.
+    matcher: GlobSet,
     whole_path: bool,
 }
 
@@ -26,11 +29,14 @@ impl Pattern {
         let windows = style == PathStyle::Windows;
         let text = if windows { text.replace('\\', "/") } else { text.to_owned() };
         let text: String = text.nfc().collect();
+        let whole_path = text.contains('/');
         let glob = GlobBuilder::new(&text)
-            .literal_separator(true)
+            // A name has no separator in it, and a pattern that need not look for one is quicker.
+            .literal_separator(whole_path)
             .case_insensitive(windows)
             .backslash_escape(!windows)
             .build()
+            .and_then(|glob| GlobSetBuilder::new().add(glob).build())
             .map_err(|error| {
                 invalid(format!(
                     "`{}` is not a glob: {}. Write one such as *.pdf or report-??.txt.",
@@ -38,18 +44,33 @@ impl Pattern {
                     error.kind()
                 ))
             })?;
-        Ok(Self { matcher: glob.compile_matcher(), whole_path: text.contains('/') })
+        Ok(Self { matcher: glob, whole_path })
+    }
+
+    /// Whether the pattern may fit something of this name.
+    pub(super) fn may_fit(&self, name: &str) -> bool {
+        self.whole_path || self.matcher.is_match(&*normal(name))
     }
 
     /// Whether the pattern fits something at these names below the start.
-    pub(super) fn fits(&self, below: &[String]) -> bool {
-        let text = if self.whole_path {
-            below.join("/")
-        } else {
-            below.last().cloned().unwrap_or_default()
-        };
-        self.matcher.is_match(text.nfc().collect::<String>())
+    pub(super) fn fits<'n>(&self, below: impl IntoIterator<Item = &'n str>) -> bool {
+        let names = below.into_iter();
+        if self.whole_path {
+            let path = names.collect::<Vec<_>>().join("/");
+            return self.matcher.is_match(&*normal(&path));
+        }
+        names.last().is_some_and(|name| self.may_fit(name))
     }
+}
+
+/// The way that accents are written keeps no names apart.
+pub(super) fn normal(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+}
+
+/// Nor does case, where people look for a name.
+pub(super) fn folded(name: &str) -> String {
+    normal(name).to_lowercase()
 }
 
 #[cfg(test)]
@@ -57,8 +78,7 @@ mod tests {
     use super::*;
 
     fn fits(pattern: &str, style: PathStyle, below: &[&str]) -> bool {
-        let below: Vec<_> = below.iter().map(|&name| name.to_owned()).collect();
-        Pattern::parse(pattern, style).unwrap().fits(&below)
+        Pattern::parse(pattern, style).unwrap().fits(below.iter().copied())
     }
 
     #[test]

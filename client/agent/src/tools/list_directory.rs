@@ -3,10 +3,11 @@
 use cap_std::fs::Metadata;
 use jiff::Timestamp;
 use orion_catalog::tools::list_directory::{Arguments, Entry, EntryKind, ListDirectory, Returns};
-use orion_domain::{Access, ToolError};
+use orion_domain::{Access, DevicePath, ToolError};
 
 use super::glob::Pattern;
-use super::walk::{Mode, Next, Visit, walk};
+use super::scan::{self, Bounds, Firsts, Visitor, scan};
+use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, invalid, nearby};
 use crate::report::MAX_RESULT_BYTES;
 use crate::roots::{Located, What};
@@ -24,24 +25,78 @@ impl Execute for ListDirectory {
         let limits = Limits::new(arguments.max_results)?;
         let pattern = Pattern::parse(&arguments.pattern, context.places.style)?;
         let start = folder(&arguments.path, context)?;
-        let mode = if arguments.recursive { Mode::Deep } else { Mode::Flat };
-        let mut entries = Vec::new();
-        let mut room = limits;
-        let truncated = walk(&start, mode, context, &mut |visit| {
-            if !pattern.fits(visit.below) {
-                return Ok(Next::On);
-            }
-            let Some(entry) = entry(visit) else { return Ok(Next::On) };
-            if !room.take(json_bytes(&entry.path) + json_bytes(&entry.name)) {
-                return Ok(Next::Stop);
-            }
-            entries.push(entry);
-            Ok(Next::On)
-        })?;
+        let (entries, truncated) = if arguments.recursive {
+            deep(&start, &pattern, limits, context)?
+        } else {
+            flat(&start, &pattern, limits, context)?
+        };
         let count = entries.len() as u64;
         let path = start.asked.to_string();
-        let message = format!("{path}: {count} entries{}", limits.note(truncated));
+        let message = format!("{path}: {count} entries{}", Limits::note(truncated));
         Ok(Outcome::new(message, Returns { path, entries, count, truncated }).cut(truncated))
+    }
+}
+
+/// All below a folder, in order, as far as there is room.
+fn deep(
+    start: &Located,
+    pattern: &Pattern,
+    limits: Limits,
+    context: &Context<'_>,
+) -> Result<(Vec<Entry>, bool), ToolError> {
+    let mut entries = Vec::new();
+    let mut room = limits;
+    let truncated = walk(start, Mode::Deep, context, &mut |visit| {
+        let names = visit.below.iter().map(String::as_str);
+        let (Some(name), true) = (visit.below.last(), pattern.fits(names)) else {
+            return Ok(Next::On);
+        };
+        let (Some(metadata), Some(path)) = (visit.metadata(), visit.path()) else {
+            return Ok(Next::On);
+        };
+        let (entry, bytes) = entry(name, &path, visit.what, &metadata);
+        if !room.take(bytes) {
+            return Ok(Next::Stop);
+        }
+        entries.push(entry);
+        Ok(Next::On)
+    })?;
+    Ok((entries, truncated))
+}
+
+/// The first in one folder, of however many there are.
+fn flat(
+    start: &Located,
+    pattern: &Pattern,
+    limits: Limits,
+    context: &Context<'_>,
+) -> Result<(Vec<Entry>, bool), ToolError> {
+    let (lists, missed) =
+        scan(start, Bounds::new(false), context, || List { pattern, found: limits.firsts() })?;
+    let mut firsts = limits.firsts();
+    lists.into_iter().for_each(|list| firsts.merge(list.found));
+    let (entries, more) = firsts.into_sorted();
+    Ok((entries, more || missed.cut))
+}
+
+struct List<'a> {
+    pattern: &'a Pattern,
+    found: Firsts<String, Entry>,
+}
+
+impl Visitor for List<'_> {
+    fn wants(&self, name: &str, _: What) -> bool {
+        self.pattern.may_fit(name)
+    }
+
+    fn visit(&mut self, found: &scan::Entry<'_>) {
+        if !self.pattern.fits(found.below()) {
+            return;
+        }
+        let Some(key) = self.found.admit(found.key()) else { return };
+        let (Some(metadata), Some(path)) = (found.metadata(), found.path()) else { return };
+        let (entry, bytes) = entry(found.name, &path, found.what, &metadata);
+        self.found.put(key, bytes, entry);
     }
 }
 
@@ -65,18 +120,28 @@ pub(super) struct Limits {
 impl Limits {
     /// At most as many as were asked for, and no more than fit a message.
     pub(super) fn new(max_results: u32) -> Result<Self, ToolError> {
-        if !(1..=MAX_RESULTS).contains(&max_results) {
+        Self::up_to(max_results, MAX_RESULTS)
+    }
+
+    /// The same, where no more than `most` may be asked for.
+    pub(super) fn up_to(max_results: u32, most: u32) -> Result<Self, ToolError> {
+        if !(1..=most).contains(&max_results) {
             return Err(invalid(format!(
-                "max_results is {max_results}, and has to be from 1 to {MAX_RESULTS}; narrow the pattern to see the rest."
+                "max_results is {max_results}, and has to be from 1 to {most}; narrow the pattern to see the rest."
             )));
         }
         Ok(Self { results: max_results, bytes: MAX_BYTES })
     }
 
-    /// Takes the room for one result with this much text; false when there is none left.
-    pub(super) fn take(&mut self, text_bytes: usize) -> bool {
+    /// What a result with this much text counts for.
+    pub(super) fn bytes(text_bytes: usize) -> usize {
+        text_bytes + ENTRY_BYTES
+    }
+
+    /// Takes the room for one result; false when there is none left.
+    pub(super) fn take(&mut self, bytes: usize) -> bool {
         let (Some(results), Some(bytes)) =
-            (self.results.checked_sub(1), self.bytes.checked_sub(text_bytes + ENTRY_BYTES))
+            (self.results.checked_sub(1), self.bytes.checked_sub(bytes))
         else {
             return false;
         };
@@ -84,8 +149,13 @@ impl Limits {
         true
     }
 
+    /// The first results that there is room for.
+    pub(super) fn firsts<K: Ord, T>(self) -> Firsts<K, T> {
+        Firsts::new(self.results as usize, self.bytes)
+    }
+
     /// The end of the sentence that tells how many there are.
-    pub(super) fn note(self, truncated: bool) -> &'static str {
+    pub(super) fn note(truncated: bool) -> &'static str {
         if truncated { ", and more; narrow the pattern or the folder to see them." } else { "." }
     }
 }
@@ -100,22 +170,25 @@ pub(super) fn json_bytes(text: &str) -> usize {
     text.bytes().map(cost).sum()
 }
 
-fn entry(visit: &Visit<'_>) -> Option<Entry> {
-    let metadata = visit.metadata()?;
-    let kind = match visit.what {
+/// An entry, and what it counts for.
+fn entry(name: &str, path: &DevicePath, what: What, metadata: &Metadata) -> (Entry, usize) {
+    let kind = match what {
         What::File => EntryKind::File,
         What::Folder => EntryKind::Directory,
         What::Link => EntryKind::Link,
         What::Special => EntryKind::Other,
     };
-    Some(Entry {
-        name: visit.below.last()?.clone(),
-        path: visit.path()?.to_string(),
+    let path = path.to_string();
+    let bytes = Limits::bytes(json_bytes(&path) + json_bytes(name));
+    let entry = Entry {
+        name: name.to_owned(),
+        path,
         kind,
         is_dir: kind == EntryKind::Directory,
         size_bytes: if kind == EntryKind::File { metadata.len() } else { 0 },
-        modified: modified(&metadata),
-    })
+        modified: modified(metadata),
+    };
+    (entry, bytes)
 }
 
 /// When something was last changed, RFC 3339 in UTC, to the second.

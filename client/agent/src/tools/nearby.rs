@@ -1,69 +1,155 @@
-//! What might have been meant where nothing was found: similar names near the place, so that the
-//! next attempt need not be a guess.
+//! What might have been meant where nothing was found, so that the next attempt need not be a guess:
+//! similar names near the place, then the very name elsewhere in the same allowed path.
 
-use cap_fs_ext::DirExt;
-use cap_std::fs::Dir;
-use orion_domain::{Access, DevicePath, ToolError};
-use unicode_normalization::UnicodeNormalization;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::Context;
-use crate::roots::Located;
+use super::glob::folded;
+use super::scan::{Bounds, Entry, Firsts, Handle, Reader, Visitor, scan};
+use crate::roots::{Located, Roots, What};
 
 const MAX_SUGGESTIONS: usize = 5;
-const MAX_ENTRIES: usize = 2000;
+/// How many names near the place are compared, and in how many folders beside it.
+const MAX_NEAR: usize = 2000;
+const MAX_NEIGHBOURS: usize = 64;
 const ALIKE: f64 = 0.8;
+/// Where else a name is looked for: so many folders deep, so many names, so long.
+const MAX_DEPTH: usize = 3;
+const MAX_ENTRIES: u64 = 50_000;
+const MAX_TIME: Duration = Duration::from_millis(200);
 
-/// The error with up to five similar names from the deepest folder that is there and the folders in
-/// it. Only names that a call could read are told.
+/// The error with up to five places from the deepest folder that is there, the folders in it, and
+/// the allowed path that it lies in. Only places that a call could read are told.
 pub(super) fn suggest(error: ToolError, located: &Located, context: &Context<'_>) -> ToolError {
-    let Some(missing) = located.rest.first() else { return error };
+    let mut paths = near(located, context);
+    paths.truncate(MAX_SUGGESTIONS);
+    if paths.len() < MAX_SUGGESTIONS {
+        for path in elsewhere(error.code, located, context) {
+            if paths.len() < MAX_SUGGESTIONS && !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    error.suggesting(paths.iter().map(ToString::to_string).collect())
+}
+
+/// Similar names in the deepest folder that is there and in the folders in it, the most alike first.
+fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
+    let Some(missing) = located.rest.first() else { return Vec::new() };
     let wanted: Vec<String> =
         [Some(missing), located.rest.last()].into_iter().flatten().map(|it| key(it)).collect();
     let mut scored: Vec<(f64, DevicePath)> = Vec::new();
-    let mut left = MAX_ENTRIES;
-    let mut folders = Vec::new();
-    let mut look = |dir: &Dir, at: &DevicePath, mut below: Option<&mut Vec<(Dir, DevicePath)>>| {
-        let Ok(entries) = dir.entries() else { return };
-        for entry in entries.flatten() {
+    let mut left = MAX_NEAR;
+    let mut reader = Reader::default();
+    let mut look = |folder: &Handle, at: &DevicePath, below: &mut dyn FnMut(&str, DevicePath)| {
+        // What cannot be read holds no suggestions.
+        drop(reader.each(folder, |name, what| {
             if left == 0 {
-                return;
+                return ControlFlow::Break(());
             }
             left -= 1;
-            let name = entry.file_name();
-            let Some(path) = name.to_str().and_then(|name| at.join(name).ok()) else { continue };
+            let Some(path) = name.and_then(|name| at.join(name).ok()) else {
+                return ControlFlow::Continue(());
+            };
             if context.roots.hides(&located.root, &path)
                 || !context.roots.lends(&path, Access::Read)
             {
-                continue;
+                return ControlFlow::Continue(());
             }
-            let alike = key(path.file_name().unwrap_or_default());
-            let score = wanted
-                .iter()
-                .map(|wanted| strsim::jaro_winkler(wanted, &alike))
-                .fold(0.0, f64::max);
-            if let Some(below) = &mut below
-                && entry.file_type().is_ok_and(|kind| kind.is_dir())
-                && let Ok(dir) = dir.open_dir_nofollow(&name)
-                // Each holds a handle, and a handful of neighbours is enough to look into.
-                && below.len() < 64
-            {
-                below.push((dir, path.clone()));
+            let name = path.file_name().unwrap_or_default();
+            let alike = key(name);
+            let scores = wanted.iter().map(|wanted| strsim::jaro_winkler(wanted, &alike));
+            let score = scores.fold(0.0, f64::max);
+            if what == What::Folder {
+                below(name, path.clone());
             }
             if score >= ALIKE {
                 scored.push((score, path));
             }
-        }
+            ControlFlow::Continue(())
+        }));
     };
-    look(&located.dir, &located.real, Some(&mut folders));
-    for (dir, at) in &folders {
-        look(dir, at, None);
+    let Ok(here) = Handle::again(&located.dir) else { return Vec::new() };
+    let mut folders = Vec::new();
+    look(&here, &located.real, &mut |name, path| {
+        // A handful of neighbours is enough to look into.
+        if folders.len() < MAX_NEIGHBOURS {
+            folders.push((name.to_owned(), path));
+        }
+    });
+    for (name, path) in folders {
+        if let Ok(Some(folder)) = here.enter(&name) {
+            look(&folder, &path, &mut |_, _| {});
+        }
     }
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let names = scored.into_iter().take(MAX_SUGGESTIONS).map(|(_, path)| path.to_string());
-    error.suggesting(names.collect())
+    scored.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Case and the way that accents are written keep no names apart here.
-fn key(name: &str) -> String {
-    name.nfc().take(64).collect::<String>().to_lowercase()
+/// The last name that was asked for, wherever it stands near the top of the same allowed path.
+fn elsewhere(code: ErrorCode, located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
+    let (Some(name), Ok(dir)) = (located.asked.file_name(), located.root_dir.try_clone()) else {
+        return Vec::new();
+    };
+    let top = Located {
+        asked: located.root.clone(),
+        dir,
+        real: located.root.clone(),
+        root: located.root.clone(),
+        root_dir: located.root_dir.clone(),
+        rest: Vec::new(),
+        found: None,
+    };
+    let wanted = folded(name);
+    let until = Some(Instant::now() + MAX_TIME);
+    let bounds = Bounds { depth: MAX_DEPTH + 1, entries: MAX_ENTRIES, until };
+    let look = || Look { code, wanted: &wanted, roots: context.roots, found: firsts() };
+    // That nothing more can be told is no reason to fail otherwise than with what is missing.
+    let Ok((found, _)) = scan(&top, bounds, context, look) else { return Vec::new() };
+    let mut best = firsts();
+    found.into_iter().for_each(|look| best.merge(look.found));
+    best.into_sorted().0
 }
+
+/// The nearest to the top first, then by path.
+type Rank = (usize, String);
+
+fn firsts() -> Firsts<Rank, DevicePath> {
+    Firsts::new(MAX_SUGGESTIONS, usize::MAX)
+}
+
+struct Look<'a> {
+    code: ErrorCode,
+    wanted: &'a str,
+    roots: &'a Roots,
+    found: Firsts<Rank, DevicePath>,
+}
+
+impl Visitor for Look<'_> {
+    fn wants(&self, name: &str, what: What) -> bool {
+        let fits = match what {
+            What::File => true,
+            What::Folder => self.code != ErrorCode::FileNotFound,
+            What::Link | What::Special => false,
+        };
+        fits && folded(name) == self.wanted
+    }
+
+    fn visit(&mut self, entry: &Entry<'_>) {
+        let Some(rank) = self.found.admit((entry.folder.depth, entry.key())) else { return };
+        if let Some(path) = entry.path().filter(|path| self.roots.lends(path, Access::Read)) {
+            self.found.put(rank, 0, path);
+        }
+    }
+}
+
+/// The beginning of a name, for comparing how alike two are takes long for long ones.
+fn key(name: &str) -> String {
+    folded(name).chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,28 @@ pub(super) fn open(
         .map_err(|error| failed(&error))?;
     let metadata = file.metadata().map_err(|error| failed(&error))?;
     refuse_special(What::of(metadata.file_type()), path)?;
+    refuse_foreign(dir, &file, &metadata, path)?;
     Ok((file, metadata))
+}
+
+/// A file of the kernel's own may be mounted over any other; it passes for a regular one.
+#[cfg(target_os = "linux")]
+fn refuse_foreign(
+    dir: &Dir,
+    file: &File,
+    metadata: &Metadata,
+    path: &DevicePath,
+) -> Result<(), ToolError> {
+    use cap_fs_ext::MetadataExt;
+
+    let here = dir.dir_metadata().map_err(|error| io_failure(&error, Wanted::File, path))?;
+    let foreign = metadata.dev() != here.dev() && crate::roots::is_pseudo(file);
+    refuse_special(if foreign { What::Special } else { What::File }, path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_foreign(_: &Dir, _: &File, _: &Metadata, _: &DevicePath) -> Result<(), ToolError> {
+    Ok(())
 }
 
 /// Refuses what a path leads to, unless that is a file or could become one.

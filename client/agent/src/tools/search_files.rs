@@ -5,37 +5,51 @@ use orion_domain::ToolError;
 
 use super::glob::Pattern;
 use super::list_directory::{Limits, folder, json_bytes, modified};
-use super::walk::{Mode, Next, walk};
+use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
 use super::{Context, Execute, Outcome};
 use crate::roots::What;
 
 impl Execute for SearchFiles {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
-        let mut limits = Limits::new(arguments.max_results)?;
+        let limits = Limits::new(arguments.max_results)?;
         let pattern = Pattern::parse(&arguments.query, context.places.style)?;
         let start = folder(&arguments.path, context)?;
-        let mode = if arguments.recursive { Mode::Deep } else { Mode::Flat };
-        let mut results = Vec::new();
-        let truncated = walk(&start, mode, context, &mut |visit| {
-            if visit.what != What::File || !pattern.fits(visit.below) {
-                return Ok(Next::On);
-            }
-            let (Some(metadata), Some(path)) = (visit.metadata(), visit.path()) else {
-                return Ok(Next::On);
-            };
-            let path = path.to_string();
-            if !limits.take(json_bytes(&path)) {
-                return Ok(Next::Stop);
-            }
-            let modified = modified(&metadata);
-            results.push(Match { path, size_bytes: metadata.len(), modified });
-            Ok(Next::On)
+        let (found, missed) = scan(&start, Bounds::new(arguments.recursive), context, || Search {
+            pattern: &pattern,
+            found: limits.firsts(),
         })?;
+        let mut firsts = limits.firsts();
+        found.into_iter().for_each(|search| firsts.merge(search.found));
+        let (results, more) = firsts.into_sorted();
+        let truncated = more || missed.cut;
         let (count, path) = (results.len() as u64, start.asked.to_string());
-        let message = format!("{path}: {count} files found{}", limits.note(truncated));
+        let message = format!("{path}: {count} files found{}", Limits::note(truncated));
         let pattern = arguments.query;
         let data = Returns { pattern, path, results, count, truncated };
         Ok(Outcome::new(message, data).cut(truncated))
+    }
+}
+
+struct Search<'a> {
+    pattern: &'a Pattern,
+    found: Firsts<String, Match>,
+}
+
+impl Visitor for Search<'_> {
+    fn wants(&self, name: &str, what: What) -> bool {
+        what == What::File && self.pattern.may_fit(name)
+    }
+
+    fn visit(&mut self, entry: &Entry<'_>) {
+        if !self.pattern.fits(entry.below()) {
+            return;
+        }
+        let Some(key) = self.found.admit(entry.key()) else { return };
+        let (Some(metadata), Some(path)) = (entry.metadata(), entry.path()) else { return };
+        let path = path.to_string();
+        let bytes = Limits::bytes(json_bytes(&path));
+        let modified = modified(&metadata);
+        self.found.put(key, bytes, Match { path, size_bytes: metadata.len(), modified });
     }
 }
 

@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use orion_domain::grants::{Grants, PathGrant};
-use orion_domain::{Access, ErrorCode, PathStyle, Places, ToolError};
+use orion_domain::{Access, CallId, ErrorCode, PathStyle, Places, ToolError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use uuid::Uuid;
 
 use super::{Context, Outcome, find};
 use crate::apps::Apps;
@@ -28,6 +29,9 @@ pub(crate) struct Device {
     pub(crate) cancelled: AtomicBool,
     pub(crate) time: Duration,
     pub(crate) progress: Cell<u64>,
+    last_call: Cell<CallId>,
+    /// Where the state is, if elsewhere.
+    _state: Option<TempDir>,
 }
 
 impl Device {
@@ -38,33 +42,56 @@ impl Device {
 
     /// Lends the named folders, each for what stands beside it.
     pub(crate) fn lending(paths: &[(&str, &[Access])]) -> Self {
-        let temp = TempDir::new().unwrap();
-        for name in ["files", "outside", "state"] {
+        Self::in_folder(TempDir::new().unwrap(), None, paths)
+    }
+
+    /// A device whose state lies on another file system than its files; none where there is no other.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_shared_memory() -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let (here, there) = (TempDir::new().unwrap(), TempDir::new_in("/dev/shm").ok()?);
+        let device = |temp: &TempDir| fs::metadata(temp.path()).unwrap().dev();
+        (device(&here) != device(&there))
+            .then(|| Self::in_folder(here, Some(there), &[("files", ALL)]))
+    }
+
+    fn in_folder(temp: TempDir, files: Option<TempDir>, paths: &[(&str, &[Access])]) -> Self {
+        let (temp, state) = match files {
+            #[cfg(unix)]
+            Some(files) => {
+                std::os::unix::fs::symlink(temp.path(), files.path().join("state")).unwrap();
+                (files, Some(temp))
+            }
+            _ => {
+                fs::create_dir(temp.path().join("state")).unwrap();
+                (temp, None)
+            }
+        };
+        for name in ["files", "outside"] {
             fs::create_dir(temp.path().join(name)).unwrap();
         }
         fs::write(temp.path().join("outside/secret.txt"), "secret").unwrap();
         let at = |name: &str| temp.path().join(name).to_str().unwrap().to_owned();
         let workspace = at("files");
         let places = Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
-        let grants = Grants {
-            paths: paths
-                .iter()
-                .map(|(name, access)| PathGrant { path: at(name), access: set(access) })
-                .collect(),
-            ..Grants::default()
-        };
-        let scope = grants.compile(&places).0;
         let trash = Trash::open(&temp.path().join("state")).unwrap();
         Self {
-            roots: Roots::open(&scope, &scope, &[]),
+            roots: lent(&temp, &places, paths),
             places,
             apps: Apps::default(),
             trash,
             cancelled: AtomicBool::new(false),
             time: Duration::from_secs(60),
             progress: Cell::new(0),
+            last_call: Cell::new(CallId::new(Uuid::nil())),
+            _state: state,
             temp,
         }
+    }
+
+    /// Lends these folders from here on, and no others.
+    pub(crate) fn lend(&mut self, paths: &[(&str, &[Access])]) {
+        self.roots = lent(&self.temp, &self.places, paths);
     }
 
     /// A path in the device's temporary folder.
@@ -124,7 +151,13 @@ impl Device {
     }
 
     fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
-        let context = Context {
+        self.context(dry_run, |context| (find(tool).unwrap().run)(arguments, context))
+    }
+
+    fn context<T>(&self, dry_run: bool, run: impl FnOnce(&Context<'_>) -> T) -> T {
+        self.last_call.set(CallId::new(Uuid::now_v7()));
+        run(&Context {
+            call: self.last_call.get(),
             roots: &self.roots,
             places: &self.places,
             apps: &self.apps,
@@ -134,8 +167,49 @@ impl Device {
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,
             progress: &|done, _, _| self.progress.set(done),
-        };
-        (find(tool).unwrap().run)(arguments, &context)
+        })
+    }
+
+    /// The id of the call that was made last.
+    pub(crate) fn last_call(&self) -> String {
+        self.last_call.get().to_string()
+    }
+
+    /// What a call runs with.
+    pub(crate) fn with_context<T>(&self, run: impl FnOnce(&Context<'_>) -> T) -> T {
+        self.context(false, run)
+    }
+
+    /// Takes back the call that was made last.
+    pub(crate) fn undo(&self, paths: &[&str]) -> Result<Outcome, ToolError> {
+        self.undo_of(&self.last_call(), paths)
+    }
+
+    pub(crate) fn undo_of(&self, call: &str, paths: &[&str]) -> Result<Outcome, ToolError> {
+        self.call("undo_call", json!({"call_id": call, "paths": paths}))
+    }
+
+    /// The calls of which the trash holds something.
+    pub(crate) fn trashed(&self) -> Vec<String> {
+        let names = fs::read_dir(self.at("state/trash")).unwrap();
+        let mut names: Vec<_> =
+            names.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Temporary files that stayed.
+    pub(crate) fn litter(&self) -> Vec<String> {
+        let is_litter = |path: &String| path.contains("/.orion-") || path.ends_with(".open");
+        self.tree().into_keys().filter(is_litter).collect()
+    }
+
+    /// The same without the trash, which a change may add to.
+    pub(crate) fn files(&self) -> BTreeMap<String, String> {
+        let trash = self.text("state/trash/");
+        let mut tree = self.tree();
+        tree.retain(|path, _| !path.starts_with(&trash));
+        tree
     }
 
     /// Everything that is there, with content for files and the target for links.
@@ -165,7 +239,8 @@ impl Device {
     pub(crate) fn hold_the_ground(&self, tool: &str, argument: &str, more: &Value) {
         let with = |path: &str| {
             let mut arguments = more.clone();
-            arguments[argument] = json!(path);
+            let is_list = more[argument].is_array();
+            arguments[argument] = if is_list { json!([path]) } else { json!(path) };
             arguments
         };
         self.folder("files2");
@@ -221,6 +296,16 @@ impl Device {
         }
         assert_eq!(self.refused(tool, with("turn/x")), ErrorCode::PreconditionFailed, "{tool}");
     }
+}
+
+fn lent(temp: &TempDir, places: &Places, paths: &[(&str, &[Access])]) -> Roots {
+    let grant = |(name, access): &(&str, &[Access])| PathGrant {
+        path: temp.path().join(name).to_str().unwrap().to_owned(),
+        access: set(access),
+    };
+    let grants = Grants { paths: paths.iter().map(grant).collect(), ..Grants::default() };
+    let scope = grants.compile(places).0;
+    Roots::open(&scope, &scope, &[])
 }
 
 fn set(access: &[Access]) -> BTreeSet<Access> {

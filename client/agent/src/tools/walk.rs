@@ -1,25 +1,28 @@
-//! Going through a folder and what is below it, by handles, without recursion, within bounds, and
-//! past whatever is kept out.
+//! Going through a folder and what is below it in order, by handles, without recursion, within
+//! bounds, and past whatever is kept out.
+//!
+//! Not for what looks at everything anyway: that is done by several threads, in `scan`.
 
-use cap_fs_ext::DirExt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use cap_std::fs::{Dir, Metadata};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
 use super::Context;
-use crate::roots::{Located, Wanted, What, io_failure};
+use super::scan::{
+    Handle, MAX_DEPTH, MAX_ENTRIES, Names, PROGRESS_EVERY, Reader, Watch, is_short_of_handles,
+};
+use crate::roots::{Located, Wanted, What, io_failure, refused};
 
-/// Folders below folders; each holds a handle open.
-const MAX_DEPTH: usize = 64;
-/// Names looked at in one call.
-const MAX_ENTRIES: u64 = 1_000_000;
-/// How often progress is told.
-const PROGRESS_EVERY: u64 = 10_000;
+/// How many names of one folder are read between two looks at the clock.
+const LOOK_EVERY: u64 = 1000;
+/// How many names are gone past between two looks at the clock.
+const STEPS_EACH_LOOK: u64 = 32;
 
 /// How the walk is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// This folder alone.
-    Flat,
     /// All below it; what cannot be read or is kept out is passed over.
     Deep,
     /// All below it, and an error for anything that cannot be judged or is kept out.
@@ -30,8 +33,10 @@ pub(super) enum Mode {
 pub(super) struct Visit<'a> {
     /// The folder that holds it.
     pub(super) dir: &'a Dir,
+    /// The same, to be kept.
+    pub(super) handle: &'a Arc<Handle>,
     /// The path of that folder, beneath the path that was asked for.
-    folder: &'a DevicePath,
+    pub(super) folder: &'a Arc<DevicePath>,
     /// The names from the start to it.
     pub(super) below: &'a [String],
     /// What it is.
@@ -59,23 +64,6 @@ pub(super) enum Next {
     Stop,
 }
 
-/// A folder on the way with the names in it that are still to be visited, last first.
-struct Frame {
-    dir: Dir,
-    asked: DevicePath,
-    /// Where it really is, if that is elsewhere.
-    real: Option<DevicePath>,
-    names: Vec<(String, What)>,
-}
-
-struct Walk<'a, 'c> {
-    context: &'a Context<'c>,
-    root: &'a DevicePath,
-    mode: Mode,
-    seen: u64,
-    cut: bool,
-}
-
 /// Visits what is in a located folder, each folder's names in order and a folder before what is in
 /// it. Says whether anything was left out at a bound.
 pub(super) fn walk(
@@ -84,114 +72,210 @@ pub(super) fn walk(
     context: &Context<'_>,
     visit: &mut dyn FnMut(&Visit<'_>) -> Result<Next, ToolError>,
 ) -> Result<bool, ToolError> {
-    let mut walk = Walk { context, root: &start.root, mode, seen: 0, cut: false };
-    let dir = start
-        .dir
-        .try_clone()
-        .map_err(|error| io_failure(&error, Wanted::Directory, &start.asked))?;
-    let asked = start.asked.clone();
-    let real = (start.real != asked).then(|| start.real.clone());
-    let names = walk.names(&dir, &asked, real.as_ref())?;
-    let mut frames = vec![Frame { dir, asked, real, names }];
-    let mut below: Vec<String> = Vec::new();
-    while let Some(frame) = frames.last_mut() {
-        context.check()?;
-        let Some((name, what)) = frame.names.pop() else {
-            frames.pop();
-            below.pop();
-            continue;
+    context.check()?;
+    let mut walk = Walk::begin(start, mode, Watch::of(context))?;
+    let mut told = 0;
+    loop {
+        let on = walk.advance()?;
+        if walk.seen / PROGRESS_EVERY > told {
+            told = walk.seen / PROGRESS_EVERY;
+            (context.progress)(walk.seen, None, "entries looked at");
+        }
+        let Some(found) = walk.visit().filter(|_| on) else {
+            context.check()?;
+            return Ok(walk.cut);
         };
-        below.push(name);
-        let seen = Visit { dir: &frame.dir, folder: &frame.asked, below: &below, what };
-        if visit(&seen)? == Next::Stop {
+        if visit(&found)? == Next::Stop {
             return Ok(true);
         }
-        if what == What::Folder
-            && mode != Mode::Flat
-            && let Some(frame) = walk.enter(frame, &below)?
-        {
-            frames.push(frame);
-        } else {
-            below.pop();
-        }
     }
-    Ok(walk.cut)
 }
 
-impl Walk<'_, '_> {
-    fn enter(&mut self, above: &Frame, below: &[String]) -> Result<Option<Frame>, ToolError> {
-        let name = below.last().map_or("", String::as_str);
-        let Ok(asked) = above.asked.join(name) else {
-            self.odd(&above.asked)?;
+/// A walk that is under way.
+pub(super) struct Walk<'a> {
+    watch: Watch<'a>,
+    root: &'a DevicePath,
+    mode: Mode,
+    reader: Reader,
+    frames: Vec<Frame>,
+    /// The names from the start to what it is at, if it is at something.
+    below: Vec<String>,
+    at: Option<What>,
+    steps: u64,
+    /// Names looked at.
+    pub(super) seen: u64,
+    /// Whether something was left out at a bound.
+    pub(super) cut: bool,
+}
+
+/// A folder on the way with the names in it that are still to be visited.
+struct Frame {
+    handle: Arc<Handle>,
+    asked: Arc<DevicePath>,
+    /// Where it really is, if that is elsewhere.
+    real: Option<DevicePath>,
+    names: Names,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk that is at nothing yet.
+    pub(super) fn begin(
+        start: &'a Located,
+        mode: Mode,
+        watch: Watch<'a>,
+    ) -> Result<Self, ToolError> {
+        let mut walk = Self {
+            watch,
+            root: &start.root,
+            mode,
+            reader: Reader::default(),
+            frames: Vec::new(),
+            below: Vec::new(),
+            at: None,
+            steps: 0,
+            seen: 0,
+            cut: false,
+        };
+        let handle = Handle::again(&start.dir)
+            .map_err(|error| io_failure(&error, Wanted::Directory, &start.asked))?;
+        let asked = start.asked.clone();
+        let real = (start.real != asked).then(|| start.real.clone());
+        let names = walk.names(&handle, &asked, real.as_ref())?;
+        let (handle, asked) = (Arc::new(handle), Arc::new(asked));
+        walk.frames.push(Frame { handle, asked, real, names });
+        Ok(walk)
+    }
+
+    /// Goes on to the next name; false at the end, and when the call is over.
+    pub(super) fn advance(&mut self) -> Result<bool, ToolError> {
+        if let Some(what) = self.at.take() {
+            let entered = match what {
+                What::Folder => self.enter()?,
+                What::File | What::Link | What::Special => None,
+            };
+            match entered {
+                Some(frame) => self.frames.push(frame),
+                None => drop(self.below.pop()),
+            }
+        }
+        while let Some(frame) = self.frames.last_mut() {
+            self.steps += 1;
+            if self.steps.is_multiple_of(STEPS_EACH_LOOK) && self.watch.is_over() {
+                return Ok(false);
+            }
+            if let Some((name, what)) = frame.names.pop() {
+                self.below.push(name.to_owned());
+                self.at = Some(what);
+                return Ok(true);
+            }
+            self.frames.pop();
+            self.below.pop();
+        }
+        Ok(false)
+    }
+
+    /// What it is at.
+    pub(super) fn visit(&self) -> Option<Visit<'_>> {
+        let (what, frame) = (self.at?, self.frames.last()?);
+        let (handle, folder) = (&frame.handle, &frame.asked);
+        Some(Visit { dir: &handle.dir, handle, folder, below: &self.below, what })
+    }
+
+    fn enter(&mut self) -> Result<Option<Frame>, ToolError> {
+        let (Some(above), Some(name)) = (self.frames.last(), self.below.last()) else {
             return Ok(None);
         };
-        if below.len() >= MAX_DEPTH {
+        let Ok(asked) = above.asked.join(name) else {
+            return self.odd(&above.asked).map(|()| None);
+        };
+        if self.below.len() >= MAX_DEPTH {
             self.cut = true;
             return match self.mode {
-                Mode::Flat | Mode::Deep => Ok(None),
+                Mode::Deep => Ok(None),
                 Mode::Whole => Err(too_much(&asked, "lies more than 64 folders deep")),
             };
         }
         let real = match above.real.as_ref().map(|real| real.join(name)) {
             Some(Ok(real)) => Some(real),
             None => None,
-            Some(Err(_)) => {
-                self.odd(&above.asked)?;
-                return Ok(None);
+            Some(Err(_)) => return self.odd(&above.asked).map(|()| None),
+        };
+        let opened = match above.handle.enter(name) {
+            Ok(Some(handle)) => {
+                self.names(&handle, &asked, real.as_ref()).map(|names| (handle, names))
+            }
+            Ok(None) => return self.keep_out(&asked).map(|()| None),
+            Err(error) => {
+                self.cut |= is_short_of_handles(&error);
+                Err(io_failure(&error, Wanted::Directory, &asked))
             }
         };
-        let opened = above
-            .dir
-            .open_dir_nofollow(name)
-            .map_err(|error| io_failure(&error, Wanted::Directory, &asked))
-            .and_then(|dir| Ok((self.names(&dir, &asked, real.as_ref())?, dir)));
         match opened {
-            Ok((names, dir)) => Ok(Some(Frame { dir, asked, real, names })),
-            Err(error) if self.mode == Mode::Whole || stops(error.code) => Err(error),
+            Ok((handle, names)) => Ok(Some(Frame { handle: Arc::new(handle), asked, real, names })),
+            Err(error) if self.mode == Mode::Whole => Err(error),
             Err(_) => Ok(None),
         }
     }
 
-    /// The names in a folder that are to be visited, in reverse order.
+    /// The names in a folder that are to be visited.
     fn names(
         &mut self,
-        dir: &Dir,
+        handle: &Handle,
         asked: &DevicePath,
         real: Option<&DevicePath>,
-    ) -> Result<Vec<(String, What)>, ToolError> {
-        let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, asked);
-        let mut names = Vec::new();
-        for entry in dir.entries().map_err(|error| failed(&error))? {
-            let entry = entry.map_err(|error| failed(&error))?;
-            self.seen += 1;
-            if self.seen > MAX_ENTRIES {
-                self.cut = true;
-                if self.mode == Mode::Whole {
-                    return Err(too_much(asked, "holds more than a million files and folders"));
-                }
-                break;
-            }
-            if self.seen.is_multiple_of(PROGRESS_EVERY) {
-                self.context.check()?;
-                (self.context.progress)(self.seen, None, "entries looked at");
-            }
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else {
-                self.odd(asked)?;
-                continue;
-            };
-            if self.mode == Mode::Whole && asked.join(name).is_err() {
-                self.odd(asked)?;
-            }
-            if self.context.roots.may_hide(name) && self.is_hidden(asked, real, name)? {
-                continue;
-            }
-            if let Ok(kind) = entry.file_type() {
-                names.push((name.to_owned(), What::of(kind)));
-            }
+    ) -> Result<Names, ToolError> {
+        let mut names = Names::default();
+        let mut failed = None;
+        let mut reader = std::mem::take(&mut self.reader);
+        let read = reader.each(handle, |name, what| {
+            self.take(name, what, asked, real, &mut names).unwrap_or_else(|error| {
+                failed = Some(error);
+                ControlFlow::Break(())
+            })
+        });
+        self.reader = reader;
+        if let Some(error) = failed {
+            return Err(error);
         }
-        names.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        read.map_err(|error| io_failure(&error, Wanted::Directory, asked))?;
+        names.sort();
         Ok(names)
+    }
+
+    fn take(
+        &mut self,
+        name: Option<&str>,
+        what: What,
+        asked: &DevicePath,
+        real: Option<&DevicePath>,
+        names: &mut Names,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        self.seen += 1;
+        if self.seen > MAX_ENTRIES {
+            return self.too_many(asked);
+        }
+        if self.seen.is_multiple_of(LOOK_EVERY) && self.watch.is_over() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let Some(name) = name else {
+            self.odd(asked)?;
+            return Ok(ControlFlow::Continue(()));
+        };
+        if self.mode == Mode::Whole && asked.join(name).is_err() {
+            self.odd(asked)?;
+        }
+        if self.watch.roots.may_hide(name) && self.is_hidden(asked, real, name)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if names.push(name, what) { Ok(ControlFlow::Continue(())) } else { self.too_many(asked) }
+    }
+
+    fn too_many(&mut self, folder: &DevicePath) -> Result<ControlFlow<()>, ToolError> {
+        self.cut = true;
+        match self.mode {
+            Mode::Deep => Ok(ControlFlow::Break(())),
+            Mode::Whole => Err(too_much(folder, "holds more than a million files and folders")),
+        }
     }
 
     fn is_hidden(
@@ -204,24 +288,32 @@ impl Walk<'_, '_> {
             self.odd(asked)?;
             return Ok(true);
         };
-        let (roots, asked) = (self.context.roots, here);
+        let (roots, asked) = (self.watch.roots, here);
         let hidden = roots.hides(self.root, &real) || (asked != real && roots.denies(&asked));
-        if hidden && self.mode == Mode::Whole {
-            return Err(crate::roots::refused(
-                &asked,
-                format!(
-                    "{asked} is kept out on this device, so the folder that holds it stays as well."
-                ),
-                "device: paths",
-            ));
+        if hidden {
+            self.keep_out(&asked)?;
         }
         Ok(hidden)
+    }
+
+    /// Something that no tool sees. It can be passed over, but does not go with the rest.
+    fn keep_out(&self, path: &DevicePath) -> Result<(), ToolError> {
+        match self.mode {
+            Mode::Deep => Ok(()),
+            Mode::Whole => Err(refused(
+                path,
+                format!(
+                    "{path} is kept out on this device, so the folder that holds it stays as well."
+                ),
+                "device: paths",
+            )),
+        }
     }
 
     /// A name that no path of this device can hold. It can be passed over, but not be judged.
     fn odd(&self, folder: &DevicePath) -> Result<(), ToolError> {
         match self.mode {
-            Mode::Flat | Mode::Deep => Ok(()),
+            Mode::Deep => Ok(()),
             Mode::Whole => Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
                 format!(
@@ -230,10 +322,6 @@ impl Walk<'_, '_> {
             )),
         }
     }
-}
-
-fn stops(code: ErrorCode) -> bool {
-    matches!(code, ErrorCode::Cancelled | ErrorCode::Timeout)
 }
 
 fn too_much(path: &DevicePath, what: &str) -> ToolError {

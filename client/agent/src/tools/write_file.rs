@@ -1,43 +1,30 @@
 //! `write_file`. The new content appears all at once: it is written beside the file, brought to the
 //! disk, and takes the file's name. A reader sees the old or the new, never a part.
 
-mod atomic;
 mod preview;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Mutex, PoisonError};
+use std::io::{Read, Write};
 
 use cap_fs_ext::MetadataExt;
-use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_std::fs::{File, Metadata, OpenOptions};
+use orion_catalog::Tool;
 use orion_catalog::tools::write_file::{Arguments, Returns, WriteFile};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-use super::create_directory::{make_all, missing_parent};
+use super::counted::counted;
+use super::create_directory::missing_parent;
 use super::{Context, Execute, Outcome, regular};
-use crate::roots::{Located, refused};
+use crate::changes::{Change, Over, Print, Refused, turn};
+use crate::roots::{Located, Wanted, io_failure, refused};
 
 /// The most text of one call, in bytes.
-const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
+pub(super) const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
 /// Up to this size a file that is added to is written anew; beyond it, in place.
 const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Writers take turns, so that each begins from what the one before it left.
-static WRITING: Mutex<()> = Mutex::new(());
-
-/// The file as it is before.
-struct Old {
-    file: File,
-    metadata: Metadata,
-}
-
-/// A file that is to be written, and how.
-struct Job<'a> {
-    name: &'a str,
-    path: &'a DevicePath,
-    old: Option<Old>,
-    arguments: &'a Arguments,
-}
+/// How often others may be quicker.
+const TRIES: usize = 4;
 
 impl Execute for WriteFile {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -47,69 +34,126 @@ impl Execute for WriteFile {
                 "The content is larger than 16 MiB; write it in parts with append.",
             ));
         }
-        let _turn = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-        let located = context.locate(&arguments.path, Access::Write)?;
-        regular::refuse_unfit(&located)?;
-        let path = &located.asked;
-        let (above, name) = match located.rest.split_last() {
-            Some((name, above)) => (above, name),
-            None => return Err(located.no_folder()),
-        };
-        if !above.is_empty() && !arguments.create_dirs {
-            return Err(missing_parent(&located, context));
+        let path = context.path(&arguments.path)?;
+        let _turn = turn(context, &[&path])?;
+        let mut tries = TRIES;
+        loop {
+            match write(&path, &arguments, context) {
+                Err(Refused::Taken(_) | Refused::Changed(_)) if tries > 1 => tries -= 1,
+                done => return Ok(done?),
+            }
         }
-        let old = old(&located, arguments.append)?;
-        let job = Job { name, path, old, arguments: &arguments };
-        let created = job.old.is_none();
-        let mode = if arguments.append { "append" } else { "write" };
-        let returns = |size_bytes, diff| Returns {
-            path: path.to_string(),
-            size_bytes,
-            mode: mode.to_owned(),
-            created,
-            diff,
-        };
-        if context.dry_run {
-            let (size, diff) = preview::preview(job)?;
-            let what = if created { "make" } else { "change" };
-            let message = format!("Would {what} {path}; it would then have {size} bytes.");
-            return Ok(Outcome::new(message, returns(size, Some(diff))));
-        }
-        context.check()?;
-        let made = make_all(&located.dir, above, path)?;
-        let size = write(made.as_ref().unwrap_or(&located.dir), job, context)?;
-        let what = if created { "Made" } else { "Wrote" };
-        Ok(Outcome::new(format!("{what} {path}, {size} bytes."), returns(size, None)))
     }
+}
+
+fn write(
+    path: &DevicePath,
+    arguments: &Arguments,
+    context: &Context<'_>,
+) -> Result<Outcome<Returns>, Refused> {
+    let located = context.roots.locate(path, Access::Write)?;
+    regular::refuse_unfit(&located)?;
+    if located.rest.is_empty() {
+        return Err(located.no_folder().into());
+    }
+    if located.rest.len() > 1 && !arguments.create_dirs {
+        return Err(missing_parent(&located, context).into());
+    }
+    let created = located.found.is_none();
+    let mode = if arguments.append { "append" } else { "write" };
+    let returns = |size_bytes: u64, diff: Option<String>| Returns {
+        path: path.to_string(),
+        size_bytes,
+        mode: mode.to_owned(),
+        created,
+        diff,
+    };
+    if context.dry_run {
+        let (size, diff) = preview::preview(&located, arguments, context)?;
+        let what = if created { "make" } else { "change" };
+        let message = format!("Would {what} {path}; it would then have {}.", counted(size, "byte"));
+        return Ok(Outcome::new(message, returns(size, Some(diff))));
+    }
+    context.check()?;
+    let old = if created { None } else { Some(open(&located)?) };
+    let mut change = Change::begin(context, WriteFile::NAME, &[path]);
+    let target = change.parents(&located)?;
+    let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
+    let size = match &old {
+        Some((file, print)) if arguments.append && print.bytes > MAX_COPIED_BYTES => {
+            change.append(&target, file, arguments.content.as_bytes())?;
+            print.bytes + arguments.content.len() as u64
+        }
+        old => {
+            let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
+            let added = old.as_ref().filter(|_| arguments.append);
+            if let Some((file, _)) = added {
+                // One byte more would be another file than the one that was looked at.
+                std::io::copy(&mut file.take(MAX_COPIED_BYTES + 1), &mut staged)
+                    .map_err(|error| failed(&error))?;
+            }
+            staged.write_all(arguments.content.as_bytes()).map_err(|error| failed(&error))?;
+            let size = staged.bytes();
+            let over = match (added, arguments.append) {
+                (Some((_, print)), _) => Over::Unchanged(print),
+                (None, true) => Over::Nothing,
+                (None, false) => Over::AnyFile,
+            };
+            change.place(&target, staged, over)?;
+            size
+        }
+    };
+    change.finish();
+    let what = if created { "Made" } else { "Wrote" };
+    let message = format!("{what} {path}, {}.", counted(size, "byte"));
+    Ok(Outcome::new(message, returns(size, None)))
 }
 
 /// Opens what is there. Opening it for writing asks the operating system whether it may be changed;
 /// replacing it by its name alone would not.
-fn old(located: &Located, append: bool) -> Result<Option<Old>, ToolError> {
-    let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-        return Ok(None);
-    };
+pub(super) fn open(located: &Located) -> Result<(File, Print), ToolError> {
     let path = &located.asked;
+    let Some(name) = located.name() else { return Err(Wanted::File.missing(path)) };
     let mut options = OpenOptions::new();
-    options.read(true).write(true).append(append);
+    options.read(true).write(true);
     let (file, metadata) = regular::open(&located.dir, name, path, &mut options)?;
-    if metadata.nlink() > 1 {
-        return Err(refused(
-            path,
-            format!(
-                "{path} has other names (hard links), and they may lie outside the allowed paths; it is not written to. Write a new file instead."
-            ),
-            "device: hard links",
-        ));
-    }
-    Ok(Some(Old { file, metadata }))
+    refuse_hard_links(&metadata, path)?;
+    let print = Print::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
+    Ok((file, print))
 }
 
-fn write(dir: &Dir, job: Job<'_>, context: &Context<'_>) -> Result<u64, ToolError> {
-    match job.old {
-        Some(old) if job.arguments.append && old.metadata.len() > MAX_COPIED_BYTES => {
-            atomic::append(old.file, &job.arguments.content, job.path)
-        }
-        old => atomic::replace(dir, Job { old, ..job }, context),
+/// A file with several names may have some of them where nothing may be written.
+pub(super) fn refuse_hard_links(metadata: &Metadata, path: &DevicePath) -> Result<(), ToolError> {
+    if metadata.nlink() <= 1 {
+        return Ok(());
     }
+    Err(refused(
+        path,
+        format!(
+            "{path} has other names (hard links), and they may lie outside the allowed paths; it is not written to. Write a new file instead."
+        ),
+        "device: hard links",
+    ))
+}
+
+/// For a preview, which opens nothing for writing: whether the operating system would let it.
+pub(super) fn refuse_unwritable(
+    dir: &cap_std::fs::Dir,
+    name: &str,
+    path: &DevicePath,
+) -> Result<(), ToolError> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Access, AtFlags, accessat};
+        let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+        // An older kernel does not answer; then the call itself will tell.
+        if let Err(error @ (rustix::io::Errno::ACCESS | rustix::io::Errno::ROFS)) =
+            accessat(dir, name, Access::WRITE_OK, flags)
+        {
+            return Err(io_failure(&error.into(), Wanted::File, path));
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (dir, name, path);
+    Ok(())
 }

@@ -1,158 +1,148 @@
 //! What stays in the trash, and for how long.
 
-use orion_domain::PathStyle;
-use orion_domain::grants::Scope;
+use std::fs;
+
+use jiff::Timestamp;
+use serde_json::json;
 
 use super::*;
-use crate::roots::Roots;
+use crate::tools::testing::Device;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 const GIB: u64 = 1024 * 1024 * 1024;
 
-struct Bin {
-    temp: tempfile::TempDir,
-    trash: Trash,
-    roots: Roots,
+/// Deletes a file of this size, which takes no room.
+fn put(device: &Device, bytes: u64) -> String {
+    device.put("files/old", "");
+    let file = fs::OpenOptions::new().write(true).open(device.at("files/old")).unwrap();
+    file.set_len(bytes).unwrap();
+    let told = device.data("delete_file", json!({"path": "old", "confirm": true}));
+    told["trash_id"].as_str().unwrap().to_owned()
 }
 
-impl Bin {
-    fn new() -> Self {
-        let temp = tempfile::TempDir::new().unwrap();
-        let trash = Trash::open(temp.path()).unwrap();
-        Self { temp, trash, roots: Roots::open(&Scope::nothing(), &Scope::nothing(), &[]) }
-    }
-
-    fn put(&self, bytes: u64, at_hour: i64) -> String {
-        let parent = Dir::open_ambient_dir(self.temp.path(), ambient_authority()).unwrap();
-        parent.create_dir_all("old/inner").unwrap();
-        let path = DevicePath::parse(PathStyle::Posix, "/srv/old").unwrap();
-        let discarded = Discarded {
-            root: &parent,
-            parent: &parent,
-            name: "old",
-            path: &path,
-            real_path: &path,
-            entries: 2,
-            bytes,
-        };
-        self.trash.take(&discarded, at(at_hour)).unwrap().to_string()
-    }
-
-    fn sweep(&self, at_hour: i64) -> Swept {
-        self.trash.sweep(&self.roots, at(at_hour)).unwrap()
-    }
-
-    fn holds(&self, id: &str) -> bool {
-        self.temp.path().join("trash").join(id).join("content/inner").exists()
-    }
+fn sweep(device: &Device, in_hours: i64) -> Swept {
+    let now = Timestamp::now().as_millisecond() + in_hours * HOUR_MS;
+    device.trash.sweep(&device.roots, Timestamp::from_millisecond(now).unwrap()).unwrap()
 }
 
-fn at(hour: i64) -> Timestamp {
-    Timestamp::from_millisecond(hour * HOUR_MS).unwrap()
+fn holds(device: &Device, id: &str) -> bool {
+    device.at(&format!("state/trash/{id}/content-0")).exists()
 }
 
 #[test]
 fn things_stay_a_week() {
-    let bin = Bin::new();
-    let (first, second) = (bin.put(10, 0), bin.put(20, 1));
-    let all = Swept { removed: 0, failed: 0, kept: 2, kept_bytes: 30 };
-    assert_eq!(bin.sweep(7 * 24 - 1), all);
-    let one = Swept { removed: 1, failed: 0, kept: 1, kept_bytes: 20 };
-    assert_eq!(bin.sweep(7 * 24), one);
-    assert_eq!((bin.holds(&first), bin.holds(&second)), (false, true));
-    assert_eq!(bin.sweep(7 * 24 + 1), Swept { removed: 1, ..Swept::default() });
+    let device = Device::new();
+    let first = put(&device, 10);
+    let all = Swept { removed: 0, failed: 0, kept: 1, kept_bytes: 10 };
+    assert_eq!(sweep(&device, 7 * 24 - 1), all);
+    assert!(holds(&device, &first));
+    assert_eq!(sweep(&device, 7 * 24 + 1), Swept { removed: 1, ..Swept::default() });
+    assert_eq!(device.trashed(), [""; 0]);
 }
 
 #[test]
 fn beyond_a_gibibyte_the_oldest_go_and_the_last_stays() {
-    let bin = Bin::new();
-    let first = bin.put(GIB / 2, 0);
-    let second = bin.put(GIB / 2, 1);
-    assert_eq!(bin.sweep(2), Swept { kept: 2, kept_bytes: GIB, ..Swept::default() });
-    let third = bin.put(3 * GIB, 2);
-    let swept = Swept { removed: 2, failed: 0, kept: 1, kept_bytes: 3 * GIB };
-    assert_eq!(bin.sweep(3), swept);
-    assert_eq!([first, second, third].map(|id| bin.holds(&id)), [false, false, true]);
+    let device = Device::new();
+    let first = put(&device, GIB / 2);
+    let second = put(&device, GIB / 2);
+    assert_eq!(sweep(&device, 0), Swept { kept: 2, kept_bytes: GIB, ..Swept::default() });
+    device.call("create_directory", json!({"path": "small"})).unwrap();
+    let small = device.last_call();
+    let third = put(&device, 3 * GIB);
+    // So much at once does not wait for its time.
+    let swept = Swept { removed: 0, failed: 0, kept: 2, kept_bytes: 3 * GIB };
+    assert_eq!(sweep(&device, 0), swept);
+    assert_eq!([&first, &second, &third].map(|id| holds(&device, id)), [false, false, true]);
+    assert!(device.trashed().contains(&small), "what takes no room stays its week");
 }
 
 #[test]
 fn what_has_no_record_stays_as_long_as_anything_else() {
-    let bin = Bin::new();
-    let stray = bin.temp.path().join("trash/stray");
-    std::fs::create_dir(&stray).unwrap();
-    let now = Timestamp::now();
-    assert_eq!(bin.trash.sweep(&bin.roots, now).unwrap().kept, 1);
-    let later = Timestamp::from_millisecond(now.as_millisecond() + 7 * 24 * HOUR_MS).unwrap();
-    assert_eq!(bin.trash.sweep(&bin.roots, later).unwrap().removed, 1);
-    assert!(!stray.exists());
-}
-
-#[test]
-fn a_thing_that_is_not_there_leaves_nothing_behind() {
-    let bin = Bin::new();
-    let parent = Dir::open_ambient_dir(bin.temp.path(), ambient_authority()).unwrap();
-    let path = DevicePath::parse(PathStyle::Posix, "/srv/old").unwrap();
-    let discarded = Discarded {
-        root: &parent,
-        parent: &parent,
-        name: "none",
-        path: &path,
-        real_path: &path,
-        entries: 1,
-        bytes: 0,
-    };
-    let error = bin.trash.take(&discarded, at(0)).unwrap_err();
-    assert_eq!(error.kind(), io::ErrorKind::NotFound);
-    assert_eq!(std::fs::read_dir(bin.temp.path().join("trash")).unwrap().count(), 0);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_record_that_is_no_file_is_not_waited_for() {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    let bin = Bin::new();
-    let place = bin.temp.path().join("trash/odd");
-    std::fs::create_dir(&place).unwrap();
-    mknodat(CWD, place.join(RECORD), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    assert_eq!(bin.sweep(0), Swept { removed: 0, failed: 0, kept: 1, kept_bytes: 0 });
+    let device = Device::new();
+    device.folder("state/trash/stray");
+    assert_eq!(sweep(&device, 0).kept, 1);
+    assert_eq!(sweep(&device, 7 * 24 + 1).removed, 1);
+    assert_eq!(device.trashed(), [""; 0]);
 }
 
 #[cfg(unix)]
 #[test]
 fn the_trash_is_for_the_agents_account_alone() {
-    use std::os::unix::fs::PermissionsExt;
-    let bin = Bin::new();
-    let id = bin.put(1, 0);
-    for name in ["trash".to_owned(), format!("trash/{id}")] {
-        let mode = std::fs::metadata(bin.temp.path().join(&name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700, "{name}");
+    let device = Device::new();
+    let id = put(&device, 1);
+    for (name, mode) in [
+        ("state/trash".to_owned(), 0o700),
+        (format!("state/trash/{id}"), 0o700),
+        (format!("state/trash/{id}/record.jsonl"), 0o600),
+    ] {
+        let found = std::os::unix::fs::MetadataExt::mode(&fs::metadata(device.at(&name)).unwrap());
+        assert_eq!(found & 0o777, mode, "{name}");
     }
 }
 
-#[cfg(target_os = "linux")]
 #[test]
-fn what_lies_on_another_file_system_goes_to_a_hidden_folder_there() {
-    use std::os::unix::fs::MetadataExt;
-    let bin = Bin::new();
-    let Ok(other) = tempfile::TempDir::new_in("/dev/shm") else { return };
-    let device = |path: &Path| std::fs::metadata(path).unwrap().dev();
-    if device(other.path()) == device(bin.temp.path()) {
-        return;
+fn a_call_begins_once() {
+    let device = Device::new();
+    let id = put(&device, 1);
+    let error = device.trash.begin(id.parse().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+}
+
+#[cfg(target_os = "linux")]
+mod elsewhere {
+    use super::*;
+
+    /// A device whose files lie on another file system than its state; none where there is no other.
+    fn device() -> Option<Device> {
+        let device = Device::in_shared_memory()?;
+        device.put("files/a/old/x", "12345");
+        Some(device)
     }
-    let root = Dir::open_ambient_dir(other.path(), ambient_authority()).unwrap();
-    root.create_dir_all("a/old/inner").unwrap();
-    let path = DevicePath::parse(PathStyle::Posix, "/srv/a/old").unwrap();
-    let discarded = Discarded {
-        root: &root,
-        parent: &root.open_dir("a").unwrap(),
-        name: "old",
-        path: &path,
-        real_path: &path,
-        entries: 2,
-        bytes: 0,
-    };
-    let id = bin.trash.take(&discarded, at(0)).unwrap();
-    assert!(other.path().join(LOCAL_TRASH).join(id.to_string()).join("content/inner").exists());
-    assert!(!other.path().join("a/old").exists());
-    assert_eq!(std::fs::read_dir(bin.temp.path().join("trash")).unwrap().count(), 0);
+
+    #[test]
+    fn what_lies_on_another_file_system_goes_to_a_hidden_folder_there_and_comes_back() {
+        let Some(device) = device() else { return };
+        let before = device.files();
+        let delete = json!({"path": "a/old", "recursive": true, "confirm": true});
+        let told = device.data("delete_directory", delete);
+        let id = told["trash_id"].as_str().unwrap().to_owned();
+        let hidden = device.at(&format!("files/{LOCAL_TRASH}/{id}/content-0/x"));
+        assert!(hidden.exists() && !device.at("files/a/old").exists());
+        assert_eq!(fs::read_dir(device.at(&format!("state/trash/{id}"))).unwrap().count(), 1);
+        device.undo_of(&id, &["a/old"]).unwrap();
+        let mut after = device.files();
+        after.retain(|path, _| !path.contains(LOCAL_TRASH));
+        assert_eq!(after, before);
+    }
+
+    #[test]
+    fn it_is_swept_there_too() {
+        let Some(device) = device() else { return };
+        let delete = json!({"path": "a/old", "recursive": true, "confirm": true});
+        device.call("delete_directory", delete).unwrap();
+        assert_eq!(sweep(&device, 7 * 24 + 1).removed, 1);
+        assert!(!device.at(&format!("files/{LOCAL_TRASH}")).exists());
+    }
+
+    #[test]
+    fn a_hidden_folder_that_others_may_look_into_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let Some(device) = device() else { return };
+        device.folder(&format!("files/{LOCAL_TRASH}"));
+        let hidden = device.at(&format!("files/{LOCAL_TRASH}"));
+        fs::set_permissions(&hidden, PermissionsExt::from_mode(0o755)).unwrap();
+        let before = device.files();
+        let delete = json!({"path": "a/old", "recursive": true, "confirm": true});
+        let error = device.call("delete_directory", delete).unwrap_err();
+        assert_eq!(error.code, orion_domain::ErrorCode::PreconditionFailed);
+        assert!(error.message.contains(LOCAL_TRASH), "{error:?}");
+        let write = json!({"path": "a/old/x", "content": "new"});
+        device.call("write_file", write).unwrap_err();
+        assert_eq!(device.files(), before);
+        fs::remove_dir(&hidden).unwrap();
+        device.link(&format!("files/{LOCAL_TRASH}"), device.at("outside"));
+        let delete = json!({"path": "a/old", "recursive": true, "confirm": true});
+        assert!(device.call("delete_directory", delete).is_err());
+        assert!(device.at("files/a/old/x").exists());
+    }
 }

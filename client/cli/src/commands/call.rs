@@ -16,8 +16,10 @@ use crate::card::{card, hint};
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
+use crate::output::DIM;
 use crate::show::ApprovalView;
 use crate::terminal::{self, Waiting};
+use crate::text;
 
 /// The longest that the backend lets a call take, and some for the way.
 const LONGEST: Duration = Duration::from_secs(615);
@@ -114,42 +116,62 @@ impl Call {
         let mut request = target.request(client).await?;
         request.dry_run = dry_run;
         request.idempotency_key = idempotency_key.unwrap_or_default();
-        request.timeout_ms =
-            app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        let limit = app.timeout.map_or(LONGEST, |limit| limit.saturating_add(WAY));
-        let deadline = app.timeout.map(|limit| Instant::now() + limit.min(LONGEST));
-        let (tool, device) = (request.tool.clone(), request.device.clone());
-
-        let waiting = Waiting::on(app.out, &format!("{tool} on {device}"));
-        let called = within(limit, client.tools().call_tool(request)).await;
-        drop(waiting);
-        let mut result = match called {
-            Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
-            Ok(v1::CallToolResponse { call: None, .. }) => {
-                return Err(Failure::Failed("the backend answered without a call".to_owned()));
-            }
-            Err(Failure::Tool(error)) => CallResult::refused(*error, &tool, &device, dry_run),
-            Err(failure) => return Err(failure),
-        };
-        if let Some(approval_id) = result.waits_for.clone() {
-            let call_id = result.envelope.meta.call_id.clone();
-            let decided = decide(app, client, &approval_id, wait).await;
-            if matches!(decided, Err(Failure::Interrupted)) {
-                // Whoever stops at the question does not want the call to go on waiting.
-                let request = v1::CancelCallRequest { call_id: call_id.clone() };
-                client.ask(client.tools().cancel_call(request)).await?;
-            }
-            let goes_on = decided?;
-            if goes_on {
-                result = wait_for_end(app, client, &call_id, deadline).await?;
-            }
-        }
-        result.print(app.out)?;
-        if let Some(approval_id) = &result.waits_for {
-            app.out.error_line(&hint(approval_id));
-        }
-        Ok(result.exit_code())
+        make(app, client, request, wait).await
     }
+}
+
+/// Makes the call, has a question about it answered as the command line says, prints its end or
+/// where it waits, and gives the exit code.
+///
+/// # Errors
+/// As [`Call::run`].
+pub(super) async fn make(
+    app: &App<'_>,
+    client: &Client,
+    request: v1::CallToolRequest,
+    wait: bool,
+) -> Result<u8, Failure> {
+    let timeout_ms =
+        app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    let request = v1::CallToolRequest { timeout_ms, ..request };
+    let limit = app.timeout.map_or(LONGEST, |limit| limit.saturating_add(WAY));
+    let deadline = app.timeout.map(|limit| Instant::now() + limit.min(LONGEST));
+    let (tool, device) = (request.tool.clone(), request.device.clone());
+    let dry_run = request.dry_run;
+
+    let waiting = Waiting::on(app.out, &format!("{tool} on {device}"));
+    let called = within(limit, client.tools().call_tool(request)).await;
+    drop(waiting);
+    let mut result = match called {
+        Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
+        Ok(v1::CallToolResponse { call: None, .. }) => {
+            return Err(Failure::Failed("the backend answered without a call".to_owned()));
+        }
+        Err(Failure::Tool(error)) => CallResult::refused(*error, &tool, &device, dry_run),
+        Err(failure) => return Err(failure),
+    };
+    if let Some(approval_id) = result.waits_for.clone() {
+        let call_id = result.envelope.meta.call_id.clone();
+        let decided = decide(app, client, &approval_id, wait).await;
+        if matches!(decided, Err(Failure::Interrupted)) {
+            // Whoever stops at the question does not want the call to go on waiting.
+            let request = v1::CancelCallRequest { call_id: call_id.clone() };
+            client.ask(client.tools().cancel_call(request)).await?;
+        }
+        let goes_on = decided?;
+        if goes_on {
+            result = wait_for_end(app, client, &call_id, deadline).await?;
+        }
+    }
+    result.print(app.out)?;
+    if let Some(approval_id) = &result.waits_for {
+        app.out.error_line(&hint(approval_id));
+    }
+    if let Some(call_id) = result.undoable().filter(|_| app.out.is_for_people()) {
+        let id = text::short_id(call_id);
+        app.out.note(&format!("{DIM}undo:{DIM:#} orion undo {id}"));
+    }
+    Ok(result.exit_code())
 }
 
 /// Has the question answered as the command line says, and tells whether the call's end is near

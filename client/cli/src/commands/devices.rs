@@ -1,6 +1,7 @@
 //! `orion devices`: the fleet, who may join it, and what each device lends.
 
 mod invite;
+mod near;
 mod permissions;
 
 pub(crate) use invite::to_json;
@@ -89,16 +90,39 @@ impl Devices {
     /// Nobody is signed in, there is no such device, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
-        match self.what {
-            What::List => list(app, client, false).await,
-            What::Pending => list(app, client, true).await,
-            What::Show(Named { device }) => {
+        let wanted = self.what.device().map(ToOwned::to_owned);
+        match (self.what.run(app, client).await, wanted) {
+            (Err(failure), Some(wanted)) => Err(near::suggested(client, failure, &wanted).await),
+            (end, _) => end,
+        }
+    }
+}
+
+impl What {
+    /// The device that is meant, as it was written.
+    fn device(&self) -> Option<&str> {
+        match self {
+            Self::Show(Named { device })
+            | Self::Approve(Named { device })
+            | Self::Reject(Named { device }) => Some(device),
+            Self::Quarantine(NamedWithReason { device, .. })
+            | Self::Revoke(NamedWithReason { device, .. }) => Some(device),
+            Self::Permissions(command) => Some(command.device()),
+            Self::List | Self::Invite(_) | Self::Pending => None,
+        }
+    }
+
+    async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
+        match self {
+            Self::List => list(app, client, false).await,
+            Self::Pending => list(app, client, true).await,
+            Self::Show(Named { device }) => {
                 let device = get(client, device).await?;
                 app.out.show(&device, || device.page(app.out))?;
                 Ok(0)
             }
-            What::Invite(command) => command.run(app, client).await,
-            What::Approve(Named { device }) => {
+            Self::Invite(command) => command.run(app, client).await,
+            Self::Approve(Named { device }) => {
                 let before = get(client, device).await?;
                 if !app.yes && terminal::is_interactive() && before.state == "pending" {
                     app.out.error_line(&format!(
@@ -116,17 +140,17 @@ impl Devices {
                 let answer = client.ask(client.devices().approve_device(request)).await?;
                 changed(app, answer.device)
             }
-            What::Reject(Named { device }) => {
+            Self::Reject(Named { device }) => {
                 let request = v1::RejectDeviceRequest { device };
                 let answer = client.ask(client.devices().reject_device(request)).await?;
                 changed(app, answer.device)
             }
-            What::Quarantine(NamedWithReason { device, reason }) => {
+            Self::Quarantine(NamedWithReason { device, reason }) => {
                 let request = v1::QuarantineDeviceRequest { device, reason };
                 let answer = client.ask(client.devices().quarantine_device(request)).await?;
                 changed(app, answer.device)
             }
-            What::Revoke(NamedWithReason { device, reason }) => {
+            Self::Revoke(NamedWithReason { device, reason }) => {
                 if !app.yes && !terminal::is_interactive() {
                     return Err(Failure::Usage(format!(
                         "revoking {device} cannot be taken back, and there is nobody to ask; say --yes if it is meant"
@@ -142,7 +166,7 @@ impl Devices {
                 let answer = client.ask(client.devices().revoke_device(request)).await?;
                 changed(app, answer.device)
             }
-            What::Permissions(command) => command.run(app, client).await,
+            Self::Permissions(command) => command.run(app, client).await,
         }
     }
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::call::Target;
 use crate::app::App;
 use crate::failure::{Failure, tool_error_lines};
-use crate::output::table;
+use crate::output::{GOOD, table};
+use crate::text;
 
 /// Shows what each layer says to a call, without making it.
 #[derive(Debug, Args)]
@@ -80,13 +81,23 @@ impl Why {
             .collect();
         let judgement = Judgement { tool, device, arguments, decision, error, evidence };
         app.out.show(&judgement, || people(&judgement))?;
-        if let (Some(error), true) = (&judgement.error, app.out.is_for_people()) {
-            tool_error_lines(error).iter().for_each(|line| app.out.note(line));
+        if app.out.is_for_people() {
+            verdict(&judgement).iter().for_each(|line| app.out.note(line));
         }
         // A denial is an answer; a call about something that is not there is a mistake.
         let nothing_judged = judgement.evidence.is_empty();
         Ok(judgement.error.filter(|_| nothing_judged).map_or(0, |error| error.code.exit_code()))
     }
+}
+
+/// What would become of the call.
+fn verdict(judgement: &Judgement) -> Vec<String> {
+    if let Some(error) = &judgement.error {
+        return tool_error_lines(error);
+    }
+    let (tool, device) =
+        (text::one_line(&judgement.tool, 80), text::one_line(&judgement.device, 80));
+    vec![format!("{GOOD}✓{GOOD:#} {tool} on {device} would run")]
 }
 
 fn people(judgement: &Judgement) -> String {
@@ -106,6 +117,26 @@ fn people(judgement: &Judgement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orion_domain::ErrorCode;
+
+    #[test]
+    fn what_would_become_of_the_call_is_said_whatever_it_is() {
+        let judgement = |error| Judgement {
+            tool: "read_file".to_owned(),
+            device: "kiosk".to_owned(),
+            arguments: Value::Null,
+            decision: Value::Null,
+            error,
+            evidence: Vec::new(),
+        };
+        let said = |error| {
+            let lines = verdict(&judgement(error)).join("\n");
+            anstream::adapter::strip_str(&lines).to_string()
+        };
+        assert_eq!(said(None), "✓ read_file on kiosk would run");
+        let error = ToolError::new(ErrorCode::PathNotAllowed, "Outside.");
+        assert_eq!(said(Some(error)), "Outside. (PATH_NOT_ALLOWED)");
+    }
 
     #[test]
     fn the_deciding_line_is_marked() {

@@ -150,6 +150,88 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_match_and_what_is_large_stand_in_tables() {
+        insta::assert_snapshot!(value(&json!({
+            "pattern": "MILK", "path": "/p", "count": 2, "truncated": false,
+            "files_searched": 3, "files_skipped": 0,
+            "matches": [
+                {"path": "/p/a.rs", "line": 7, "text": "// MILK\u{1b}[2J: one"},
+                {"path": "/p/long-name.rs", "line": 120, "text": "    // MILK: two"},
+            ],
+        })), @"
+        count           2
+        files_searched  3
+        files_skipped   0
+        path            /p
+        pattern         MILK
+        truncated       false
+
+        matches:
+        PATH             LINE  TEXT
+        /p/a.rs          7     // MILK�[2J: one
+        /p/long-name.rs  120       // MILK: two
+        ");
+        insta::assert_snapshot!(value(&json!({
+            "path": "/p", "total_bytes": 5000, "entries": 3, "truncated": false,
+            "directories": [{"path": "/p/b", "size_bytes": 4000}],
+            "files": [{"path": "/p/b/c", "size_bytes": 4000}],
+        })), @"
+        entries      3
+        path         /p
+        total_bytes  5000
+        truncated    false
+
+        directories:
+        PATH  SIZE_BYTES
+        /p/b  4000
+
+        files:
+        PATH    SIZE_BYTES
+        /p/b/c  4000
+        ");
+    }
+
+    #[test]
+    fn an_edit_shows_its_difference_and_an_undoing_what_became_of_each_path() {
+        insta::assert_snapshot!(value(&json!({
+            "path": "/p/a.toml", "format": "toml", "backup_path": null,
+            "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-port = 80\n+port = 8080\n",
+        })), @"
+        format  toml
+        path    /p/a.toml
+
+        --- a
+        +++ b
+        @@ -1 +1 @@
+        -port = 80
+        +port = 8080
+        ");
+        insta::assert_snapshot!(value(&json!({
+            "call_id": "0199b2c4", "tool": "move_path", "paths": [
+                {"path": "/p/a", "outcome": "restored"},
+                {"path": "/p/b", "outcome": "removed"},
+            ],
+        })), @"
+        call_id  0199b2c4
+        tool     move_path
+
+        paths:
+        PATH  OUTCOME
+        /p/a  restored
+        /p/b  removed
+        ");
+        insta::assert_snapshot!(value(&json!({
+            "query": "inv", "base": "/p", "count": 2, "matches": ["/p/inv", "/p/x/invoices"],
+        })), @"
+        base     /p
+        count    2
+        matches  /p/inv
+                 /p/x/invoices
+        query    inv
+        ");
+    }
+
+    #[test]
     fn facts_within_facts_are_indented() {
         insta::assert_snapshot!(value(&json!({
             "device_id": "d", "system": {"os": "linux", "ram_gb": 16.0}, "cpu": null,

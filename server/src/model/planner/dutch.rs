@@ -47,7 +47,86 @@ pub(super) const ROWS: &[Row] = &[
         "verwijder|wis|gooi ?even|eens ?de|het|mijn map|mapje|folder|directory ?genaamd <path> ?weg",
         |f| plan::delete(f.get("path")),
     ),
+    row(
+        "gooi|zet|verplaats ?even ?de|mijn map|folder|directory <path> in|naar de prullenbak|prullenmand",
+        |f| plan::delete_all(f.get("path")),
+    ),
+    // Taking back.
+    row("maak dat|dit|het ?maar|even|weer ongedaan", |_| Plan::undo()),
+    row(
+        "maak ?de laatste|vorige wijziging|verandering|actie|stap|aanroep ?weer|maar ongedaan",
+        |_| Plan::undo(),
+    ),
+    row("draai dat|dit|het ?maar|weer terug", |_| Plan::undo()),
+    row("draai de laatste|vorige wijziging|verandering|actie|stap terug", |_| Plan::undo()),
+    row("terugdraai dat|dit|het", |_| Plan::undo()),
+    row("herstel dat|de_laatste_wijziging|de_vorige_wijziging", |_| Plan::undo()),
+    row("ongedaan", |_| Plan::undo()),
     // Files.
+    row(
+        "verwijder|wis|gooi ?even|eens ?het|mijn bestand|tekstbestand|file ?genaamd <path> ?weg",
+        |f| plan::delete_file(f.get("path")),
+    ),
+    row("verwijder|wis|gooi ?even|eens ?het|mijn <file> ?weg", |f| {
+        plan::delete_file(f.get("file"))
+    }),
+    row(
+        "gooi|zet|verplaats ?even ?het|mijn bestand|file <path> in|naar de prullenbak|prullenmand",
+        |f| plan::delete_file(f.get("path")),
+    ),
+    row("gooi|zet|verplaats ?even ?het|mijn <file> in|naar de prullenbak|prullenmand", |f| {
+        plan::delete_file(f.get("file"))
+    }),
+    row(
+        "kopieer ?even ?het|de|mijn ?bestand|map|folder|directory <source> naar|in ?de|mijn map|folder|directory <parent>",
+        |f| plan::copy_into(f.get("source"), f.get("parent")),
+    ),
+    row(
+        "kopieer ?even ?het|de|mijn ?bestand|map|folder|directory <source> naar|als ?het ?bestand <target>",
+        |f| plan::copy(f.get("source"), f.get("target")),
+    ),
+    row(
+        "verplaats|zet ?even ?het|de|mijn ?bestand|map|folder|directory <source> naar|in ?de|mijn map|folder|directory <parent>",
+        |f| plan::move_into(f.get("source"), f.get("parent")),
+    ),
+    row(
+        "verplaats ?even ?het|de|mijn ?bestand|map|folder|directory <source> naar ?het ?bestand <target>",
+        |f| plan::move_to(f.get("source"), f.get("target")),
+    ),
+    row(
+        "hernoem ?even ?het|de|mijn ?bestand|map|folder|directory <source> naar|tot|in|als <target>",
+        |f| plan::rename(f.get("source"), f.get("target")),
+    ),
+    row(
+        "vervang|verander ?even ?de ?tekst|het ?woord <old> door|in|naar <new> in ?het|mijn ?bestand <path>",
+        |f| plan::edit(f.get("path"), f.get("old"), f.get("new")),
+    ),
+    row(
+        "lees|toon|open|bekijk ?me|mij ?even ?het|de|mijn configuratie|config|configuratiebestand|instellingenbestand|instellingen ?bestand ?uit|van|in <path>",
+        |f| plan::read_config(f.get("path")),
+    ),
+    row(
+        "?toon|geef|wat_is ?me|mij ?de|het sha256|sha-256|controlesom|hash van ?het|mijn ?bestand <path>",
+        |f| plan::file_hash(f.get("path")),
+    ),
+    row(
+        "?toon|geef ?me|mij ?de info|informatie|gegevens|details over|van ?het|de|mijn bestand|map|folder <path>",
+        |f| plan::file_info(f.get("path")),
+    ),
+    row("?toon|geef ?me|mij ?de info|informatie|gegevens|details over|van ?mijn <file>", |f| {
+        plan::file_info(f.get("file"))
+    }),
+    row(
+        "?toon|geef ?me|mij ?de bestandsinfo|bestandsinformatie|bestandsgegevens ?over|van ?het <path>",
+        |f| plan::file_info(f.get("path")),
+    ),
+    row("hoe groot is ?het|mijn bestand <path>", |f| plan::file_info(f.get("path"))),
+    row("hoe groot is ?mijn <file>", |f| plan::file_info(f.get("file"))),
+    row("wat is de grootte van ?het|mijn ?bestand <file>", |f| plan::file_info(f.get("file"))),
+    row(
+        "wanneer is|werd ?het|de|mijn ?bestand|map <path> ?voor_het_laatst|het_laatst gewijzigd|veranderd|aangepast",
+        |f| plan::file_info(f.get("path")),
+    ),
     row(
         "maak|creëer|creeer ?even ?een|het ?nieuw|nieuwe bestand|tekstbestand|file ?genaamd|met_de_naam <path> ?aan met ?als|daarin|de ?de ?tekst|inhoud|regel <text> ?erin|aan",
         |f| plan::write(f.get("path"), f.get("text")),
@@ -131,6 +210,68 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("zoek|vind ?even ?naar ?mijn|het <file> ?op", |f| plan::search(f.get("file"), ".")),
     row("waar is|staat|vind_ik ?het|mijn ?bestand <file>", |f| plan::search(f.get("file"), ".")),
+    row(
+        "zoek|vind ?even ?naar ?een|de|mijn map|folder|directory ?genaamd|met_de_naam <name> in|onder|binnen ?de|het|mijn ?map|folder <path> ?op",
+        |f| plan::search_folder(f.get("name"), f.get("path")),
+    ),
+    row(
+        "zoek|vind ?even ?naar ?een|de|mijn map|folder|directory ?genaamd|met_de_naam <name> ?op",
+        |f| plan::search_folder(f.get("name"), "."),
+    ),
+    row("waar is|staat|vind_ik ?de|mijn map|folder|directory ?genaamd <name>", |f| {
+        plan::search_folder(f.get("name"), ".")
+    }),
+    row(
+        "zoek|vind ?even ?naar ?de|het tekst|woord|woorden <name> ?op in|onder|binnen ?de|het|mijn ?bestand|bestanden|map|folder ?in|onder <path> ?op",
+        |f| plan::search_text(f.get("name"), f.get("path")),
+    ),
+    row("zoek|vind ?even ?naar ?de|het tekst|woord|woorden <name> ?op", |f| {
+        plan::search_text(f.get("name"), ".")
+    }),
+    row(
+        "zoek|vind ?even ?naar <text> in|onder|binnen ?de|het|mijn ?bestand|bestanden|map|folder ?in|onder <path> ?op",
+        |f| plan::search_text(f.get("text"), f.get("path")),
+    ),
+    row("zoek|vind ?even ?naar <text> ?op", |f| plan::search_text(f.get("text"), ".")),
+    row(
+        "zoek ?even ?naar <name> in|onder|binnen ?de|het|mijn ?bestand|bestanden|map|folder ?in|onder <path> ?op",
+        |f| plan::search_text(f.get("name"), f.get("path")),
+    ),
+    row(
+        "zoek ?even in|onder ?de|het|mijn ?map|folder|bestand <path> naar ?de|het ?tekst|woord <name>",
+        |f| plan::search_text(f.get("name"), f.get("path")),
+    ),
+    row("in welke bestanden staat ?de|het ?tekst|woord <name>", |f| {
+        plan::search_text(f.get("name"), ".")
+    }),
+    row("welke bestanden bevatten ?de|het ?tekst|woord <name>", |f| {
+        plan::search_text(f.get("name"), ".")
+    }),
+    // What is large, before looking around: both are lists.
+    row(
+        "wat neemt ?er ?de|het ?meeste|veel|zoveel|alle ruimte|plek|schijfruimte|plaats in in|onder|binnen ?de|het|mijn ?map|folder <path>",
+        |f| plan::analyze(f.get("path")),
+    ),
+    row(
+        "wat neemt ?er in|onder ?de|het|mijn ?map|folder <path> ?de|het ?meeste|veel|zoveel|alle ruimte|plek|schijfruimte|plaats in",
+        |f| plan::analyze(f.get("path")),
+    ),
+    row(
+        "wat neemt ?er ?de|het ?meeste|veel|zoveel|alle ruimte|plek|schijfruimte|plaats in",
+        |_| plan::analyze("."),
+    ),
+    row(
+        "welke bestanden|mappen|bestanden_en_mappen nemen ?de|het ?meeste|veel|zoveel ruimte|plek|schijfruimte in",
+        |_| plan::analyze("."),
+    ),
+    row(
+        "?toon|geef|zoek|wat_zijn|welke ?me|mij ?even ?zijn ?de grootste bestanden|mappen|bestanden_en_mappen ?zijn_er in|onder|binnen ?de|het|mijn ?map|folder <path> ?op",
+        |f| plan::analyze(f.get("path")),
+    ),
+    row(
+        "?toon|geef|zoek|wat_zijn|welke ?me|mij ?even ?zijn ?de grootste bestanden|mappen|bestanden_en_mappen ?zijn_er|op",
+        |_| plan::analyze("."),
+    ),
     // What is running, before looking around: both are lists.
     row(
         "?welke|toon|geef ?me|mij ?de ?draaiende programma's|processen ?draaien|lopen|zijn_er ?er ?actief ?nu",

@@ -55,7 +55,79 @@ pub(super) const ROWS: &[Row] = &[
         plan::delete(f.get("path"))
     }),
     row("rmdir|rd <path>", |f| plan::delete(f.get("path"))),
+    row("move|put ?the|my folder|directory <path> to|in|into ?the trash|bin", |f| {
+        plan::delete_all(f.get("path"))
+    }),
+    // Taking back.
+    row("undo|revert ?that|this|it ?again", |_| Plan::undo()),
+    row("undo|revert|take_back ?the|my last|previous ?call|change|action|thing|step", |_| {
+        Plan::undo()
+    }),
+    row("take that|it|this back", |_| Plan::undo()),
     // Files.
+    row("delete|remove|erase|trash ?the|my file ?called|named <path>", |f| {
+        plan::delete_file(f.get("path"))
+    }),
+    row("delete|remove|erase|trash|rm ?the|my <file>", |f| plan::delete_file(f.get("file"))),
+    row("move|put|throw ?the|my file ?called|named <path> to|in|into ?the trash|bin", |f| {
+        plan::delete_file(f.get("path"))
+    }),
+    row("move|put|throw ?the|my <file> to|in|into ?the trash|bin", |f| {
+        plan::delete_file(f.get("file"))
+    }),
+    row(
+        "copy|duplicate ?the|my ?file|folder|directory <source> to|into|in ?the|my folder|directory <parent>",
+        |f| plan::copy_into(f.get("source"), f.get("parent")),
+    ),
+    row("copy|duplicate ?the|my ?file|folder|directory <source> into ?the|my <parent>", |f| {
+        plan::copy_into(f.get("source"), f.get("parent"))
+    }),
+    row("copy|duplicate ?the|my ?file|folder|directory <source> to|as ?the ?file <target>", |f| {
+        plan::copy(f.get("source"), f.get("target"))
+    }),
+    row(
+        "move ?the|my ?file|folder|directory <source> to|into|in ?the|my folder|directory <parent>",
+        |f| plan::move_into(f.get("source"), f.get("parent")),
+    ),
+    row("move ?the|my ?file|folder|directory <source> into ?the|my <parent>", |f| {
+        plan::move_into(f.get("source"), f.get("parent"))
+    }),
+    row("move ?the|my ?file|folder|directory <source> to ?the ?file <target>", |f| {
+        plan::move_to(f.get("source"), f.get("target"))
+    }),
+    row("rename ?the|my ?file|folder|directory <source> to|as|into <target>", |f| {
+        plan::rename(f.get("source"), f.get("target"))
+    }),
+    row(
+        "replace|change ?the ?text|word <old> with|by|to|into <new> in ?the|my ?file <path>",
+        |f| plan::edit(f.get("path"), f.get("old"), f.get("new")),
+    ),
+    row(
+        "read|show|open|view|display ?me ?the|my config|configuration|settings ?file ?in <path>",
+        |f| plan::read_config(f.get("path")),
+    ),
+    row(
+        "?show|give|get|tell|what_is|what's ?me ?the sha256|sha-256|checksum|hash ?sum of|for ?the|my ?file <path>",
+        |f| plan::file_hash(f.get("path")),
+    ),
+    row(
+        "?show|give|get|tell ?me ?the ?file info|information|details|facts about|of|for ?the|my file|folder|directory <path>",
+        |f| plan::file_info(f.get("path")),
+    ),
+    row(
+        "?show|give|get|tell ?me ?the ?file info|information|details|facts about|of|for ?the|my <file>",
+        |f| plan::file_info(f.get("file")),
+    ),
+    row(
+        "?show|give|get|tell ?me file info|information|details ?about|of|for ?the|my <path>",
+        |f| plan::file_info(f.get("path")),
+    ),
+    row("how big|large is ?the|my file <path>", |f| plan::file_info(f.get("path"))),
+    row("how big|large is ?the|my <file>", |f| plan::file_info(f.get("file"))),
+    row("what_is|what's ?the size of ?the|my ?file <file>", |f| plan::file_info(f.get("file"))),
+    row("when was ?the|my ?file|folder <path> ?last changed|modified|edited|written ?last", |f| {
+        plan::file_info(f.get("path"))
+    }),
     row(
         "create|make|add ?a|an|the ?new ?text file ?called|named <path> with|containing|saying|that_says ?the ?text|content|contents|line|words <text>",
         |f| plan::write(f.get("path"), f.get("text")),
@@ -143,6 +215,59 @@ pub(super) const ROWS: &[Row] = &[
     row("where_is|where's|where_are ?the|my ?file|files ?called|named <file>", |f| {
         plan::search(f.get("file"), ".")
     }),
+    row(
+        "find|search|locate|look ?for ?a|the|my folder|directory ?called|named <name> in|inside|under|below ?the|my ?folder|directory <path>",
+        |f| plan::search_folder(f.get("name"), f.get("path")),
+    ),
+    row("find|search|locate|look ?for ?a|the|my folder|directory ?called|named <name>", |f| {
+        plan::search_folder(f.get("name"), ".")
+    }),
+    row("where_is|where's ?the|my folder|directory ?called|named <name>", |f| {
+        plan::search_folder(f.get("name"), ".")
+    }),
+    row(
+        "find|search|look|grep ?for ?the text|word|words|phrase <name> in|inside|under|below|within ?the|my ?file|files|folder|directory ?in|under <path>",
+        |f| plan::search_text(f.get("name"), f.get("path")),
+    ),
+    row("find|search|look|grep ?for ?the text|word|words|phrase <name>", |f| {
+        plan::search_text(f.get("name"), ".")
+    }),
+    row(
+        "find|search|look|grep ?for <text> in|inside|under|below|within ?the|my ?file|files|folder|directory ?in|under <path>",
+        |f| plan::search_text(f.get("text"), f.get("path")),
+    ),
+    row("find|search|look|grep ?for <text>", |f| plan::search_text(f.get("text"), ".")),
+    row(
+        "search|look|grep ?for <name> in|inside|under|below|within ?the|my ?file|files|folder|directory ?in|under <path>",
+        |f| plan::search_text(f.get("name"), f.get("path")),
+    ),
+    row("search ?in ?the|my ?folder|directory|file <path> for ?the ?text|word|words <name>", |f| {
+        plan::search_text(f.get("name"), f.get("path"))
+    }),
+    row(
+        "which|what files contain|mention|have|hold ?the ?text|word|words <name> in|under ?the|my ?folder|directory <path>",
+        |f| plan::search_text(f.get("name"), f.get("path")),
+    ),
+    row("which|what files contain|mention|have|hold ?the ?text|word|words <name>", |f| {
+        plan::search_text(f.get("name"), ".")
+    }),
+    // What is large, before looking around: both are lists.
+    row(
+        "what|which ?files|folders ?is|are takes|take|uses|use|taking|using ?up ?all|the|so ?most|much ?disk space|room in|inside|under|below ?the|my ?folder|directory <path>",
+        |f| plan::analyze(f.get("path")),
+    ),
+    row(
+        "what|which ?files|folders ?is|are takes|take|uses|use|taking|using ?up ?all|the|so ?most|much|my ?disk space|room",
+        |_| plan::analyze("."),
+    ),
+    row(
+        "?find|show|list|which|what|get ?me ?are ?the ?my largest|biggest files|folders|files_and_folders|folders_and_files ?are ?there in|inside|under|below ?the|my ?folder|directory <path>",
+        |f| plan::analyze(f.get("path")),
+    ),
+    row(
+        "?find|show|list|which|what|get ?me ?are ?the ?my largest|biggest files|folders|files_and_folders|folders_and_files ?are ?there",
+        |_| plan::analyze("."),
+    ),
     // What is running, before looking around: both are lists.
     row(
         "list|show|which|what|get ?me ?all ?the|are ?running processes|programs|tasks ?are ?running ?now",

@@ -1,18 +1,19 @@
 //! What the planner says of itself.
 
 use super::Language;
+use super::undo::Impossible;
 
 /// What can be asked.
 pub(super) fn help(language: Language) -> String {
     match language {
         Language::English => format!(
             "I am Orion's built-in planner: a small fixed grammar, not a language model. You can say, for example:\n{}\n\
-             Add \"on DEVICE\" to say where, and \"dry run\" to only see what would happen.\n{}",
+             Add \"on DEVICE\" to say where, and \"dry run\" to only see what would happen. Say \"undo that\" to take the last change back.\n{}",
             EXAMPLES_ENGLISH, MODEL_ENGLISH
         ),
         Language::Dutch => format!(
             "Ik ben de ingebouwde planner van Orion: een kleine vaste grammatica, geen taalmodel. U kunt bijvoorbeeld zeggen:\n{}\n\
-             Zet er \"op APPARAAT\" bij om te zeggen waar, en \"proefdraaien\" om alleen te zien wat er zou gebeuren.\n{}",
+             Zet er \"op APPARAAT\" bij om te zeggen waar, en \"proefdraaien\" om alleen te zien wat er zou gebeuren. Zeg \"maak dat ongedaan\" om de laatste verandering terug te draaien.\n{}",
             EXAMPLES_DUTCH, MODEL_DUTCH
         ),
     }
@@ -30,6 +31,39 @@ pub(super) fn unknown(language: Language) -> String {
     }
 }
 
+/// Why nothing is taken back.
+pub(super) fn no_undo(why: &Impossible, language: Language) -> String {
+    const COMMAND_ENGLISH: &str = "`orion undo CALL` takes back a call by its id, and `orion audit list` shows those on record.";
+    const COMMAND_DUTCH: &str = "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion audit list` toont wat er is vastgelegd.";
+    let (why, command) = match (why, language) {
+        (Impossible::Nothing, Language::English) => (
+            "Nothing that I can see in this chat was changed, so I did nothing.".to_owned(),
+            COMMAND_ENGLISH,
+        ),
+        (Impossible::Nothing, Language::Dutch) => (
+            "Voor zover ik in dit gesprek kan zien is er niets veranderd, dus ik heb niets gedaan.".to_owned(),
+            COMMAND_DUTCH,
+        ),
+        (Impossible::Tool(tool), Language::English) => (
+            format!("The last change here was by {tool}, which cannot be taken back, so I did nothing."),
+            COMMAND_ENGLISH,
+        ),
+        (Impossible::Tool(tool), Language::Dutch) => (
+            format!("De laatste verandering hier was door {tool}, en dat kan niet ongedaan worden gemaakt, dus ik heb niets gedaan."),
+            COMMAND_DUTCH,
+        ),
+        (Impossible::Unseen, Language::English) => (
+            "I cannot see here what became of the last change, so I did nothing.".to_owned(),
+            COMMAND_ENGLISH,
+        ),
+        (Impossible::Unseen, Language::Dutch) => (
+            "Ik kan hier niet zien wat er van de laatste verandering is geworden, dus ik heb niets gedaan.".to_owned(),
+            COMMAND_DUTCH,
+        ),
+    };
+    format!("{why} {command}")
+}
+
 const EXAMPLES_ENGLISH: &str = "  create folder Test
   create folder Photos in Documents
   what is in Documents
@@ -37,7 +71,12 @@ const EXAMPLES_ENGLISH: &str = "  create folder Test
   read notes.txt
   write \"Milk\" to shopping.txt
   add line \"Bread\" to shopping.txt
+  search for milk in Documents
+  copy notes.txt to Archive
+  rename notes.txt to letter.txt
+  delete file notes.txt
   delete folder Test with everything in it
+  what takes up space
   open firefox with https://example.com
   how much disk space is left
   what time is it";
@@ -49,7 +88,12 @@ const EXAMPLES_DUTCH: &str = "  maak een map Test
   lees notities.txt
   schrijf \"Melk\" naar boodschappen.txt
   voeg regel \"Brood\" toe aan boodschappen.txt
+  zoek melk in Documenten
+  kopieer notities.txt naar Archief
+  hernoem notities.txt naar brief.txt
+  verwijder het bestand notities.txt
   verwijder de map Test met alles erin
+  wat neemt ruimte in
   open firefox met https://example.com
   hoeveel schijfruimte is er nog vrij
   hoe laat is het";

@@ -4,11 +4,20 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::slots::is_file;
+
 /// What to do about a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Plan {
     /// Call a tool.
     Call(PlannedCall),
+    /// Take back the last call of the chat that changed something.
+    Undo {
+        /// Where it has to have been, if that was said.
+        device: Option<String>,
+        /// Whether only to show what would be taken back.
+        dry_run: bool,
+    },
     /// Say what can be asked.
     Help,
 }
@@ -43,8 +52,24 @@ impl Plan {
     pub(super) fn placed(self, device: Option<String>, dry_run: bool) -> Self {
         match self {
             Self::Call(call) => Self::Call(PlannedCall { device, dry_run, ..call }),
+            Self::Undo { .. } => Self::Undo { device, dry_run },
             Self::Help => Self::Help,
         }
+    }
+
+    /// Taking back, on whichever device it was.
+    pub(super) const fn undo() -> Self {
+        Self::Undo { device: None, dry_run: false }
+    }
+}
+
+/// A call's undoing.
+pub(super) fn undo(call_id: &str, paths: &[String], device: &str, dry_run: bool) -> PlannedCall {
+    PlannedCall {
+        tool: "undo_call",
+        device: Some(device.to_owned()),
+        arguments: vec![("call_id", json!(call_id)), ("paths", json!(paths))],
+        dry_run,
     }
 }
 
@@ -68,9 +93,7 @@ pub(super) fn nested(path: &str) -> Plan {
 
 /// A new folder in one that is there.
 pub(super) fn create_in(parent: &str, name: &str) -> Plan {
-    let separator = if parent.contains('\\') && !parent.contains('/') { '\\' } else { '/' };
-    let path = format!("{}{separator}{name}", parent.trim_end_matches(separator));
-    call("create_directory", vec![("path", json!(path))])
+    call("create_directory", vec![("path", json!(inside(parent, name)))])
 }
 
 /// What is in a folder.
@@ -91,6 +114,107 @@ pub(super) fn search(query: &str, path: &str) -> Plan {
 /// Files with a part of their names.
 pub(super) fn search_part(part: &str, path: &str) -> Plan {
     search(&format!("*{part}*"), path)
+}
+
+/// Folders by a part of their names, near a folder.
+pub(super) fn search_folder(name: &str, base: &str) -> Plan {
+    call("search_directory", vec![("name", json!(name)), ("base", json!(base))])
+}
+
+/// Lines that hold these words as they are, whatever they mean in a regular expression.
+pub(super) fn search_text(words: &str, path: &str) -> Plan {
+    let mut pattern = String::with_capacity(words.len());
+    for letter in words.chars() {
+        if letter.is_ascii_punctuation() {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    call("search_text", vec![("pattern", json!(pattern)), ("path", json!(path))])
+}
+
+/// What takes the room, however little that is.
+pub(super) fn analyze(path: &str) -> Plan {
+    call("analyze_disk", vec![("path", json!(path)), ("threshold_mb", json!(0))])
+}
+
+/// What a path is.
+pub(super) fn file_info(path: &str) -> Plan {
+    call("get_file_info", vec![("path", json!(path))])
+}
+
+/// The same with the digest of its content.
+pub(super) fn file_hash(path: &str) -> Plan {
+    call("get_file_info", vec![("path", json!(path)), ("sha256", json!(true))])
+}
+
+/// A configuration file.
+pub(super) fn read_config(path: &str) -> Plan {
+    call("read_config", vec![("path", json!(path))])
+}
+
+/// A text for another in a file.
+pub(super) fn edit(path: &str, old: &str, new: &str) -> Plan {
+    call(
+        "edit_file",
+        vec![("path", json!(path)), ("old_text", json!(old)), ("new_text", json!(new))],
+    )
+}
+
+/// A copy at a path.
+pub(super) fn copy(source: &str, target: &str) -> Plan {
+    moved("copy_path", source, &whole(source, target))
+}
+
+/// A copy in a folder.
+pub(super) fn copy_into(source: &str, folder: &str) -> Plan {
+    moved("copy_path", source, &inside(folder, last_name(source)))
+}
+
+/// Another path.
+pub(super) fn move_to(source: &str, target: &str) -> Plan {
+    moved("move_path", source, &whole(source, target))
+}
+
+/// Another folder.
+pub(super) fn move_into(source: &str, folder: &str) -> Plan {
+    moved("move_path", source, &inside(folder, last_name(source)))
+}
+
+/// Another name in the same folder.
+pub(super) fn rename(source: &str, name: &str) -> Plan {
+    let folder = source.trim_end_matches(SEPARATORS).rsplit_once(SEPARATORS);
+    let target = match folder {
+        Some((folder, _)) if !name.contains(SEPARATORS) => inside(folder, name),
+        _ => name.to_owned(),
+    };
+    moved("move_path", source, &target)
+}
+
+fn moved(tool: &'static str, source: &str, destination: &str) -> Plan {
+    call(tool, vec![("source", json!(source)), ("destination", json!(destination))])
+}
+
+/// What stands between the names of a path.
+const SEPARATORS: [char; 2] = ['/', '\\'];
+
+/// The whole new path. A file that is to go to something without an ending is to go into a folder:
+/// where there is none, nothing happens, and the other reading would make a file of that name.
+fn whole(source: &str, target: &str) -> String {
+    let is_folder = target.ends_with(SEPARATORS)
+        || matches!(target, "." | ".." | "~")
+        || (is_file(last_name(source)) && !is_file(last_name(target)));
+    if is_folder { inside(target, last_name(source)) } else { target.to_owned() }
+}
+
+fn last_name(path: &str) -> &str {
+    let path = path.trim_end_matches(SEPARATORS);
+    path.rsplit_once(SEPARATORS).map_or(path, |(_, name)| name)
+}
+
+fn inside(folder: &str, name: &str) -> String {
+    let separator = if folder.contains('\\') && !folder.contains('/') { '\\' } else { '/' };
+    format!("{}{separator}{name}", folder.trim_end_matches(separator))
 }
 
 /// The start of a file.
@@ -138,6 +262,11 @@ pub(super) fn delete_all(path: &str) -> Plan {
         "delete_directory",
         vec![("path", json!(path)), ("recursive", json!(true)), ("confirm", json!(true))],
     )
+}
+
+/// A file away.
+pub(super) fn delete_file(path: &str) -> Plan {
+    call("delete_file", vec![("path", json!(path)), ("confirm", json!(true))])
 }
 
 /// An application.

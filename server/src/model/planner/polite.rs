@@ -154,7 +154,7 @@ fn device_name(text: &str, word: &Word) -> Option<String> {
 
 /// "… maken" as "maak …", "laat … zien" as "toon …".
 pub(super) fn verb_first(words: &[Word]) -> Vec<Word> {
-    const VERBS: [(&str, &str); 22] = [
+    const VERBS: [(&str, &str); 29] = [
         ("maken", "maak"),
         ("aanmaken", "maak"),
         ("creëren", "maak"),
@@ -177,6 +177,13 @@ pub(super) fn verb_first(words: &[Word]) -> Vec<Word> {
         ("zetten", "zet"),
         ("opslaan", "bewaar"),
         ("zien", "toon"),
+        ("kopiëren", "kopieer"),
+        ("kopieren", "kopieer"),
+        ("verplaatsen", "verplaats"),
+        ("hernoemen", "hernoem"),
+        ("vervangen", "vervang"),
+        ("terugdraaien", "terugdraai"),
+        ("herstellen", "herstel"),
     ];
     let Some((last, rest)) = words.split_last() else { return Vec::new() };
     let Some((_, verb)) = VERBS.iter().find(|(infinitive, _)| *infinitive == last.key) else {

@@ -5,8 +5,9 @@
 
 mod envelope;
 mod facts;
+mod files;
 
-use self::envelope::Told;
+pub(super) use self::envelope::Told;
 use super::Language;
 
 /// How long an answer may be, in characters.

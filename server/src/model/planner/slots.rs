@@ -33,8 +33,8 @@ pub(super) enum Slot {
 impl Slot {
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "path" | "parent" | "name" => Self::Path,
-            "text" => Self::Text,
+            "path" | "parent" | "name" | "source" | "target" => Self::Path,
+            "text" | "old" | "new" => Self::Text,
             "words" => Self::Words,
             "glob" => Self::Glob,
             "kind" => Self::Kind,
@@ -154,7 +154,8 @@ pub(super) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
     }
 }
 
-fn is_file(value: &str) -> bool {
+/// Whether this is written as the name of a file: with an ending.
+pub(super) fn is_file(value: &str) -> bool {
     value.rsplit_once('.').is_some_and(|(stem, ending)| {
         !stem.is_empty()
             && !stem.ends_with(['/', '\\', '.'])

@@ -2,10 +2,11 @@
 
 mod dutch;
 mod english;
+mod results;
 
 use serde_json::json;
 
-use super::{Language, Planner, phrases, understand};
+use super::{Language, Planner, phrases, understand, undo};
 use crate::model::{Message, NativeCall, Request};
 
 fn ask(text: &str) -> String {
@@ -64,7 +65,6 @@ fn what_is_not_one_plain_request_is_not_guessed_at() {
         "create folder",
         "delete Test",
         "delete everything",
-        "delete file notes.txt",
         "don't delete folder Test",
         "do not create folder Test",
         "add folder Test to Documents",
@@ -80,7 +80,6 @@ fn what_is_not_one_plain_request_is_not_guessed_at() {
         "maak een map A en daarna een map B",
         "maak geen map Test",
         "verwijder de map Test niet",
-        "verwijder het bestand notities.txt",
         "maak een map met foto's",
     ] {
         assert_eq!(ask(text), phrases::unknown(Language::Dutch), "{text}");
@@ -115,6 +114,48 @@ fn it_says_what_it_is_and_how_to_connect_a_model() {
             assert!(ask(example).starts_with("{\"tool\":"), "{example}");
         }
     }
+}
+
+#[test]
+fn undo_means_the_last_change_of_the_chat_and_nothing_before_it() {
+    let call = NativeCall {
+        id: "1".to_owned(),
+        name: "move_path".to_owned(),
+        arguments: json!({"source": "a", "destination": "b"}).to_string(),
+    };
+    let done = json!({"success": true, "message": "Moved.", "data": {}, "error": null, "dry_run": false,
+        "meta": {"call_id": "01893e2a", "device": "kiosk", "tool": "move_path"}});
+    let said = |text: &str, before: &[Message]| {
+        let messages = before.iter().cloned().chain([Message::user(text)]).collect();
+        Planner.answer(&Request { messages, tools: Vec::new() })
+    };
+    let chat = [
+        Message::user("rename a to b"),
+        Message::assistant("", vec![call]),
+        Message::tool("1", done.to_string()),
+        Message::assistant("Moved.", Vec::new()),
+    ];
+    let undo = r#"{"tool":"undo_call","device":"kiosk","call_id":"01893e2a","paths":["a","b"]"#;
+    for text in [
+        "undo",
+        "Undo that please",
+        "undo the last change",
+        "Can you take that back?",
+        "maak dat ongedaan",
+        "Kun je dat ongedaan maken?",
+        "Maak de laatste wijziging ongedaan.",
+        "draai dat terug",
+        "Wil je dat terugdraaien?",
+        "undo that on kiosk",
+    ] {
+        assert_eq!(said(text, &chat), format!("{undo}}}"), "{text}");
+    }
+    assert_eq!(said("undo that, dry run", &chat), format!("{undo},\"dry_run\":true}}"));
+    let nothing = phrases::no_undo(&undo::Impossible::Nothing, Language::Dutch);
+    assert_eq!(said("maak dat ongedaan", &[]), nothing);
+    let nothing = phrases::no_undo(&undo::Impossible::Nothing, Language::English);
+    assert_eq!(said("undo that on laptop", &chat), nothing);
+    assert_eq!(said("undo that and create folder A", &chat), phrases::unknown(Language::English));
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub struct ModifyConfig;
 /// One line, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["line", "old", "new"]))]
 pub struct Change {
     /// The line's number, from 1.
     #[schemars(range(min = 1))]
@@ -22,6 +23,8 @@ pub struct Change {
     /// The line as it stands there, without its end.
     pub old: String,
     /// The text in its place; several lines are possible, and null takes the line out.
+    // Left out by mistake, it takes nothing out: with a function to read it, serde asks for it.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub new: Option<String>,
 }
 

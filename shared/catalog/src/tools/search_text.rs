@@ -67,7 +67,7 @@ pub struct Returns {
     pub truncated: bool,
     /// How many files were searched.
     pub files_searched: u64,
-    /// How many files could not be read.
+    /// How many files could not be read, or not to their end.
     pub files_skipped: u64,
 }
 

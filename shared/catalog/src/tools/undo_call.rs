@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::copy_path::CopyPath;
 use super::path;
 use crate::spec::{Category, Tool};
 
@@ -12,14 +13,16 @@ use crate::spec::{Category, Tool};
 #[derive(Debug)]
 pub struct UndoCall;
 
-/// What a call's arguments name paths by, for those who want to take it back.
-const PATH_ARGUMENTS: [&str; 3] = ["path", "source", "destination"];
+/// What a call's arguments name the paths by that it changes, for those who want to take it back.
+const CHANGED: &[&str] = &["path", "source", "destination"];
 
-/// The paths among the arguments of a call that can be taken back.
+/// The paths among the arguments of a call, of a tool that can be taken back, that it may change. What
+/// is copied stays as it is, so taking a copy back needs no right to it.
 #[must_use]
-pub fn paths_of(arguments: &Map<String, Value>) -> Vec<String> {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    PATH_ARGUMENTS.into_iter().filter_map(text).collect()
+pub fn paths_of(tool: &str, arguments: &Map<String, Value>) -> Vec<String> {
+    let changed = if tool == CopyPath::NAME { &["destination"] } else { CHANGED };
+    let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(ToOwned::to_owned);
+    changed.iter().filter_map(text).collect()
 }
 
 /// What became of one path.
@@ -91,5 +94,40 @@ impl Tool for UndoCall {
             ));
         }
         Ok(touches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn paths(tool: &str, arguments: &Value) -> Vec<String> {
+        paths_of(tool, arguments.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_paths_of_a_call_are_given_as_it_named_them() {
+        let written = json!({"path": "a/../b", "content": "/etc/passwd"});
+        assert_eq!(paths("write_file", &written), ["a/../b"]);
+        let both = json!({"destination": "Z", "source": "~/a", "overwrite": true});
+        assert_eq!(paths("move_path", &both), ["~/a", "Z"]);
+        assert_eq!(paths("copy_path", &both), ["Z"]);
+    }
+
+    #[test]
+    fn what_names_no_path_has_none() {
+        for arguments in [json!({}), json!({"path": 7}), json!({"paths": ["a"], "app": "b"})] {
+            assert_eq!(paths("write_file", &arguments), Vec::<String>::new(), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn without_a_path_nothing_is_touched_and_the_call_is_refused() {
+        let arguments = Arguments { call_id: "x".to_owned(), paths: Vec::new() };
+        let home = Some("/home/ann");
+        let places = Places::parse(orion_domain::PathStyle::Posix, home, home).unwrap();
+        let refused = UndoCall::touches(&arguments, &places).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument);
     }
 }

@@ -1,53 +1,47 @@
-//! What a write would change, as a unified diff.
+//! What a write would change. Nothing is opened for writing, and the old content is shown only to
+//! those who may read it.
 
 use std::io::Read;
-use std::time::Duration;
 
-use orion_domain::ToolError;
-use similar::TextDiff;
+use cap_std::fs::OpenOptions;
+use orion_catalog::tools::write_file::Arguments;
+use orion_domain::{Access, ToolError};
 
-use super::Job;
-use crate::roots::{Wanted, io_failure};
-
-/// Larger files are told by size alone.
-const MAX_COMPARED_BYTES: u64 = 1024 * 1024;
-const MAX_DIFF_BYTES: usize = 64 * 1024;
-/// After this the comparison goes on more roughly.
-const PATIENCE: Duration = Duration::from_secs(2);
+use super::{refuse_hard_links, refuse_unwritable};
+use crate::roots::{Located, Wanted, io_failure};
+use crate::tools::difference::{MAX_COMPARED_BYTES, unified};
+use crate::tools::{Context, regular};
 
 /// The size in bytes that the file would have, and the difference.
-pub(super) fn preview(job: Job<'_>) -> Result<(u64, String), ToolError> {
-    let content = &job.arguments.content;
+pub(super) fn preview(
+    located: &Located,
+    arguments: &Arguments,
+    context: &Context<'_>,
+) -> Result<(u64, String), ToolError> {
+    let (path, content) = (&located.asked, &arguments.content);
     let added = content.len() as u64;
-    let Some(old) = job.old else {
-        return Ok((added, diff(job.path, "", content)));
+    let Some(name) = located.name().filter(|_| located.found.is_some()) else {
+        return Ok((added, unified(path, "", content)));
     };
-    let before = old.metadata.len();
-    let size = if job.arguments.append { before + added } else { added };
+    let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
+    let metadata = located.dir.symlink_metadata(name).map_err(|error| failed(&error))?;
+    refuse_hard_links(&metadata, path)?;
+    refuse_unwritable(&located.dir, name, path)?;
+    let before = metadata.len();
+    let size = if arguments.append { before + added } else { added };
+    let in_bytes = |why: &str| format!("({why}: {before} bytes before, {size} after)\n");
+    let real = located.real.join(name).unwrap_or_else(|_| path.clone());
+    if ![path, &real].iter().all(|path| context.roots.lends(path, Access::Read)) {
+        return Ok((size, in_bytes("the old content may not be read here")));
+    }
+    let (file, _) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
     let mut bytes = Vec::new();
-    old.file
-        .take(MAX_COMPARED_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| io_failure(&error, Wanted::File, job.path))?;
+    file.take(MAX_COMPARED_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     let small = bytes.len() as u64 <= MAX_COMPARED_BYTES && added <= MAX_COMPARED_BYTES;
-    let text = String::from_utf8(bytes).ok().filter(|_| small);
-    let diff = match text {
-        Some(old) if job.arguments.append => diff(job.path, &old, &format!("{old}{content}")),
-        Some(old) => diff(job.path, &old, content),
-        None => {
-            format!("(too large to compare, or not text: {before} bytes before, {size} after)\n")
-        }
+    let diff = match String::from_utf8(bytes).ok().filter(|_| small) {
+        Some(old) if arguments.append => unified(path, &old, &format!("{old}{content}")),
+        Some(old) => unified(path, &old, content),
+        None => in_bytes("too large to compare, or not text"),
     };
     Ok((size, diff))
-}
-
-fn diff(path: impl std::fmt::Display, old: &str, new: &str) -> String {
-    let path = path.to_string();
-    let lines = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-    let mut diff = lines.unified_diff().context_radius(3).header(&path, &path).to_string();
-    if diff.len() > MAX_DIFF_BYTES {
-        diff.truncate(diff.floor_char_boundary(MAX_DIFF_BYTES));
-        diff.push_str("\n(the rest of the difference is left out)\n");
-    }
-    diff
 }

@@ -152,3 +152,67 @@ fn names_are_kept_as_they_are_written() {
         assert_eq!(read(&device, name), name);
     }
 }
+
+#[test]
+fn where_only_writing_is_lent_the_old_content_is_not_shown() {
+    use orion_domain::Access;
+    let device = Device::lending(&[("files", &[Access::Write])]);
+    device.put("files/a", "secret\n");
+    for (append, size) in [(false, 4), (true, 11)] {
+        let change = json!({"path": "a", "content": "new\n", "append": append});
+        let told = device.dry(TOOL, change).unwrap().data;
+        let words =
+            format!("(the old content may not be read here: 7 bytes before, {size} after)\n");
+        assert_eq!((&told["diff"], &told["size_bytes"]), (&json!(words), &json!(size)));
+    }
+    device.call(TOOL, write("a", "new\n")).unwrap();
+    assert_eq!(read(&device, "a"), "new\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn access_lists_and_attributes_stay() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let device = Device::new();
+    device.put("files/a", "old");
+    let path = device.at("files/a");
+    // Version 2; the owner reads and writes, user 65534 reads, the group nothing, at most reading.
+    let mut list = vec![2, 0, 0, 0];
+    for (tag, rights, id) in [
+        (1_u16, 6_u16, u32::MAX),
+        (2, 4, 65_534),
+        (4, 0, u32::MAX),
+        (16, 4, u32::MAX),
+        (32, 0, u32::MAX),
+    ] {
+        list.extend(tag.to_le_bytes());
+        list.extend(rights.to_le_bytes());
+        list.extend(id.to_le_bytes());
+    }
+    let given =
+        [("user.origin", b"https://example.com".to_vec()), ("system.posix_acl_access", list)];
+    for (name, value) in &given {
+        if setxattr(&path, *name, value, XattrFlags::empty()).is_err() {
+            return;
+        }
+    }
+    device.call(TOOL, write("a", "new")).unwrap();
+    device.call("edit_file", json!({"path": "a", "old_text": "new", "new_text": "newer"})).unwrap();
+    for (name, value) in given {
+        let mut kept = vec![0; 256];
+        let length = getxattr(&path, name, &mut *kept).unwrap();
+        assert_eq!(kept.get(..length), Some(&*value), "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_closed_to_others_until_it_has_the_rights_of_the_old_one() {
+    use std::os::unix::fs::PermissionsExt;
+    let device = Device::new();
+    device.put("files/key", "old");
+    std::fs::set_permissions(device.at("files/key"), PermissionsExt::from_mode(0o600)).unwrap();
+    device.call(TOOL, write("key", "new")).unwrap();
+    let mode = std::fs::metadata(device.at("files/key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::terminal::Waiting;
+use crate::text;
 
 /// Writes every row, one line of JSON each, and the head last.
 #[derive(Debug, Args)]
@@ -76,7 +77,8 @@ impl Export {
             if let Line::Head { head } = line {
                 if let Some(target) = target {
                     target.finish()?;
-                    app.out.note(&format!("{GOOD}✓{GOOD:#} {} rows", head.seq));
+                    let rows = text::counted(head.seq, "row", "rows");
+                    app.out.note(&format!("{GOOD}✓{GOOD:#} {rows}"));
                 }
                 return Ok(0);
             }

@@ -182,7 +182,8 @@ fn print(app: &App<'_>, verdict: &Verdict) -> Result<u8, Failure> {
 fn people(verdict: &Verdict) -> String {
     if verdict.whole {
         let head = verdict.head.get(..12).unwrap_or(&verdict.head);
-        return format!("{GOOD}whole{GOOD:#}: {} rows, head {head}", verdict.rows);
+        let rows = text::counted(verdict.rows, "row", "rows");
+        return format!("{GOOD}whole{GOOD:#}: {rows}, head {head}");
     }
     let seq = verdict.broken_seq.unwrap_or(0);
     let problem = text::plain(verdict.problem.as_deref().unwrap_or_default());

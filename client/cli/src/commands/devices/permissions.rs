@@ -83,6 +83,13 @@ struct Difference {
 }
 
 impl Permissions {
+    /// The device that is meant, as it was written.
+    pub(crate) fn device(&self) -> &str {
+        match &self.what {
+            What::Get { device } | What::Set { device, .. } | What::Diff { device, .. } => device,
+        }
+    }
+
     /// Runs the command.
     ///
     /// # Errors

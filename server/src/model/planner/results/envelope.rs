@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 /// What is known of a result.
-pub(super) struct Told {
+pub(in crate::model::planner) struct Told {
     envelope: Value,
     /// Whether the end is missing.
     pub(super) cut: bool,
 }
 
 impl Told {
-    pub(super) fn read(content: &str) -> Self {
+    pub(in crate::model::planner) fn read(content: &str) -> Self {
         let start = content.find('{').and_then(|at| content.get(at..)).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
         match values.next() {
@@ -25,7 +25,7 @@ impl Told {
         self.is("/success")
     }
 
-    pub(super) fn dry_run(&self) -> bool {
+    pub(in crate::model::planner) fn dry_run(&self) -> bool {
         self.is("/dry_run")
     }
 
@@ -33,12 +33,12 @@ impl Told {
         self.at(pointer).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    pub(super) fn at(&self, pointer: &str) -> Option<&Value> {
+    pub(in crate::model::planner) fn at(&self, pointer: &str) -> Option<&Value> {
         self.envelope.pointer(pointer).filter(|value| !value.is_null())
     }
 
     /// The text there; nothing where there is none.
-    pub(super) fn text(&self, pointer: &str) -> &str {
+    pub(in crate::model::planner) fn text(&self, pointer: &str) -> &str {
         self.at(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::envelope::Told;
+use super::files;
 use crate::model::planner::Language;
 
 /// How many entries of a list are shown.
-const SHOWN: usize = 20;
+pub(super) const SHOWN: usize = 20;
 /// How much of a file is shown, in characters.
 const SHOWN_TEXT: usize = 3000;
 
@@ -40,16 +41,17 @@ pub(super) fn sentence(told: &Told, language: Language) -> Option<String> {
             }
         }
         "delete_directory" => {
-            let (entries, bytes) = (told.count("/data/entries")?, size(told.at("/data/bytes")?));
+            let entries = entries(told.count("/data/entries")?, english);
+            let bytes = size(told.at("/data/bytes")?);
             if told.dry_run() {
                 return by(
-                    format!("This would delete {path}{on}: {entries} entries, {bytes}."),
-                    format!("Dit zou {path} verwijderen{on}: {entries} items, {bytes}."),
+                    format!("This would delete {path}{on}: {entries}, {bytes}."),
+                    format!("Dit zou {path} verwijderen{on}: {entries}, {bytes}."),
                 );
             }
             by(
-                format!("Moved {path} to the trash{on}: {entries} entries, {bytes}."),
-                format!("{path} staat in de prullenbak{on}: {entries} items, {bytes}."),
+                format!("Moved {path} to the trash{on}: {entries}, {bytes}."),
+                format!("{path} staat in de prullenbak{on}: {entries}, {bytes}."),
             )
         }
         "write_file" => {
@@ -88,16 +90,19 @@ pub(super) fn sentence(told: &Told, language: Language) -> Option<String> {
             Some(format!("{path}{on}:\n{}{more}", indented(content)))
         }
         "list_directory" => {
-            let entries = told.list("/data/entries");
+            let listed_entries = told.list("/data/entries");
             let head = match (told.count("/data/count"), english) {
                 (Some(0), true) => return Some(format!("{path}{on} is empty.")),
                 (Some(0), false) => return Some(format!("{path}{on} is leeg.")),
-                (Some(count), true) => format!("{path}{on} holds {count} entries:"),
+                (Some(count), true) => {
+                    format!("{path}{on} holds {}:", entries(count, english))
+                }
+                (Some(1), false) => format!("In {path}{on} staat 1 item:"),
                 (Some(count), false) => format!("In {path}{on} staan {count} items:"),
                 (None, true) => format!("The first entries of {path}{on}:"),
                 (None, false) => format!("De eerste items van {path}{on}:"),
             };
-            Some(listed(told, head, entries, path))
+            Some(listed(told, head, listed_entries, path))
         }
         "search_files" => {
             let (results, pattern) = (told.list("/data/results"), told.text("/data/pattern"));
@@ -124,11 +129,21 @@ pub(super) fn sentence(told: &Told, language: Language) -> Option<String> {
                 format!("Het is {time} op {date} ({zone}){on}."),
             )
         }
-        _ => None,
+        _ => files::sentence(told, english, &on),
     }
 }
 
-fn listed(told: &Told, head: String, entries: &[Value], base: &str) -> String {
+/// A number of things, in words that fit one as well as many.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Files and folders, counted.
+pub(super) fn entries(count: u64, english: bool) -> String {
+    if english { counted(count, "entry", "entries") } else { counted(count, "item", "items") }
+}
+
+pub(super) fn listed(told: &Told, head: String, entries: &[Value], base: &str) -> String {
     let mut lines = vec![head];
     for entry in entries.iter().take(SHOWN) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -218,7 +233,7 @@ fn device_facts(told: &Told, english: bool) -> String {
     lines.join("\n")
 }
 
-fn indented(text: &str) -> String {
+pub(super) fn indented(text: &str) -> String {
     let mut shown: String = text.chars().take(SHOWN_TEXT).collect();
     if shown.len() < text.len() {
         shown.push('…');
@@ -227,7 +242,7 @@ fn indented(text: &str) -> String {
 }
 
 /// A number of bytes for people.
-fn size(bytes: &Value) -> String {
+pub(super) fn size(bytes: &Value) -> String {
     let Some(mut amount) = bytes.as_f64() else { return String::new() };
     if amount < 1024.0 {
         return format!("{amount} bytes");

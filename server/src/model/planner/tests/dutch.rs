@@ -132,4 +132,71 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ("Hoe laat is het?", r#"{"tool":"get_datetime"}"#),
     ("welke dag is het vandaag", r#"{"tool":"get_datetime"}"#),
     ("hoe laat is het in Tokio", r#"{"tool":"get_datetime","timezone":"Asia/Tokyo"}"#),
+    ("zoek MILK in Projecten", r#"{"tool":"search_text","pattern":"MILK","path":"Projecten"}"#),
+    (
+        "zoek naar \"a+b\" in de map Projecten",
+        r#"{"tool":"search_text","pattern":"a\\+b","path":"Projecten"}"#,
+    ),
+    ("Kun je naar het woord melk zoeken?", r#"{"tool":"search_text","pattern":"melk","path":"."}"#),
+    ("welke bestanden bevatten \"melk\"", r#"{"tool":"search_text","pattern":"melk","path":"."}"#),
+    ("zoek de map facturen", r#"{"tool":"search_directory","name":"facturen","base":"."}"#),
+    (
+        "waar staat de map facturen op kiosk?",
+        r#"{"tool":"search_directory","device":"kiosk","name":"facturen","base":"."}"#,
+    ),
+    ("wat neemt ruimte in", r#"{"tool":"analyze_disk","path":".","threshold_mb":0}"#),
+    (
+        "Wat neemt de meeste ruimte in in Documenten?",
+        r#"{"tool":"analyze_disk","path":"Documenten","threshold_mb":0}"#,
+    ),
+    (
+        "toon de grootste bestanden in Downloads",
+        r#"{"tool":"analyze_disk","path":"Downloads","threshold_mb":0}"#,
+    ),
+    (
+        "verwijder het bestand notities.txt",
+        r#"{"tool":"delete_file","path":"notities.txt","confirm":true}"#,
+    ),
+    (
+        "gooi notities.txt weg op kiosk",
+        r#"{"tool":"delete_file","device":"kiosk","path":"notities.txt","confirm":true}"#,
+    ),
+    (
+        "zet notities.txt in de prullenbak",
+        r#"{"tool":"delete_file","path":"notities.txt","confirm":true}"#,
+    ),
+    (
+        "kopieer notities.txt naar Archief",
+        r#"{"tool":"copy_path","source":"notities.txt","destination":"Archief/notities.txt"}"#,
+    ),
+    (
+        "Kun je de map Foto's naar de map Archief kopiëren?",
+        r#"{"tool":"copy_path","source":"Foto's","destination":"Archief/Foto's"}"#,
+    ),
+    (
+        "verplaats concept.md naar Klaar/brief.md",
+        r#"{"tool":"move_path","source":"concept.md","destination":"Klaar/brief.md"}"#,
+    ),
+    (
+        "hernoem het bestand Klaar/a.txt naar b.txt",
+        r#"{"tool":"move_path","source":"Klaar/a.txt","destination":"Klaar/b.txt"}"#,
+    ),
+    (
+        "vervang \"Melk\" door \"Havermelk\" in boodschappen.txt",
+        r#"{"tool":"edit_file","path":"boodschappen.txt","old_text":"Melk","new_text":"Havermelk"}"#,
+    ),
+    (
+        "lees het configuratiebestand instellingen.toml",
+        r#"{"tool":"read_config","path":"instellingen.toml"}"#,
+    ),
+    ("hoe groot is rapport.pdf?", r#"{"tool":"get_file_info","path":"rapport.pdf"}"#),
+    (
+        "wanneer is rapport.pdf voor het laatst gewijzigd",
+        r#"{"tool":"get_file_info","path":"rapport.pdf"}"#,
+    ),
+    ("informatie over het bestand rapport.pdf", r#"{"tool":"get_file_info","path":"rapport.pdf"}"#),
+    (
+        "wat is de controlesom van rapport.pdf",
+        r#"{"tool":"get_file_info","path":"rapport.pdf","sha256":true}"#,
+    ),
 ];

@@ -157,4 +157,81 @@ pub(super) const SAID: &[(&str, &str)] = &[
         r#"{"tool":"get_datetime","device":"kiosk","timezone":"America/New_York"}"#,
     ),
     ("what time is it in Asia/Kolkata", r#"{"tool":"get_datetime","timezone":"Asia/Kolkata"}"#),
+    ("search for MILK in Projects", r#"{"tool":"search_text","pattern":"MILK","path":"Projects"}"#),
+    (
+        "search for \"fn main(\" in the folder Projects",
+        r#"{"tool":"search_text","pattern":"fn main\\(","path":"Projects"}"#,
+    ),
+    ("find the text Milk", r#"{"tool":"search_text","pattern":"Milk","path":"."}"#),
+    (
+        "search Projects for MILK on kiosk",
+        r#"{"tool":"search_text","device":"kiosk","pattern":"MILK","path":"Projects"}"#,
+    ),
+    ("which files contain \"a.b\"?", r#"{"tool":"search_text","pattern":"a\\.b","path":"."}"#),
+    ("find the folder invoices", r#"{"tool":"search_directory","name":"invoices","base":"."}"#),
+    (
+        "where is the folder My Photos?",
+        r#"{"tool":"search_directory","name":"My Photos","base":"."}"#,
+    ),
+    ("what takes up space", r#"{"tool":"analyze_disk","path":".","threshold_mb":0}"#),
+    (
+        "What is taking up the most disk space in Downloads on kiosk?",
+        r#"{"tool":"analyze_disk","device":"kiosk","path":"Downloads","threshold_mb":0}"#,
+    ),
+    (
+        "show me the largest files in Documents",
+        r#"{"tool":"analyze_disk","path":"Documents","threshold_mb":0}"#,
+    ),
+    ("which are the biggest folders", r#"{"tool":"analyze_disk","path":".","threshold_mb":0}"#),
+    ("delete file notes.txt", r#"{"tool":"delete_file","path":"notes.txt","confirm":true}"#),
+    ("Please delete notes.txt", r#"{"tool":"delete_file","path":"notes.txt","confirm":true}"#),
+    (
+        "remove the file \"old letter\" on kiosk",
+        r#"{"tool":"delete_file","device":"kiosk","path":"old letter","confirm":true}"#,
+    ),
+    ("move notes.txt to the trash", r#"{"tool":"delete_file","path":"notes.txt","confirm":true}"#),
+    (
+        "copy notes.txt to letter.txt",
+        r#"{"tool":"copy_path","source":"notes.txt","destination":"letter.txt"}"#,
+    ),
+    (
+        "copy a/notes.txt to Archive",
+        r#"{"tool":"copy_path","source":"a/notes.txt","destination":"Archive/notes.txt"}"#,
+    ),
+    (
+        "copy the folder Photos to Old Photos",
+        r#"{"tool":"copy_path","source":"Photos","destination":"Old Photos"}"#,
+    ),
+    (
+        "copy Photos into Backup",
+        r#"{"tool":"copy_path","source":"Photos","destination":"Backup/Photos"}"#,
+    ),
+    (
+        "move draft.md to Done/letter.md",
+        r#"{"tool":"move_path","source":"draft.md","destination":"Done/letter.md"}"#,
+    ),
+    (
+        "move \"My Photos\" to the folder Archive",
+        r#"{"tool":"move_path","source":"My Photos","destination":"Archive/My Photos"}"#,
+    ),
+    (
+        "rename the file Done/a.txt to b.txt",
+        r#"{"tool":"move_path","source":"Done/a.txt","destination":"Done/b.txt"}"#,
+    ),
+    (
+        "rename Test to Demo, dry run",
+        r#"{"tool":"move_path","source":"Test","destination":"Demo","dry_run":true}"#,
+    ),
+    (
+        "replace \"Milk\" with \"Oat milk\" in shopping.txt",
+        r#"{"tool":"edit_file","path":"shopping.txt","old_text":"Milk","new_text":"Oat milk"}"#,
+    ),
+    ("show the config file settings.toml", r#"{"tool":"read_config","path":"settings.toml"}"#),
+    ("file info for report.pdf", r#"{"tool":"get_file_info","path":"report.pdf"}"#),
+    ("how big is report.pdf?", r#"{"tool":"get_file_info","path":"report.pdf"}"#),
+    ("when was report.pdf last changed?", r#"{"tool":"get_file_info","path":"report.pdf"}"#),
+    (
+        "what is the sha256 of report.pdf",
+        r#"{"tool":"get_file_info","path":"report.pdf","sha256":true}"#,
+    ),
 ];

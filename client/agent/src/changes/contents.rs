@@ -1,0 +1,194 @@
+//! What lies in the trash for a step: where it is put, and where it is found again. On the file system
+//! of the trash it lies beside the record; on another one in a hidden folder of the root there, or,
+//! where that is on yet another, of the folder it came from.
+
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, OpenOptions};
+use orion_domain::{Access, CallId, ErrorCode, ToolError};
+
+use super::record::Record;
+use super::swap::{rename_new, sync};
+use super::{Print, Refused, Target};
+use crate::roots::{LOCAL_TRASH, Roots};
+use crate::trash::{Trash, local, local_if_there, private_dir};
+
+/// What can be kept by copying alone, in bytes.
+const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Something in the trash.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) dir: Dir,
+    pub(super) name: String,
+    /// Where that is, for a person.
+    pub(super) at: String,
+}
+
+/// What a step's content is called.
+fn name_of(step: usize) -> String {
+    format!("content-{step}")
+}
+
+/// How something gets into the trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// It leaves its place.
+    Move,
+    /// It gets a second name, or is copied.
+    Link,
+}
+
+/// Puts what a name stands for into the trash, as what the step had in the target's place. Nothing
+/// changed where it fails.
+pub(super) fn keep(
+    trash: &Trash,
+    (call, step): (CallId, usize),
+    target: &Target,
+    (dir, name): (&Dir, &str),
+    how: How,
+) -> Result<Content, Refused> {
+    let failed = |error: &io::Error| Refused::io(error, target);
+    let content = name_of(step);
+    let put = |to: &Dir| match how {
+        How::Move => rename_new(dir, name, to, &content),
+        How::Link => dir.hard_link(name, to, &content),
+    };
+    let Some((place, _)) = trash.find(call).map_err(|error| failed(&error))? else {
+        return Err(failed(&io::ErrorKind::NotFound.into()));
+    };
+    let mut first = None;
+    match put(&place) {
+        Ok(()) => {
+            // Told by the name that the folder has once the call is over.
+            let at = trash.path().join(call.to_string()).join(&content);
+            return Ok(Content { dir: place, name: content, at: at.display().to_string() });
+        }
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+        Err(error) if how == How::Move => return Err(failed(&error)),
+        Err(error) => first = Some(error),
+    }
+    for (folder, at) in homes(target) {
+        let home = local(folder).map_err(|error| failed(&error))?.ok_or_else(|| not_ours(&at))?;
+        let home = private_dir(&home, &call.to_string()).map_err(|error| failed(&error))?;
+        match put(&home) {
+            Ok(()) => {
+                let at = format!("{at}/{LOCAL_TRASH}/{call}/{content}");
+                return Ok(Content { dir: home, name: content, at });
+            }
+            Err(error) => first = first.or(Some(error)),
+        }
+        tidy(folder, call);
+    }
+    if how == How::Link {
+        copy(dir, name, &place, &content).map_err(|error| failed(&error))?;
+        let at = trash.path().join(call.to_string()).join(&content);
+        return Ok(Content { dir: place, name: content, at: at.display().to_string() });
+    }
+    Err(failed(&first.unwrap_or_else(|| io::ErrorKind::CrossesDevices.into())))
+}
+
+/// Finds what a step left in the trash.
+pub(super) fn find(
+    trash: &Trash,
+    (call, step): (CallId, usize),
+    target: &Target,
+) -> io::Result<Option<(Content, Print)>> {
+    let name = name_of(step);
+    let place = trash.find(call)?.map(|(place, _)| place);
+    let below = |folder: &Dir| local_if_there(folder)?.open_dir_nofollow(call.to_string()).ok();
+    let locals = homes(target).into_iter().filter_map(|(folder, _)| below(folder));
+    for dir in place.into_iter().chain(locals) {
+        if let Some(print) = Print::at(&dir, &name)? {
+            return Ok(Some((Content { dir, name, at: String::new() }, print)));
+        }
+    }
+    Ok(None)
+}
+
+/// Removes what lies in hidden folders for a call, as far as they are in reach.
+pub(crate) fn forget_local_of(roots: &Roots, record: &Record) {
+    const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
+    for noted in record.steps.iter().filter(|noted| noted.keeps()) {
+        if let Ok(target) = Target::again(roots, noted.kept_from(), &ANY) {
+            forget_local(&target, record.header.call);
+        }
+    }
+}
+
+fn forget_local(target: &Target, call: CallId) {
+    for (folder, _) in homes(target) {
+        if let Some(home) = local_if_there(folder) {
+            match home.remove_dir_all(call.to_string()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(%call, kind = %error.kind(), "something in a hidden trash could not be removed");
+                }
+                _ => tidy(folder, call),
+            }
+        }
+    }
+}
+
+/// Gives what is in the trash a name beside the target, which has to be free.
+pub(super) fn bring(content: &Content, target: &Target, name: &str) -> io::Result<()> {
+    match rename_new(&content.dir, &content.name, &target.dir, name) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            // It was copied here because nothing else was possible.
+            copy(&content.dir, &content.name, &target.dir, name)?;
+            content.dir.remove_file(&content.name)
+        }
+        other => other,
+    }
+}
+
+/// The folders in which something of a target may be kept.
+fn homes(target: &Target) -> [(&Dir, String); 2] {
+    let folder = target.real.parent().unwrap_or_else(|| target.real.clone()).to_string();
+    [(&*target.root_dir, target.root.to_string()), (&target.dir, folder)]
+}
+
+/// Removes hidden folders that hold nothing.
+fn tidy(folder: &Dir, call: CallId) {
+    if let Some(home) = local_if_there(folder) {
+        // Where something is in them, they stay.
+        let _ = home.remove_dir(call.to_string());
+        let _ = folder.remove_dir(LOCAL_TRASH);
+    }
+}
+
+fn copy(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Result<()> {
+    use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let mut old = from.open_with(name, &options)?;
+    let metadata = old.metadata()?;
+    if !metadata.is_file() || metadata.len() > MAX_COPIED_BYTES {
+        return Err(io::ErrorKind::CrossesDevices.into());
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    #[cfg(unix)]
+    {
+        use cap_fs_ext::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let mut file = to.open_with(new, &options)?;
+    let copied = io::copy(&mut old, &mut file)
+        .and_then(|_| super::rights::take_over(&file, &old))
+        .and_then(|()| file.sync_all());
+    if copied.is_err() {
+        let _ = to.remove_file(new);
+    }
+    sync(to);
+    copied
+}
+
+fn not_ours(at: &str) -> Refused {
+    Refused::Failed(ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!(
+            "What is replaced or deleted has to be kept in {LOCAL_TRASH} there, but that belongs to someone else or others may look into it ({at}). Rename or remove it on the device."
+        ),
+    ))
+}

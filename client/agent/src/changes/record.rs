@@ -1,0 +1,221 @@
+//! The record of one call: what it is about to do, in lines that are only ever added to. The line that
+//! plans a step is whole before the step is taken, so a torn last line stands for nothing that was
+//! done.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, File, OpenOptions};
+use orion_domain::{CallId, DevicePath};
+use serde::{Deserialize, Serialize};
+
+use super::Print;
+
+const RECORD: &str = "record.jsonl";
+/// The most that is read of a record, in bytes.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Which call it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header {
+    pub(crate) call: CallId,
+    pub(crate) tool: String,
+    /// The paths that it names and may change.
+    pub(crate) paths: Vec<DevicePath>,
+    /// When it began to change something, in milliseconds since 1970 began in UTC.
+    pub(crate) at_ms: i64,
+}
+
+/// A place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spot {
+    /// As the call names it, or as far as it can be named.
+    pub(crate) path: DevicePath,
+    /// Where it really is, links followed.
+    pub(crate) real: DevicePath,
+}
+
+/// Where something that gets a name comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Source {
+    /// A folder, made in its place.
+    Folder,
+    /// Made beside it, under a name of its own.
+    Staged,
+    /// From the trash, where an earlier call left it.
+    Kept {
+        /// The call.
+        call: CallId,
+        /// Which of its steps.
+        step: usize,
+    },
+}
+
+/// One change.
+#[expect(clippy::large_enum_variant, reason = "a call has a handful of them")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// Something gets a name that was free, or that a file had which goes to the trash.
+    Placed { at: Spot, source: Source },
+    /// Something goes to the trash.
+    Deleted { at: Spot, what: Print, entries: u64, bytes: u64 },
+    /// An empty folder is removed.
+    Removed { at: Spot },
+    /// Something gets another name. A file that had it goes to the trash.
+    Moved { from: Spot, to: Spot, what: Print, over: Option<Print> },
+    /// Text is added to the end of a file where it is; the trash has the text.
+    Extended { at: Spot, before: Print, added: u64 },
+    /// A file is cut to `before.bytes - cut` bytes where it is; the trash has what is cut.
+    Shortened { at: Spot, before: Print, cut: u64 },
+}
+
+/// One line.
+#[expect(clippy::large_enum_variant, reason = "one is held at a time")]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    /// The first.
+    Call(Header),
+    /// A step begins.
+    Plan(Step),
+    /// What the step puts in place is whole and looks like this.
+    Ready(Print),
+    /// The step is done. What it put into the trash looks like this.
+    Done { kept: Option<Print> },
+    /// Everything was taken back, by this call.
+    Undone(CallId),
+}
+
+/// A step and how far it got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Noted {
+    pub(crate) step: Step,
+    pub(crate) ready: Option<Print>,
+    pub(crate) done: bool,
+    pub(crate) kept: Option<Print>,
+}
+
+impl Noted {
+    /// What lies in the trash for it, in bytes.
+    fn kept_bytes(&self) -> u64 {
+        if !self.done {
+            return 0;
+        }
+        let of = |print: &Option<Print>| print.as_ref().map_or(0, |print| print.bytes);
+        match &self.step {
+            Step::Placed { .. } => of(&self.kept),
+            Step::Deleted { bytes, .. } => *bytes,
+            Step::Removed { .. } => 0,
+            Step::Moved { over, .. } => of(over),
+            Step::Extended { added: bytes, .. } | Step::Shortened { cut: bytes, .. } => *bytes,
+        }
+    }
+
+    /// Whether anything may lie in the trash for it.
+    pub(crate) fn keeps(&self) -> bool {
+        match &self.step {
+            Step::Placed { .. } => self.kept.is_some() || !self.done,
+            Step::Moved { over, .. } => over.is_some(),
+            Step::Deleted { .. } | Step::Extended { .. } | Step::Shortened { .. } => true,
+            Step::Removed { .. } => false,
+        }
+    }
+
+    /// The place from which what is in the trash came.
+    pub(crate) fn kept_from(&self) -> &Spot {
+        match &self.step {
+            Step::Placed { at, .. }
+            | Step::Deleted { at, .. }
+            | Step::Removed { at }
+            | Step::Moved { to: at, .. }
+            | Step::Extended { at, .. }
+            | Step::Shortened { at, .. } => at,
+        }
+    }
+}
+
+/// The record as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) header: Header,
+    pub(crate) steps: Vec<Noted>,
+    /// The call that took it back.
+    pub(crate) undone: Option<CallId>,
+}
+
+impl Record {
+    pub(super) fn new(header: Header) -> Self {
+        Self { header, steps: Vec::new(), undone: None }
+    }
+
+    /// Reads the record in a call's folder, as far as it is whole.
+    pub(crate) fn read(place: &Dir) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        let mut lines = BufReader::new(place.open_with(RECORD, &options)?.take(MAX_BYTES));
+        let mut text = Vec::new();
+        let mut next = || -> io::Result<Option<Line>> {
+            text.clear();
+            lines.read_until(b'\n', &mut text)?;
+            Ok(text.strip_suffix(b"\n").and_then(|line| serde_json::from_slice(line).ok()))
+        };
+        let Some(Line::Call(header)) = next()? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let mut record = Self::new(header);
+        while let Some(line) = next()? {
+            record.apply(line);
+        }
+        Ok(record)
+    }
+
+    pub(super) fn apply(&mut self, line: Line) {
+        let last = self.steps.last_mut();
+        match (line, last) {
+            (Line::Plan(step), _) => {
+                self.steps.push(Noted { step, ready: None, done: false, kept: None });
+            }
+            (Line::Ready(print), Some(last)) => last.ready = Some(print),
+            (Line::Done { kept }, Some(last)) => (last.done, last.kept) = (true, kept),
+            (Line::Undone(by), _) => self.undone = Some(by),
+            (Line::Call(_) | Line::Ready(_) | Line::Done { .. }, _) => {}
+        }
+    }
+
+    /// What lies in the trash for the call, in bytes.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.steps.iter().fold(0, |sum, noted| sum.saturating_add(noted.kept_bytes()))
+    }
+}
+
+/// Begins the record of a call in its folder.
+pub(super) fn create(place: &Dir, header: &Header) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true).follow(FollowSymlinks::No);
+    #[cfg(unix)]
+    {
+        use cap_fs_ext::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let mut file = place.open_with(RECORD, &options)?;
+    add(&mut file, &Line::Call(header.clone()))?;
+    Ok(file)
+}
+
+/// Opens the record of a call to add to it.
+pub(super) fn reopen(place: &Dir) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).follow(FollowSymlinks::No);
+    place.open_with(RECORD, &options)
+}
+
+/// Adds a line, in one piece.
+pub(super) fn add(file: &mut File, line: &Line) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    file.write_all(&text)
+}

@@ -1,0 +1,208 @@
+//! After the agent was killed: what its calls began and did not end is brought to one side or the
+//! other, before any other call runs.
+
+use std::io;
+
+use cap_std::fs::Dir;
+use orion_domain::{Access, CallId, ErrorCode, ToolError};
+
+use super::contents::{How, bring, find, keep};
+use super::record::{Noted, Record, Source, Step, add, reopen};
+use super::staged::temporary;
+use super::{Line, Print, Target, tail};
+use crate::roots::{Roots, Wanted, What, io_failure};
+use crate::trash::Trash;
+
+/// Whatever the owner lends is good enough to clean up in.
+const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
+
+/// What is established of a call that the agent did not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It changed nothing.
+    Unchanged,
+    /// It changed what its record says, which can be taken back.
+    Changed,
+}
+
+/// Cleans up after calls that an earlier run of the agent did not end, and says what they did. Those
+/// whose folders are out of reach wait for the next time. Blocks.
+pub fn recover(trash: &Trash, roots: &Roots) -> Vec<(CallId, Settled)> {
+    let mut settled = Vec::new();
+    for call in trash.unsettled() {
+        match recover_one(trash, roots, call) {
+            Ok(established) => {
+                tracing::info!(%call, ?established, "a call that was cut off was cleaned up after");
+                trash.settled(call);
+                settled.push((call, established));
+            }
+            Err(error) => {
+                tracing::warn!(%call, code = error.code.as_str(), "a call that was cut off cannot be cleaned up after yet");
+            }
+        }
+    }
+    settled
+}
+
+fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Settled, ToolError> {
+    let failed = |error: io::Error| {
+        ToolError::new(ErrorCode::ExecutionFailed, format!("the trash: {}", error.kind()))
+    };
+    let Some((place, _)) = trash.find(call).map_err(failed)? else { return Ok(Settled::Unchanged) };
+    // Without a record no step was taken.
+    let record = Record::read(&place).ok();
+    let mut any = false;
+    let mut bytes = 0;
+    if let Some(mut record) = record {
+        let last = record.steps.len().saturating_sub(1);
+        if let Some(noted) = record.steps.last().filter(|last| !last.done).cloned()
+            && let Some(kept) = settle(trash, roots, (call, last), &noted)?
+        {
+            let line = Line::Done { kept };
+            reopen(&place).and_then(|mut file| add(&mut file, &line)).map_err(failed)?;
+            record.apply(line);
+        }
+        any = record.steps.iter().any(|noted| noted.done);
+        bytes = record.kept_bytes();
+    }
+    if any {
+        trash.end(call, bytes);
+        return Ok(Settled::Changed);
+    }
+    trash.forget(call).map_err(failed)?;
+    Ok(Settled::Unchanged)
+}
+
+/// Brings a step that was begun to one side or the other. What it put into the trash, where it was
+/// taken; none where it was not.
+#[expect(clippy::option_option, reason = "whether it was taken, and then what it kept")]
+pub(super) fn settle(
+    trash: &Trash,
+    roots: &Roots,
+    of: (CallId, usize),
+    noted: &Noted,
+) -> Result<Option<Option<Print>>, ToolError> {
+    let at = noted.kept_from();
+    let target = match Target::again(roots, at, &ANY) {
+        Ok(target) => target,
+        // Where the folder itself has gone there is nothing to clean up.
+        Err(error)
+            if error.code == ErrorCode::DirectoryNotFound && parent_is_reached(roots, at) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let failed = |error: &io::Error| io_failure(error, Wanted::Path, &target.path);
+    let taken = match &noted.step {
+        Step::Placed { source, .. } => {
+            settle_placed(trash, of, &target, (*source, noted.ready.as_ref()))
+        }
+        Step::Deleted { .. } => find(trash, of, &target).map(|it| it.map(|_| None)),
+        Step::Removed { .. } => {
+            Print::at(&target.dir, &target.name).map(|it| it.is_none().then_some(None))
+        }
+        Step::Extended { before, .. } => {
+            tail::settle(trash, of, &target, before).map(|it| it.then_some(None))
+        }
+        Step::Shortened { before, cut, .. } => Print::at(&target.dir, &target.name).map(|now| {
+            now.is_some_and(|now| now.inode == before.inode && now.bytes + cut == before.bytes)
+                .then_some(None)
+        }),
+        Step::Moved { from, what, over, .. } => {
+            let from = Target::again(roots, from, &ANY)?;
+            settle_moved(trash, of, (&from, &target), (what, over.as_ref()))
+        }
+    };
+    taken.map_err(|error| failed(&error))
+}
+
+/// Whether some root still leads towards a place, so that what is missing there has really gone.
+fn parent_is_reached(roots: &Roots, at: &super::record::Spot) -> bool {
+    ANY.iter().any(|access| {
+        roots.locate_real(&at.real, *access).is_ok_and(|located| located.found.is_none())
+    })
+}
+
+#[expect(clippy::option_option, reason = "as in `settle`")]
+fn settle_placed(
+    trash: &Trash,
+    of: (CallId, usize),
+    target: &Target,
+    (source, ready): (Source, Option<&Print>),
+) -> io::Result<Option<Option<Print>>> {
+    let name = temporary(of.0);
+    let kept = find(trash, of, target)?;
+    if source == Source::Folder {
+        // Made or not, an empty folder is no harm; whose it is cannot be told any more.
+        return Ok(None);
+    }
+    match (Print::at(&target.dir, &name)?, ready) {
+        (Some(found), Some(ready)) if !ready.is_same(&found) => {
+            // It has the name already, and this is what had it before.
+            keep(trash, of, target, (&target.dir, &name), How::Move).map_err(refusal)?;
+            Ok(Some(Some(found)))
+        }
+        (Some(found), _) => {
+            if let Some((content, _)) = kept {
+                // A second name that the old file was given in advance.
+                content.dir.remove_file(&content.name)?;
+            }
+            match source {
+                Source::Kept { call, step } => {
+                    // It was on its way out of the trash.
+                    keep(trash, (call, step), target, (&target.dir, &name), How::Move)
+                        .map_err(refusal)?;
+                }
+                Source::Folder | Source::Staged => remove(&target.dir, &name, found.what)?,
+            }
+            Ok(None)
+        }
+        (None, _) => {
+            if let Some((_, print)) = kept {
+                return Ok(Some(Some(print)));
+            }
+            let now = Print::at(&target.dir, &target.name)?;
+            let is_there = ready.zip(now).is_some_and(|(ready, now)| ready.is_same(&now));
+            Ok(is_there.then_some(None))
+        }
+    }
+}
+
+#[expect(clippy::option_option, reason = "as in `settle`")]
+fn settle_moved(
+    trash: &Trash,
+    of: (CallId, usize),
+    (from, to): (&Target, &Target),
+    (what, over): (&Print, Option<&Print>),
+) -> io::Result<Option<Option<Print>>> {
+    let is_moved = Print::at(&to.dir, &to.name)?
+        .is_some_and(|now| (now.what, now.inode) == (what.what, what.inode));
+    let kept = find(trash, of, to)?;
+    if !is_moved {
+        if let Some((content, _)) = kept {
+            // Its name was made free for a move that did not follow.
+            bring(&content, to, &to.name)?;
+        }
+        return Ok(None);
+    }
+    if let (Some(over), Some(swapped)) = (over, Print::at(&from.dir, &from.name)?)
+        && over.is_same(&swapped)
+    {
+        keep(trash, of, to, (&from.dir, &from.name), How::Move).map_err(refusal)?;
+    }
+    Ok(Some(over.cloned()))
+}
+
+fn remove(dir: &Dir, name: &str, what: What) -> io::Result<()> {
+    match what {
+        What::Folder => dir.remove_dir_all(name),
+        What::File | What::Link | What::Special => dir.remove_file(name),
+    }
+}
+
+fn refusal(refused: super::Refused) -> io::Error {
+    let error = ToolError::from(refused);
+    tracing::debug!(code = error.code.as_str(), "a step could not be cleaned up");
+    io::ErrorKind::Other.into()
+}

@@ -1,0 +1,83 @@
+//! Who may do what with a file: taken over from the file that it replaces, as far as the operating
+//! system lets the agent's account.
+
+use std::io;
+
+use cap_std::fs::File;
+
+/// Extended attributes that tell of the content itself, or that are not passed on by writing.
+#[cfg(target_os = "linux")]
+const NOT_TAKEN: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
+/// More attributes, or longer ones, are left out, in bytes.
+#[cfg(target_os = "linux")]
+const MAX_ATTRIBUTES: usize = 64 * 1024;
+
+/// Takes over owner, extended attributes with their access lists, and mode.
+#[cfg(unix)]
+pub(super) fn take_over(file: &File, old: &File) -> io::Result<()> {
+    use cap_fs_ext::OsMetadataExt;
+    use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+
+    let (new, old_metadata) = (file.metadata()?, old.metadata()?);
+    let (uid, gid) = (old_metadata.uid(), old_metadata.gid());
+    let mut mode = old_metadata.mode() & 0o777;
+    if (new.uid(), new.gid()) != (uid, gid)
+        && fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid))).is_err()
+        && (new.gid() == gid || fchown(file, None, Some(Gid::from_raw(gid))).is_err())
+        && new.gid() != gid
+    {
+        // What the old group might do, the new one was never given.
+        mode &= 0o707;
+    } else {
+        #[cfg(target_os = "linux")]
+        take_over_attributes(file, old);
+    }
+    fchmod(file, Mode::from_raw_mode(mode)).map_err(io::Error::from)
+}
+
+/// Takes over what of the mode the file system knows.
+#[cfg(not(unix))]
+pub(super) fn take_over(file: &File, old: &File) -> io::Result<()> {
+    file.set_permissions(old.metadata()?.permissions())
+}
+
+/// Takes over the mode alone, for a copy that belongs to whoever made it.
+#[cfg(unix)]
+pub(super) fn take_over_mode(file: &File, like: &File) -> io::Result<()> {
+    use cap_fs_ext::OsMetadataExt;
+    use rustix::fs::{Mode, fchmod};
+    fchmod(file, Mode::from_raw_mode(like.metadata()?.mode() & 0o777)).map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+pub(super) fn take_over_mode(file: &File, like: &File) -> io::Result<()> {
+    take_over(file, like)
+}
+
+/// What the file system does not take, it had not given either, or it is not the agent's to set.
+#[cfg(target_os = "linux")]
+fn take_over_attributes(file: &File, old: &File) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+
+    // Most files have none: that is one question.
+    let mut names = vec![0_u8; 1024];
+    let mut length = flistxattr(old, &mut *names);
+    if length == Err(rustix::io::Errno::RANGE) {
+        names.resize(MAX_ATTRIBUTES, 0);
+        length = flistxattr(old, &mut *names);
+    }
+    let names = length.ok().and_then(|length| names.get(..length)).unwrap_or_default();
+    let mut value = Vec::new();
+    for name in names.split(|byte| *byte == 0) {
+        if name.is_empty() || NOT_TAKEN.contains(&name) {
+            continue;
+        }
+        value.resize(MAX_ATTRIBUTES, 0);
+        let taken = fgetxattr(old, name, &mut *value).map(|length| {
+            fsetxattr(file, name, value.get(..length).unwrap_or_default(), XattrFlags::empty())
+        });
+        if !matches!(taken, Ok(Ok(()))) {
+            tracing::debug!("an extended attribute of a file was not taken over");
+        }
+    }
+}

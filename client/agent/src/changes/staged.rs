@@ -1,0 +1,138 @@
+//! What is to get a name: written beside it, under a name of the call's own, out of others' reach until
+//! it is whole.
+
+use std::io::{self, Write};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
+use orion_domain::{CallId, ToolError};
+use sha2::{Digest as _, Sha256};
+
+use super::print::{MAX_HASHED_BYTES, finish};
+use super::record::{Source, Step};
+use super::{Change, Print, Refused, Target, rights};
+
+/// How much of a file is brought to the disk at once, in bytes.
+const SYNC_EVERY: u64 = 32 * 1024 * 1024;
+
+/// The name under which a call makes what is to get another.
+pub(super) fn temporary(call: CallId) -> String {
+    format!(".orion-{call}.tmp")
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Staged {
+    file: File,
+    hasher: Sha256,
+    bytes: u64,
+    /// What was written since it was last brought to the disk, in bytes.
+    unsynced: u64,
+}
+
+/// A folder that is being filled.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct StagedFolder {
+    /// The folder.
+    pub(crate) dir: Dir,
+}
+
+impl Write for Staged {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(buffer)?;
+        self.bytes += written as u64;
+        self.unsynced += written as u64;
+        if self.unsynced >= SYNC_EVERY {
+            // All of a large file at its end would be a wait that nobody can stop.
+            self.file.sync_data()?;
+            self.unsynced = 0;
+        }
+        if self.bytes <= MAX_HASHED_BYTES {
+            self.hasher.update(buffer.get(..written).unwrap_or_default());
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Staged {
+    /// How many bytes were written.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes over the mode of another file, as a copy does.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(crate) fn like(&self, file: &File) -> io::Result<()> {
+        rights::take_over_mode(&self.file, file)
+    }
+
+    /// Brings it to the disk, and says what it looks like.
+    pub(super) fn seal(self) -> io::Result<Print> {
+        self.file.sync_all()?;
+        let mut print = Print::of_file(&self.file)?;
+        print.digest = (self.bytes <= MAX_HASHED_BYTES).then(|| finish(self.hasher));
+        Ok(print)
+    }
+}
+
+impl Change<'_> {
+    /// Begins to write a file that is to have the target's name. With `old`, the open file that it
+    /// replaces, it gets that one's owner, mode, access lists and attributes.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(crate) fn stage(
+        &mut self,
+        target: &Target,
+        old: Option<&File>,
+    ) -> Result<Staged, ToolError> {
+        let name = self.plan_placed(target, Source::Staged)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).follow(FollowSymlinks::No);
+        #[cfg(unix)]
+        {
+            use cap_fs_ext::OpenOptionsExt;
+            options.mode(if old.is_some() { 0o600 } else { 0o666 });
+        }
+        let open = || -> io::Result<File> {
+            let file = target.dir.open_with(&name, &options)?;
+            if let Some(old) = old {
+                rights::take_over(&file, old)?;
+            }
+            Ok(file)
+        };
+        let file = open().map_err(|error| Refused::io(&error, target))?;
+        Ok(Staged { file, hasher: Sha256::new(), bytes: 0, unsynced: 0 })
+    }
+
+    /// Begins to fill a folder that is to have the target's name.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(crate) fn stage_folder(&mut self, target: &Target) -> Result<StagedFolder, ToolError> {
+        let name = self.plan_placed(target, Source::Staged)?;
+        let dir = target
+            .dir
+            .create_dir_with(&name, &DirBuilder::new())
+            .and_then(|()| target.dir.open_dir_nofollow(&name))
+            .map_err(|error| Refused::io(&error, target))?;
+        Ok(StagedFolder { dir })
+    }
+
+    pub(super) fn plan_placed(
+        &mut self,
+        target: &Target,
+        source: Source,
+    ) -> Result<String, Refused> {
+        self.plan(target, Step::Placed { at: target.spot(), source })?;
+        Ok(temporary(self.call()))
+    }
+}

@@ -1,0 +1,133 @@
+//! Adding to the end of a file where it is, and cutting off what was added: for files that are too
+//! large to be written anew. What is added, or cut, lies in the trash, so that half of it can be told
+//! from what others wrote.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, File, OpenOptions};
+use orion_domain::CallId;
+
+use super::contents::find;
+use super::record::Step;
+use super::{Change, Print, Refused, Target};
+use crate::trash::Trash;
+
+impl Change<'_> {
+    /// Adds text to the end of a file that was opened for it.
+    ///
+    /// # Errors
+    /// [`Refused`]; then the file is as it was, as far as the file system lets it be so.
+    pub(crate) fn append(
+        &mut self,
+        target: &Target,
+        file: &File,
+        text: &[u8],
+    ) -> Result<(), Refused> {
+        let failed = |error: &io::Error| Refused::io(error, target);
+        let before = Print::of_file(file).map_err(|error| failed(&error))?;
+        let added = text.len() as u64;
+        self.plan(target, Step::Extended { at: target.spot(), before: before.clone(), added })?;
+        self.put_aside(text).map_err(|error| failed(&error))?;
+        self.sync(target)?;
+        let mut file = file.try_clone().map_err(|error| failed(&error))?;
+        file.seek(SeekFrom::End(0))
+            .and_then(|_| file.write_all(text))
+            .and_then(|()| file.sync_all())
+            .map_err(|error| failed(&error))?;
+        let after = Print::of_file(&file).map_err(|error| failed(&error))?;
+        self.add(target, super::Line::Ready(after))?;
+        self.done(None);
+        Ok(())
+    }
+
+    /// Cuts off the last `cut` bytes of a file.
+    pub(super) fn shorten(&mut self, target: &Target, cut: u64) -> Result<(), Refused> {
+        let failed = |error: &io::Error| Refused::io(error, target);
+        let mut file = open(target).map_err(|error| failed(&error))?;
+        let before = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let length = before.bytes.saturating_sub(cut);
+        self.plan(target, Step::Shortened { at: target.spot(), before, cut })?;
+        let mut tail = Vec::new();
+        file.seek(SeekFrom::Start(length))
+            .and_then(|_| (&file).take(cut).read_to_end(&mut tail))
+            .and_then(|_| self.put_aside(&tail))
+            .map_err(|error| failed(&error))?;
+        self.sync(target)?;
+        file.set_len(length).and_then(|()| file.sync_all()).map_err(|error| failed(&error))?;
+        let after = Print::of_file(&file).map_err(|error| failed(&error))?;
+        self.add(target, super::Line::Ready(after))?;
+        self.done(None);
+        Ok(())
+    }
+
+    /// Writes the content of the step into the trash.
+    fn put_aside(&self, text: &[u8]) -> io::Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).follow(FollowSymlinks::No);
+        let mut file = log.place.open_with(format!("content-{}", self.step()), &options)?;
+        file.write_all(text)?;
+        file.sync_all()
+    }
+}
+
+/// What an earlier step added, or cut.
+pub(super) fn text_of(
+    trash: &Trash,
+    of: (CallId, usize),
+    target: &Target,
+) -> io::Result<Option<Vec<u8>>> {
+    let Some((content, _)) = find(trash, of, target)? else { return Ok(None) };
+    let mut text = Vec::new();
+    open_in(&content.dir, &content.name, OpenOptions::new().read(true))?
+        .take(super::print::MAX_HASHED_BYTES)
+        .read_to_end(&mut text)?;
+    Ok(Some(text))
+}
+
+/// Opens the file for reading and writing.
+pub(super) fn open(target: &Target) -> io::Result<File> {
+    open_in(&target.dir, &target.name, OpenOptions::new().read(true).write(true))
+}
+
+fn open_in(dir: &Dir, name: &str, options: &mut OpenOptions) -> io::Result<File> {
+    let file = dir.open_with(name, options.follow(FollowSymlinks::No).nonblock(true))?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(file)
+}
+
+/// Whether a file ends with this text, at this place.
+pub(super) fn ends_with(file: &mut File, from: u64, text: &[u8]) -> io::Result<bool> {
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(text.len() as u64 + 1).read_to_end(&mut tail)?;
+    Ok(tail == text)
+}
+
+/// Cleans up an addition that was cut off: what of it is there goes, unless others wrote as well.
+/// Whether all of it is there.
+pub(super) fn settle(
+    trash: &Trash,
+    of: (CallId, usize),
+    target: &Target,
+    before: &Print,
+) -> io::Result<bool> {
+    let Some(text) = text_of(trash, of, target)? else { return Ok(false) };
+    let mut file = open(target)?;
+    let now = Print::of_file(&file)?;
+    if now.inode != before.inode || now.bytes <= before.bytes {
+        return Ok(false);
+    }
+    let there = usize::try_from(now.bytes - before.bytes).unwrap_or(usize::MAX);
+    if there >= text.len() {
+        return ends_with(&mut file, before.bytes, &text);
+    }
+    if ends_with(&mut file, before.bytes, text.get(..there).unwrap_or_default())? {
+        file.set_len(before.bytes)?;
+        file.sync_all()?;
+    }
+    Ok(false)
+}

@@ -1,0 +1,280 @@
+//! Taking back one step: first what would be done is found out, or what stands in the way; then it is
+//! done, as steps of the call that takes back. Whatever changed since is left alone.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use cap_fs_ext::DirExt;
+use orion_domain::{Access, CallId, DevicePath, ToolError};
+
+use super::contents::find;
+use super::print::with_digest;
+use super::record::{Noted, Source, Spot, Step};
+use super::{Change, Over, Print, Refused, Target, tail};
+use crate::roots::What;
+use crate::tools::Context;
+
+/// What keeps a step from being taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub(super) path: DevicePath,
+    pub(super) differs: &'static str,
+}
+
+/// Why it is not found out, or not done.
+#[derive(Debug)]
+pub(super) enum Stuck {
+    Conflict(Conflict),
+    Failed(ToolError),
+}
+
+impl From<ToolError> for Stuck {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Refused> for Stuck {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Taken(path) => conflict(&path, "something has its name"),
+            Refused::Changed(path) => conflict(&path, "it has changed"),
+            Refused::OtherFileSystem(_) | Refused::Failed(_) => Self::Failed(refused.into()),
+        }
+    }
+}
+
+fn conflict(path: &DevicePath, differs: &'static str) -> Stuck {
+    Stuck::Conflict(Conflict { path: path.clone(), differs })
+}
+
+/// What taking back a step comes to.
+#[derive(Debug)]
+enum Back {
+    RemoveFolder,
+    MakeFolder,
+    Discard { now: Print, entries: u64, bytes: u64 },
+    Restore { over: Option<Print> },
+    Move { from: Box<Target>, restore: bool },
+    Shorten { cut: u64 },
+    Lengthen { text: Vec<u8> },
+}
+
+/// What the steps that are taken back before this one leave behind.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    /// Names that will be free.
+    free: BTreeSet<DevicePath>,
+    /// Folders that will be there.
+    there: BTreeSet<DevicePath>,
+}
+
+/// One step of a call, as something to take back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Past<'a> {
+    pub(super) call: CallId,
+    pub(super) step: usize,
+    pub(super) noted: &'a Noted,
+    /// What a root has to lend, one of them.
+    pub(super) any: &'a [Access],
+}
+
+impl Past<'_> {
+    /// Whether the step can be taken back, as things stand.
+    pub(super) fn check(self, context: &Context<'_>, ahead: &mut Ahead) -> Result<(), Stuck> {
+        let found = self.find_out(context, ahead);
+        match &self.noted.step {
+            Step::Placed { at, .. } if self.noted.kept.is_none() => {
+                ahead.free.insert(at.real.clone());
+            }
+            Step::Removed { at } => {
+                ahead.there.insert(at.real.clone());
+            }
+            Step::Moved { to, over: None, .. } => {
+                ahead.free.insert(to.real.clone());
+            }
+            Step::Placed { .. }
+            | Step::Deleted { .. }
+            | Step::Moved { .. }
+            | Step::Extended { .. }
+            | Step::Shortened { .. } => {}
+        }
+        found.map(|_| ())
+    }
+
+    /// Takes the step back, as a step of `change`.
+    pub(super) fn take_back(self, change: &mut Change<'_>) -> Result<(), Stuck> {
+        let Some((target, back)) = self.find_out(change.context, &Ahead::default())? else {
+            return Ok(());
+        };
+        let of = (self.call, self.step);
+        match back {
+            Back::RemoveFolder => change.remove_folder(&target)?,
+            Back::MakeFolder => change.make_folder(&target)?,
+            Back::Discard { now, entries, bytes } => {
+                change.discard(&target, &now, entries, bytes)?;
+            }
+            Back::Restore { over: None } => change.place_kept(&target, of, Over::Nothing)?,
+            Back::Restore { over: Some(now) } => {
+                change.place_kept(&target, of, Over::Unchanged(&now))?;
+            }
+            Back::Move { from, restore } => {
+                change.rename(&target, &from, Over::Nothing)?;
+                if restore {
+                    change.place_kept(&target, of, Over::Nothing)?;
+                }
+            }
+            Back::Shorten { cut } => change.shorten(&target, cut)?,
+            Back::Lengthen { text } => {
+                let file = tail::open(&target).map_err(|error| Refused::io(&error, &target))?;
+                change.append(&target, &file, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// None where its folder is yet to be made, so that nothing can be looked at.
+    fn find_out(
+        self,
+        context: &Context<'_>,
+        ahead: &Ahead,
+    ) -> Result<Option<(Target, Back)>, Stuck> {
+        let at = self.noted.kept_from();
+        if at.real.parent().is_some_and(|folder| ahead.there.contains(&folder)) {
+            return Ok(None);
+        }
+        let target = self.reach(context, at)?;
+        let back = match &self.noted.step {
+            Step::Placed { source: Source::Folder, .. } => self.made_folder(&target, ahead)?,
+            Step::Placed { .. } => self.placed(context, &target)?,
+            Step::Deleted { what, .. } => {
+                is_free(&target, ahead)?;
+                self.kept(context, &target, what)?;
+                Back::Restore { over: None }
+            }
+            Step::Removed { .. } => {
+                is_free(&target, ahead)?;
+                Back::MakeFolder
+            }
+            Step::Moved { from, what, over, .. } => {
+                let from = self.reach(context, from)?;
+                is_free(&from, ahead)?;
+                let now = target.look()?.ok_or_else(|| conflict(&at.path, "it is gone"))?;
+                if (now.what, now.inode) != (what.what, what.inode) {
+                    return Err(conflict(&at.path, "something else has its name"));
+                }
+                if let Some(over) = over {
+                    self.kept(context, &target, over)?;
+                }
+                Back::Move { from: Box::new(from), restore: over.is_some() }
+            }
+            Step::Extended { before, added, .. } => {
+                let failed = |error: &io::Error| Refused::io(error, &target);
+                let text = tail::text_of(context.trash, (self.call, self.step), &target)
+                    .map_err(|error| failed(&error))?
+                    .ok_or_else(|| conflict(&at.path, "what was added is not known any more"))?;
+                let mut file = tail::open(&target).map_err(|error| failed(&error))?;
+                let now = Print::of_file(&file).map_err(|error| failed(&error))?;
+                if (now.inode, now.bytes) != (before.inode, before.bytes.saturating_add(*added))
+                    || !tail::ends_with(&mut file, before.bytes, &text)
+                        .map_err(|error| failed(&error))?
+                {
+                    return Err(conflict(&at.path, "its content has changed"));
+                }
+                Back::Shorten { cut: *added }
+            }
+            Step::Shortened { before, cut, .. } => {
+                let now = target.look()?.ok_or_else(|| conflict(&at.path, "it is gone"))?;
+                if (now.inode, now.bytes.saturating_add(*cut)) != (before.inode, before.bytes) {
+                    return Err(conflict(&at.path, "its content has changed"));
+                }
+                let text = tail::text_of(context.trash, (self.call, self.step), &target)
+                    .map_err(|error| Refused::io(&error, &target))?
+                    .ok_or_else(|| conflict(&at.path, "what was cut off is not kept any more"))?;
+                Back::Lengthen { text }
+            }
+        };
+        Ok(Some((target, back)))
+    }
+
+    fn reach(self, context: &Context<'_>, spot: &Spot) -> Result<Target, Stuck> {
+        Target::again(context.roots, spot, self.any).map_err(|error| match error.code {
+            code if code.is_denial() => Stuck::Failed(error),
+            _ => conflict(&spot.path, "its folder is gone, or leads elsewhere"),
+        })
+    }
+
+    fn made_folder(self, target: &Target, ahead: &Ahead) -> Result<Back, Stuck> {
+        let now = target.look()?.ok_or_else(|| conflict(&target.path, "it is gone"))?;
+        let inode = self.noted.ready.as_ref().map(|print| print.inode);
+        if now.what != What::Folder || Some(now.inode) != inode {
+            return Err(conflict(&target.path, "something else has its name"));
+        }
+        let failed = |error: io::Error| Stuck::from(Refused::io(&error, target));
+        let dir = target.dir.open_dir_nofollow(&target.name).map_err(failed)?;
+        for entry in dir.entries().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let real = name.to_str().and_then(|name| target.real.join(name).ok());
+            if !real.is_some_and(|real| ahead.free.contains(&real)) {
+                return Err(conflict(&target.path, "something is in it"));
+            }
+        }
+        Ok(Back::RemoveFolder)
+    }
+
+    fn placed(self, context: &Context<'_>, target: &Target) -> Result<Back, Stuck> {
+        let path = &target.path;
+        let now = target.look()?.ok_or_else(|| conflict(path, "it is gone"))?;
+        let Some(ready) = &self.noted.ready else {
+            return Err(conflict(path, "what it was is not known any more"));
+        };
+        if now.what != ready.what {
+            return Err(conflict(path, "something else has its name"));
+        }
+        let check = || context.check();
+        let (now, entries, bytes) =
+            with_digest(now, target, &check).map_err(|error| error.of(target))?;
+        if let Some(differs) = ready.difference(&now) {
+            return Err(conflict(path, differs));
+        }
+        match &self.noted.kept {
+            None => Ok(Back::Discard { now, entries, bytes }),
+            Some(kept) => {
+                self.kept(context, target, kept)?;
+                Ok(Back::Restore { over: Some(now) })
+            }
+        }
+    }
+
+    /// Whether what the step put into the trash is still there, as it was.
+    fn kept(self, context: &Context<'_>, target: &Target, kept: &Print) -> Result<(), Stuck> {
+        let found = find(context.trash, (self.call, self.step), target)
+            .map_err(|error| Refused::io(&error, target))?;
+        if found.is_some_and(|(_, print)| kept.is_same(&print)) {
+            return Ok(());
+        }
+        Err(conflict(&target.path, "what was there before is not in the trash any more"))
+    }
+}
+
+fn is_free(target: &Target, ahead: &Ahead) -> Result<(), Stuck> {
+    if target.look()?.is_some() && !ahead.free.contains(&target.real) {
+        return Err(conflict(&target.path, "something has its name"));
+    }
+    Ok(())
+}
+
+/// Takes back what a call that failed did, the last first. Whether all of it is back.
+pub(super) fn roll_back(change: &mut Change<'_>) -> bool {
+    const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
+    let steps = change.noted().to_vec();
+    let mut is_back = true;
+    for (step, noted) in steps.iter().enumerate().rev().filter(|(_, noted)| noted.done) {
+        let past = Past { call: change.call(), step, noted, any: &ANY };
+        if let Err(stuck) = past.take_back(change) {
+            tracing::warn!(call = %change.call(), ?stuck, "a step of a call that failed could not be taken back");
+            is_back = false;
+        }
+    }
+    is_back
+}

@@ -1,0 +1,179 @@
+//! Who is quicker, and what others did in between.
+
+use std::fs;
+use std::io::Write;
+
+use orion_domain::Access;
+use serde_json::json;
+
+use crate::changes::{Change, NO_SWAP, Over, Print, Refused, Target};
+use crate::tools::Context;
+use crate::tools::testing::Device;
+
+fn target(context: &Context<'_>, name: &str) -> Target {
+    let path = context.path(name).unwrap();
+    Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
+}
+
+fn begin<'a>(context: &'a Context<'_>, name: &str) -> (Change<'a>, Target) {
+    let target = target(context, name);
+    (Change::begin(context, "write_file", &[&target.path]), target)
+}
+
+fn read(device: &Device, name: &str) -> String {
+    fs::read_to_string(device.at(&format!("files/{name}"))).unwrap()
+}
+
+/// Once as the file system does it, and once as where it cannot exchange two names.
+fn both_ways(test: impl Fn(&Device)) {
+    for off in [false, true] {
+        NO_SWAP.set(off);
+        test(&Device::new());
+    }
+    NO_SWAP.set(false);
+}
+
+#[test]
+fn a_file_is_made_replaced_and_taken_back_either_way() {
+    both_ways(|device| {
+        device.call("write_file", json!({"path": "a/b", "content": "one"})).unwrap();
+        let made = device.last_call();
+        device.call("write_file", json!({"path": "a/b", "content": "two"})).unwrap();
+        let replaced = device.last_call();
+        assert_eq!(read(device, "a/b"), "two");
+        device.undo_of(&replaced, &["a/b"]).unwrap();
+        assert_eq!(read(device, "a/b"), "one");
+        device.undo_of(&made, &["a/b"]).unwrap();
+        assert!(!device.at("files/a").exists());
+        assert_eq!(device.litter(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_file_that_appeared_is_not_written_over() {
+    both_ways(|device| {
+        device.with_context(|context| {
+            let (mut change, target) = begin(context, "a");
+            let mut staged = change.stage(&target, None).unwrap();
+            staged.write_all(b"mine").unwrap();
+            device.put("files/a", "theirs");
+            let refused = change.place(&target, staged, Over::Nothing);
+            assert!(matches!(refused, Err(Refused::Taken(_))), "{refused:?}");
+        });
+        assert_eq!(read(device, "a"), "theirs");
+        assert_eq!((device.litter(), device.trashed()), (vec![], vec![]));
+    });
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_read_is_put_back() {
+    both_ways(|device| {
+        device.put("files/a", "read");
+        device.with_context(|context| {
+            let (mut change, target) = begin(context, "a");
+            let file = target.dir.open("a").unwrap();
+            let print = Print::of_file(&file).unwrap();
+            let mut staged = change.stage(&target, Some(&file)).unwrap();
+            staged.write_all(b"mine").unwrap();
+            device.put("files/a", "written by others");
+            let refused = change.place(&target, staged, Over::Unchanged(&print));
+            assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+        });
+        assert_eq!(read(device, "a"), "written by others");
+        assert_eq!((device.litter(), device.trashed()), (vec![], vec![]));
+    });
+}
+
+#[test]
+fn only_a_file_is_replaced() {
+    both_ways(|device| {
+        device.with_context(|context| {
+            let (mut change, target) = begin(context, "a");
+            let mut staged = change.stage(&target, None).unwrap();
+            staged.write_all(b"mine").unwrap();
+            device.put("files/a/inner", "theirs");
+            let refused = change.place(&target, staged, Over::AnyFile);
+            assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+        });
+        assert_eq!(read(device, "a/inner"), "theirs");
+        assert_eq!((device.litter(), device.trashed()), (vec![], vec![]));
+    });
+}
+
+#[test]
+fn what_was_looked_at_is_what_is_deleted() {
+    let device = Device::new();
+    device.put("files/a", "looked at");
+    device.with_context(|context| {
+        let (mut change, target) = begin(context, "a");
+        let print = target.look().unwrap().unwrap();
+        fs::remove_file(device.at("files/a")).unwrap();
+        device.put("files/a", "something else");
+        let refused = change.discard(&target, &print, 1, print.bytes);
+        assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+    });
+    assert_eq!(read(&device, "a"), "something else");
+    assert_eq!(device.trashed(), [""; 0]);
+}
+
+#[test]
+fn a_call_that_fails_takes_back_what_it_did() {
+    both_ways(|device| {
+        device.put("files/old", "old");
+        device.put("files/gone", "gone");
+        device.put("files/here", "here");
+        device.put("files/over", "over");
+        let before = device.files();
+        device.with_context(|context| {
+            let path = context.path("x/y/new").unwrap();
+            let located = context.roots.locate(&path, Access::Write).unwrap();
+            let mut change = Change::begin(context, "write_file", &[&path]);
+            let new = change.parents(&located).unwrap();
+            let mut staged = change.stage(&new, None).unwrap();
+            staged.write_all(b"new").unwrap();
+            change.place(&new, staged, Over::Nothing).unwrap();
+            let old = target(context, "old");
+            let mut staged = change.stage(&old, None).unwrap();
+            staged.write_all(b"changed").unwrap();
+            change.place(&old, staged, Over::AnyFile).unwrap();
+            let gone = target(context, "gone");
+            let print = gone.look().unwrap().unwrap();
+            change.discard(&gone, &print, 1, 4).unwrap();
+            change
+                .rename(&target(context, "here"), &target(context, "over"), Over::AnyFile)
+                .unwrap();
+            let folder = change.stage_folder(&target(context, "copy")).unwrap();
+            folder.dir.write("inner", "1").unwrap();
+            change.place_folder(&target(context, "copy"), folder).unwrap();
+            let file = fs::OpenOptions::new().append(true).read(true).open(device.at("files/old"));
+            let file = cap_std::fs::File::from_std(file.unwrap());
+            change.append(&target(context, "old"), &file, b" more").unwrap();
+            assert_eq!(read(device, "old"), "changed more");
+            assert_eq!(
+                (read(device, "over"), read(device, "x/y/new")),
+                ("here".into(), "new".into())
+            );
+            let unfinished = change.stage(&target(context, "unfinished"), None).unwrap();
+            drop(unfinished);
+        });
+        assert_eq!(device.files(), before);
+        assert_eq!(device.litter(), [""; 0]);
+        let error = device.undo(&["x/y/new"]).unwrap_err();
+        assert_eq!(error.code, orion_domain::ErrorCode::PreconditionFailed);
+    });
+}
+
+#[test]
+fn writers_to_one_path_take_turns_and_others_do_not_wait() {
+    let path = |name: &str| orion_domain::DevicePath::parse(orion_domain::PathStyle::Posix, name);
+    let (a, b) = (path("/turn/a").unwrap(), path("/turn/b").unwrap());
+    let device = Device::new();
+    let busy = device.with_context(|context| crate::changes::turn(context, &[&a]).unwrap());
+    device.with_context(|context| drop(crate::changes::turn(context, &[&b]).unwrap()));
+    device.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+    let error =
+        device.with_context(|context| crate::changes::turn(context, &[&b, &a]).unwrap_err());
+    assert_eq!(error.code, orion_domain::ErrorCode::Cancelled);
+    drop(busy);
+    device.with_context(|context| drop(crate::changes::turn(context, &[&b, &a]).unwrap()));
+}

@@ -1,0 +1,176 @@
+//! Taking back a call: everything it did, or nothing.
+
+use orion_catalog::tools::undo_call::{Outcome, Undone};
+use orion_domain::{Access, CallId, DevicePath, ErrorCode, ToolError};
+use serde_json::json;
+
+use super::Change;
+use super::record::{Line, Noted, Record, Step, add, reopen};
+use super::take_back::{Ahead, Conflict, Past, Stuck};
+use super::turn::turn_of;
+use crate::tools::Context;
+
+/// What an undoing needs of a root.
+const ANY: [Access; 1] = [Access::Write];
+
+/// What was taken back, or in a preview would be.
+#[derive(Debug)]
+pub(crate) struct TakenBack {
+    /// The tool that the call was of.
+    pub(crate) tool: String,
+    /// What became of the paths that it named.
+    pub(crate) paths: Vec<Undone>,
+}
+
+/// Takes back what a call changed. `paths` are those that the call named: the permissions of the one
+/// who undoes hold for them.
+///
+/// # Errors
+/// `PATH_NOT_ALLOWED` where a path may not be written any more, `PRECONDITION_FAILED` where nothing is
+/// kept of the call, or something changed since: `conflicts` in the details tells what.
+pub(crate) fn undo(
+    context: &Context<'_>,
+    tool: &str,
+    call: CallId,
+    paths: &[DevicePath],
+) -> Result<TakenBack, ToolError> {
+    for path in paths {
+        context.roots.locate_entry(path, Access::Write)?;
+    }
+    let names = paths.iter().map(ToString::to_string).chain([call.to_string()]);
+    let _turn = turn_of(context, names.collect())?;
+    let record = record_of(context, call)?;
+    for path in &record.header.paths {
+        if !paths.iter().any(|given| given.contains(path) && path.contains(given)) {
+            return Err(unnamed(context, path));
+        }
+    }
+    let done: Vec<(usize, &Noted)> =
+        record.steps.iter().enumerate().rev().filter(|(_, noted)| noted.done).collect();
+    let past = |&(step, noted)| Past { call, step, noted, any: &ANY };
+    let mut ahead = Ahead::default();
+    let mut conflicts = Vec::new();
+    for step in done.iter().map(past) {
+        match step.check(context, &mut ahead) {
+            Ok(()) => {}
+            Err(Stuck::Conflict(conflict)) => conflicts.push(conflict),
+            Err(Stuck::Failed(error)) => return Err(error),
+        }
+    }
+    if !conflicts.is_empty() {
+        return Err(in_the_way(&conflicts));
+    }
+    let taken_back = TakenBack { tool: record.header.tool.clone(), paths: outcomes(&record) };
+    if context.dry_run {
+        return Ok(taken_back);
+    }
+    context.check()?;
+    let named: Vec<&DevicePath> = record.header.paths.iter().collect();
+    let mut change = Change::begin(context, tool, &named);
+    for step in done.iter().map(past) {
+        step.take_back(&mut change).map_err(|stuck| match stuck {
+            Stuck::Conflict(conflict) => in_the_way(&[conflict]),
+            Stuck::Failed(error) => error,
+        })?;
+    }
+    let noted = context.trash.find(call).and_then(|found| match found {
+        Some((place, _)) => add(&mut reopen(&place)?, &Line::Undone(context.call)),
+        None => Ok(()),
+    });
+    if let Err(error) = noted {
+        // A second time it would be refused all the same: what it made is gone.
+        tracing::warn!(%call, kind = %error.kind(), "that a call was taken back could not be noted");
+    }
+    change.finish();
+    Ok(taken_back)
+}
+
+fn record_of(context: &Context<'_>, call: CallId) -> Result<Record, ToolError> {
+    let refused = |message: String| {
+        ToolError::new(ErrorCode::PreconditionFailed, message).with("call_id", call.to_string())
+    };
+    let nothing = || {
+        refused(format!(
+            "Nothing is kept of call {call} on this device. Changes to files are kept for 7 days; reads, failed calls and other devices' calls are not kept."
+        ))
+    };
+    let (place, open) = context.trash.find(call).ok().flatten().ok_or_else(nothing)?;
+    if open {
+        return Err(refused(format!("Call {call} is not over yet; stop it, or wait for its end.")));
+    }
+    let record = Record::read(&place).map_err(|_| nothing())?;
+    match record.undone {
+        Some(by) if by == call => Err(nothing()),
+        Some(by) => Err(refused(format!("Call {call} was taken back already, by call {by}."))),
+        None if record.steps.iter().any(|noted| noted.done) => Ok(record),
+        None => Err(nothing()),
+    }
+}
+
+/// What became of each path that the call named, in the order in which it named them.
+fn outcomes(record: &Record) -> Vec<Undone> {
+    let of = |path: &DevicePath| {
+        record.steps.iter().rev().filter(|noted| noted.done).find_map(|noted| {
+            let outcome = match &noted.step {
+                Step::Placed { at, .. } if at.path == *path => {
+                    if noted.kept.is_some() {
+                        Outcome::Restored
+                    } else {
+                        Outcome::Removed
+                    }
+                }
+                Step::Moved { to, over, .. } if to.path == *path => {
+                    if over.is_some() {
+                        Outcome::Restored
+                    } else {
+                        Outcome::Removed
+                    }
+                }
+                Step::Moved { from: at, .. }
+                | Step::Deleted { at, .. }
+                | Step::Removed { at }
+                | Step::Extended { at, .. }
+                | Step::Shortened { at, .. }
+                    if at.path == *path =>
+                {
+                    Outcome::Restored
+                }
+                Step::Placed { .. }
+                | Step::Moved { .. }
+                | Step::Deleted { .. }
+                | Step::Removed { .. }
+                | Step::Extended { .. }
+                | Step::Shortened { .. } => return None,
+            };
+            Some(Undone { path: path.to_string(), outcome })
+        })
+    };
+    record.header.paths.iter().filter_map(of).collect()
+}
+
+/// A path of the call was not named, so nobody asked whether it may be touched.
+fn unnamed(context: &Context<'_>, path: &DevicePath) -> ToolError {
+    let which = if context.roots.lends(path, Access::Write) {
+        format!("The call changed {path} as well")
+    } else {
+        "The call changed something else as well".to_owned()
+    };
+    ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!("{which}; name every path of the call. orion undo does."),
+    )
+}
+
+fn in_the_way(conflicts: &[Conflict]) -> ToolError {
+    let told: Vec<String> =
+        conflicts.iter().map(|Conflict { path, differs }| format!("{path}: {differs}")).collect();
+    let details: Vec<_> = conflicts
+        .iter()
+        .map(|Conflict { path, differs }| json!({"path": path.to_string(), "differs": differs}))
+        .collect();
+    ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!("Nothing was taken back, because something changed since. {}.", told.join("; ")),
+    )
+    .with("conflicts", details)
+}

@@ -1,0 +1,97 @@
+//! Landlock: rights on folders, given to the kernel by the handles that are held open, so that no path
+//! is looked up again between the check and the rule.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
+
+use cap_std::fs::Dir;
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
+    PathBeneath, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
+    make_bitflags,
+};
+use orion_domain::Access;
+
+use super::{Reach, Unconfined};
+use crate::roots::Roots;
+
+/// Below this version nothing could be moved from one folder to another, so it is as good as none.
+const NEEDED: ABI = ABI::V2;
+/// Everything up to this version is taken away where the kernel can.
+const KNOWN: ABI = ABI::V9;
+
+const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+/// What tools do to files, folders and links. Nothing that is made here is ever executed, a device, a
+/// FIFO or a socket. One set everywhere: the kernel refuses a move that would gain rights.
+const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
+    ReadFile | ReadDir | WriteFile | Truncate | RemoveDir | RemoveFile | MakeDir | MakeReg | MakeSym
+        | Refer
+});
+
+/// Confines the calling thread.
+pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
+    let lent: Vec<_> = roots.lent().collect();
+    let roots = lent.iter().filter_map(|(dir, access)| {
+        let changes = access.contains(&Access::Write) || access.contains(&Access::Delete);
+        let rights = match reach {
+            Reach::Read if !access.contains(&Access::Read) => return None,
+            Reach::Change if changes => CHANGE,
+            Reach::Read | Reach::Preview | Reach::Change => READ,
+        };
+        Some((dir.as_fd(), rights))
+    });
+    let rights = match reach {
+        Reach::Read => None,
+        Reach::Preview => Some(READ),
+        Reach::Change => Some(CHANGE),
+    };
+    let own = own.iter().filter_map(|dir| Some((dir.as_fd(), rights?)));
+    restrict(roots.chain(own)).map(drop)
+}
+
+fn restrict<'a>(
+    rules: impl IntoIterator<Item = (BorrowedFd<'a>, BitFlags<AccessFs>)>,
+) -> Result<RestrictionStatus, Unconfined> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(NEEDED))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .handle_access(AccessNet::from_all(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?
+        .create()?;
+    for (dir, rights) in rules {
+        ruleset = ruleset.add_rule(PathBeneath::new(dir, rights))?;
+    }
+    let status = ruleset.restrict_self()?;
+    match status.ruleset {
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(status),
+        RulesetStatus::NotEnforced => Err(Unconfined::Missing),
+    }
+}
+
+/// The version of Landlock, if it confines a thread of this process when it is asked to.
+pub(super) fn probe() -> Option<i32> {
+    let probing = || {
+        let status = match restrict([]) {
+            Ok(status) => status,
+            Err(error) => {
+                tracing::debug!(%error, "Landlock is not there");
+                return None;
+            }
+        };
+        // Believed only when seen: with no rule, no folder can be opened.
+        let refused = File::open("/").is_err_and(|it| it.kind() == ErrorKind::PermissionDenied);
+        match status.landlock {
+            LandlockStatus::Available { effective_abi, kernel_abi } if refused => {
+                Some(kernel_abi.unwrap_or(effective_abi as i32))
+            }
+            LandlockStatus::Available { .. }
+            | LandlockStatus::NotEnabled
+            | LandlockStatus::NotImplemented => None,
+        }
+    };
+    thread::Builder::new().name("landlock".to_owned()).spawn(probing).ok()?.join().ok()?
+}

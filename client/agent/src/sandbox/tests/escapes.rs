@@ -1,0 +1,293 @@
+//! Every file tool, by every way out that we know. Tools that are added are in these tests as soon as
+//! they are in the catalogue.
+
+use std::fs;
+
+use orion_catalog::ToolSpec;
+use orion_domain::{ErrorCode, ToolError};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::{Value, json};
+
+use super::ground::{CANARY, Ground, Layers, SIZE, UNASKED, told};
+use crate::sandbox::is_for_files;
+use crate::tools::{EXECUTORS, Outcome};
+
+/// Paths that lead out, given the ground's own path. What they lead to is there and holds canaries.
+const WAYS_OUT: &[&str] = &[
+    "{}/outside",
+    "{}/outside/canary.txt",
+    "{}/outside/new",
+    "../outside",
+    "../outside/canary.txt",
+    "../outside/new",
+    "sub/../../outside/canary.txt",
+    "up",
+    "up/canary.txt",
+    "up/sub",
+    "up/sub/canary.txt",
+    "up/new",
+    "up/new/deep",
+    "up/fifo",
+    "absolute",
+    "absolute/canary.txt",
+    "absolute/sub",
+    "absolute/new",
+    "chain",
+    "chain/canary.txt",
+    "chain/new",
+    "sub/up/canary.txt",
+    "file",
+    "file-absolute",
+    "file-chain",
+    "root{}/outside/canary.txt",
+    "root{}/outside",
+    "/proc/self/root{}/outside/canary.txt",
+    "/proc/self/root{}/outside",
+    "/proc/thread-self/root{}/outside/new",
+    "descriptors",
+    "working",
+    "status",
+    "zero",
+    "/dev/zero",
+    "{}/state",
+    "{}/state/key.pem",
+    "state/key.pem",
+    "hard.txt",
+    "{}/shared/note.txt",
+    "{}/shared/new",
+    "{}/shared",
+];
+
+/// The arguments that name a path.
+const PATHS: [&str; 4] = ["path", "source", "destination", "base"];
+
+pub(super) fn file_tools() -> impl Iterator<Item = &'static ToolSpec> {
+    let specs = EXECUTORS.iter().map(|it| orion_catalog::find(it.name).unwrap().0);
+    specs.filter(|spec| is_for_files(spec))
+}
+
+/// What a call of the tool says besides paths, so that it finds and changes what is there.
+pub(super) fn arguments(spec: &ToolSpec, first_line: &str) -> Value {
+    let mut arguments: Value = serde_json::from_str(spec.example).unwrap();
+    arguments.as_object_mut().unwrap().retain(|key, _| key != "tool" && key != "device");
+    let more = match spec.name {
+        "list_directory" => json!({"pattern": "*", "recursive": true}),
+        "search_files" => json!({"query": "*"}),
+        "search_directory" => json!({"name": "unasked"}),
+        "analyze_disk" => json!({"threshold_mb": 0}),
+        "search_text" => json!({"pattern": "= 1", "glob": null}),
+        "edit_file" => json!({"old_text": first_line, "new_text": "changed = 1"}),
+        "modify_config" => {
+            json!({"changes": [{"line": 1, "old": first_line, "new": "changed = 1"}]})
+        }
+        _ => json!({}),
+    };
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    arguments.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    arguments
+}
+
+/// The calls of a tool with a path in each place where it takes one.
+pub(super) fn calls(spec: &ToolSpec, path: &str, first_line: &str) -> Vec<Value> {
+    let line = if path == "hard.txt" { "hard = 1" } else { first_line };
+    let arguments = arguments(spec, line);
+    let named = PATHS.into_iter().filter(|name| arguments.get(*name).is_some());
+    let call = |name: &str| {
+        let mut arguments = arguments.clone();
+        for (other, honest) in [("source", "note.txt"), ("destination", "made.txt")] {
+            if arguments.get(other).is_some() {
+                arguments[other] = json!(honest);
+            }
+        }
+        arguments[name] = json!(path);
+        arguments
+    };
+    named.map(call).collect()
+}
+
+pub(super) fn ground() -> Ground {
+    let ground = Ground::new();
+    for (name, target) in [
+        ("files/up", "../outside"),
+        ("files/sub/up", "../../outside"),
+        ("files/chain", "hop"),
+        ("files/hop", "sub/hop"),
+        ("files/sub/hop", "../up"),
+        ("files/file", "../outside/canary.txt"),
+        ("files/file-chain", "chain/canary.txt"),
+        ("files/root", "/proc/self/root"),
+        ("files/descriptors", "/proc/self/fd"),
+        ("files/working", "/proc/self/cwd"),
+        ("files/status", "/proc/self/status"),
+        ("files/zero", "/dev/zero"),
+        ("files/state", "../state"),
+    ] {
+        ground.link(name, target);
+    }
+    ground.link("files/absolute", ground.at("outside"));
+    ground.link("files/file-absolute", ground.at("outside/canary.txt"));
+    fs::hard_link(ground.at("outside/hard.txt"), ground.at("files/hard.txt")).unwrap();
+    for fifo in ["files/fifo", "outside/fifo"] {
+        mknodat(CWD, ground.at(fifo), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    }
+    ground
+}
+
+/// Makes one call on a ground and says what got out or was changed that should not be.
+fn escaped(
+    ground: &Ground,
+    layers: Layers,
+    spec: &ToolSpec,
+    arguments: &Value,
+    dry_run: bool,
+) -> Option<String> {
+    let kept = if spec.has_effects && !dry_run {
+        vec!["outside", "shared", "state/key.pem"]
+    } else {
+        vec![""]
+    };
+    let trees = || -> Vec<_> {
+        kept.iter().filter(|it| ground.at(it).is_dir()).map(|it| ground.tree(it)).collect()
+    };
+    let (key, before) = (ground.at("state/key.pem"), trees());
+    let result = ground.call(layers, spec.name, arguments.clone(), dry_run);
+    let what = if trees() != before {
+        "changed"
+    } else if fs::read_to_string(key).ok().as_deref() != Some(CANARY) {
+        "changed the key"
+    } else {
+        leaked(layers, arguments, &result)?
+    };
+    Some(format!("{layers:?} {}{arguments}: {what}", spec.name))
+}
+
+/// What a caller is told that it must not know.
+pub(super) fn leaked(
+    layers: Layers,
+    arguments: &Value,
+    result: &Result<Outcome, ToolError>,
+) -> Option<&'static str> {
+    let told = told(result);
+    // What was asked is said again in refusals.
+    let asked = arguments.to_string();
+    let says = |word: &str| told.contains(word) && !asked.contains(word);
+    // Landlock does not govern looking at metadata.
+    let looks = matches!(layers, Layers::Both | Layers::Handles | Layers::Neither);
+    if told.matches(CANARY).count() > asked.matches(CANARY).count() {
+        Some("read")
+    } else if says(UNASKED) || says("key.pem") {
+        Some("listed")
+    } else if says("voluntary_ctxt_switches") {
+        Some("read of the kernel's")
+    } else if looks && says(&SIZE.to_string()) {
+        Some("looked at")
+    } else {
+        None
+    }
+}
+
+fn all_escapes(layers: Layers, spec: &ToolSpec) -> Vec<String> {
+    let mut escapes = Vec::new();
+    let line = format!("{CANARY} = 1");
+    let mut ground = ground();
+    let mut fresh = ground.tree("");
+    for way in WAYS_OUT {
+        let path = way.replace("{}", ground.text("").trim_end_matches('/'));
+        for mut arguments in calls(spec, &path, &line) {
+            for dry_run in [true, false] {
+                escapes.extend(escaped(&ground, layers, spec, &arguments, dry_run));
+                if layers == Layers::Neither && !escapes.is_empty() {
+                    return escapes;
+                }
+                // What may be changed was: the next one starts anew.
+                if ground.tree("") != fresh {
+                    let old = ground.text("");
+                    ground = self::ground();
+                    fresh = ground.tree("");
+                    let text = arguments.to_string().replace(&old, &ground.text(""));
+                    arguments = serde_json::from_str(&text).unwrap();
+                }
+            }
+        }
+    }
+    // A root that became a link since it was opened.
+    for target in ["outside", "/proc/self/root", "/"] {
+        for path in ["note.txt", "sub", "new", "."] {
+            for arguments in calls(spec, path, &line) {
+                let ground = self::ground();
+                fs::rename(ground.at("files"), ground.at("moved")).unwrap();
+                ground.link("files", target);
+                escapes.extend(escaped(&ground, layers, spec, &arguments, false));
+            }
+        }
+    }
+    escapes
+}
+
+#[test]
+fn nothing_escapes_with_both_layers() {
+    for spec in file_tools() {
+        assert_eq!(all_escapes(Layers::Both, spec), [""; 0]);
+    }
+}
+
+#[test]
+fn nothing_escapes_with_landlock_off() {
+    for spec in file_tools() {
+        assert_eq!(all_escapes(Layers::Handles, spec), [""; 0]);
+    }
+}
+
+/// What Landlock does not govern is left out in [`leaked`]: metadata, whether something is there, and
+/// where a link points. No tool changes mode, owner or times of what it did not make.
+#[test]
+fn nothing_that_landlock_governs_escapes_where_handles_are_replaced_by_joining() {
+    for spec in file_tools() {
+        assert_eq!(all_escapes(Layers::Landlock, spec), [""; 0]);
+    }
+}
+
+#[test]
+fn without_either_layer_every_tool_escapes() {
+    for spec in file_tools().filter(|spec| spec.name != "undo_call") {
+        assert_ne!(all_escapes(Layers::Neither, spec), [""; 0], "{} is not tried well", spec.name);
+    }
+}
+
+#[test]
+fn no_error_tells_whether_something_outside_is_there() {
+    let line = format!("{CANARY} = 1");
+    for layers in [Layers::Both, Layers::Handles] {
+        for spec in file_tools() {
+            let ground = ground();
+            for (there, missing) in [
+                ("../outside/canary.txt", "../outside/absent.txt"),
+                ("../outside/sub", "../outside/abs"),
+                ("up/canary.txt", "up/absent.txt"),
+                ("up/sub/canary.txt", "up/abs/absent.txt"),
+                ("absolute/canary.txt", "absolute/absent.txt"),
+                ("root/etc/passwd", "root/etc/passwa"),
+                ("state/key.pem", "state/yek.pem"),
+                ("/etc/passwd", "/etc/passwa"),
+            ] {
+                for (place, arguments) in calls(spec, there, &line).into_iter().enumerate() {
+                    let ask = |arguments: &Value| {
+                        let result = ground.call(layers, spec.name, arguments.clone(), false);
+                        result.unwrap_err()
+                    };
+                    let found = ask(&arguments);
+                    let absent = ask(&calls(spec, missing, &line)[place]);
+                    let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+                    let words = |error: &ToolError, path: &str| {
+                        let text = serde_json::to_string(error).unwrap();
+                        text.replace(path, "PATH").replace(&name(path), "NAME")
+                    };
+                    assert_eq!(found.code, ErrorCode::PathNotAllowed, "{} {there}", spec.name);
+                    let (found, absent) = (words(&found, there), words(&absent, missing));
+                    let same = |text: &str| text.replace("/sub/", "/abs/");
+                    assert_eq!(same(&found), same(&absent), "{} {there}", spec.name);
+                }
+            }
+        }
+    }
+}

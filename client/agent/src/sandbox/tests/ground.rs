@@ -1,0 +1,198 @@
+//! A device whose tools are run with either layer, both or none: folders that are lent, one that is
+//! not and holds canaries, and the agent's state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use orion_domain::grants::{Grants, PathGrant, Scope};
+use orion_domain::{Access, CallId, PathStyle, Places, ToolError};
+use serde_json::Value;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::apps::Apps;
+use crate::roots::Roots;
+use crate::sandbox::{Reach, confine};
+use crate::tools::{Context, Outcome, find};
+use crate::trash::Trash;
+
+/// What every canary says.
+pub(super) const CANARY: &str = "CANARY-5e41";
+/// Part of a name outside that nobody asks for.
+pub(super) const UNASKED: &str = "unasked-93b0";
+/// The size of a canary in bytes, as nothing else has it.
+pub(super) const SIZE: usize = 77_777;
+
+/// Which layers are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layers {
+    Both,
+    /// Landlock is off.
+    Handles,
+    /// Handles are replaced by joining paths.
+    Landlock,
+    Neither,
+}
+
+impl Layers {
+    fn is_naive(self) -> bool {
+        matches!(self, Self::Landlock | Self::Neither)
+    }
+
+    fn is_confined(self) -> bool {
+        matches!(self, Self::Both | Self::Landlock)
+    }
+}
+
+pub(super) struct Ground {
+    temp: TempDir,
+    pub(super) roots: Roots,
+    scope: Scope,
+    naive: OnceLock<Roots>,
+    places: Places,
+    apps: Apps,
+    pub(super) trash: Trash,
+}
+
+/// A file that nobody may read or change.
+pub(super) fn canary() -> String {
+    format!("{CANARY} = 1\n{}", "x".repeat(SIZE - CANARY.len() - 5))
+}
+
+impl Ground {
+    /// `files` is lent for all, `shared` for reading, `drop` for writing alone.
+    pub(super) fn new() -> Self {
+        // In memory where there is such a place: what is measured here is not the disk.
+        let memory = Path::new("/dev/shm");
+        let temp = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
+        let at = |name: &str| temp.path().join(name);
+        for name in ["files/sub", "shared", "drop", "outside/sub", "state"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        fs::create_dir(at(&format!("outside/{UNASKED}"))).unwrap();
+        for name in ["files/note.txt", "files/sub/note.txt", "shared/note.txt", "drop/note.txt"] {
+            fs::write(at(name), "honest = 1\n").unwrap();
+        }
+        let unasked = format!("outside/{UNASKED}.txt");
+        for name in ["outside/canary.txt", "outside/sub/canary.txt", &unasked, "outside/note.txt"] {
+            fs::write(at(name), canary()).unwrap();
+        }
+        fs::write(at("outside/hard.txt"), "hard = 1\n").unwrap();
+        fs::write(at("state/key.pem"), CANARY).unwrap();
+
+        let workspace = at("files").to_str().unwrap().to_owned();
+        let places = Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
+        let lend = |name: &str, access: &[Access]| PathGrant {
+            path: at(name).to_str().unwrap().to_owned(),
+            access: access.iter().copied().collect::<BTreeSet<_>>(),
+        };
+        let grants = Grants {
+            paths: vec![
+                lend("files", &[Access::Read, Access::Write, Access::Delete]),
+                lend("shared", &[Access::Read]),
+                lend("drop", &[Access::Write]),
+            ],
+            ..Grants::default()
+        };
+        let scope = grants.compile(&places).0;
+        Self {
+            roots: Roots::open(&scope, &scope, &[]),
+            scope,
+            naive: OnceLock::new(),
+            trash: Trash::open(&at("state")).unwrap(),
+            apps: Apps::default(),
+            places,
+            temp,
+        }
+    }
+
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    pub(super) fn text(&self, name: &str) -> String {
+        self.at(name).to_str().unwrap().to_owned()
+    }
+
+    pub(super) fn link(&self, name: &str, target: impl AsRef<Path>) {
+        symlink(target, self.at(name)).unwrap();
+    }
+
+    /// Runs a tool with these layers, in a thread of its own, as the agent does.
+    pub(super) fn call(
+        &self,
+        layers: Layers,
+        tool: &str,
+        arguments: Value,
+        dry_run: bool,
+    ) -> Result<Outcome, ToolError> {
+        self.call_as(CallId::new(Uuid::now_v7()), layers, tool, arguments, dry_run)
+    }
+
+    /// The same, by the name of this call.
+    pub(super) fn call_as(
+        &self,
+        call: CallId,
+        layers: Layers,
+        tool: &str,
+        arguments: Value,
+        dry_run: bool,
+    ) -> Result<Outcome, ToolError> {
+        let (spec, _) = orion_catalog::find(tool).unwrap();
+        let naive = || Roots::open(&self.scope, &self.scope, &[]).naive();
+        let roots = if layers.is_naive() { self.naive.get_or_init(naive) } else { &self.roots };
+        let run = || {
+            if layers.is_confined() {
+                confine(roots, &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();
+            }
+            let context = Context {
+                call,
+                roots,
+                places: &self.places,
+                apps: &self.apps,
+                trash: &self.trash,
+                device_id: "kiosk",
+                dry_run,
+                cancelled: &AtomicBool::new(false),
+                deadline: Instant::now() + Duration::from_secs(60),
+                progress: &|_, _, _| {},
+            };
+            (find(tool).unwrap().run)(arguments, &context)
+        };
+        thread::scope(|scope| scope.spawn(run).join().unwrap())
+    }
+
+    /// Everything beneath a folder that a tool could have changed: names, kinds, content, mode, time.
+    pub(super) fn tree(&self, name: &str) -> BTreeMap<String, String> {
+        let mut tree = BTreeMap::new();
+        let mut folders = vec![self.at(name)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let found = fs::symlink_metadata(&path).unwrap();
+                if found.is_dir() {
+                    folders.push(path.clone());
+                }
+                let content = if found.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+                let content = String::from_utf8(content).unwrap();
+                let told = format!("{:o} {:?} {content}", found.mode(), found.modified().unwrap());
+                tree.insert(path.to_str().unwrap().to_owned(), told);
+            }
+        }
+        tree
+    }
+}
+
+/// Everything that a caller is told, as text.
+pub(super) fn told(result: &Result<Outcome, ToolError>) -> String {
+    match result {
+        Ok(outcome) => format!("{} {}", outcome.message, outcome.data),
+        Err(error) => serde_json::to_string(error).unwrap(),
+    }
+}

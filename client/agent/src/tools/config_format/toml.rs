@@ -1,0 +1,48 @@
+//! TOML. Dates and times become text.
+
+use serde_json::{Map, Value};
+
+use super::value::{Budget, MAX_DEPTH, float, too_much};
+use super::{Reading, Spot};
+
+pub(super) fn read(text: &str) -> Reading {
+    let table = match text.parse::<toml::Table>() {
+        Ok(table) => table,
+        Err(error) => {
+            let at = error.span().map_or(text.len(), |span| span.start);
+            return Spot::of(text, at).broken(error.message());
+        }
+    };
+    let mut budget = Budget::new();
+    let values = json(toml::Value::Table(table), &mut budget, MAX_DEPTH);
+    values.map_or_else(too_much, Reading::Values)
+}
+
+/// The value, or none where the bounds end.
+fn json(value: toml::Value, budget: &mut Budget, depth: usize) -> Option<Value> {
+    let below = depth.checked_sub(1)?;
+    if !budget.take_text(value.as_str().unwrap_or_default()) {
+        return None;
+    }
+    Some(match value {
+        toml::Value::String(text) => Value::from(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => float(number, &number.to_string()),
+        toml::Value::Boolean(truth) => Value::from(truth),
+        toml::Value::Datetime(at) => Value::from(at.to_string()),
+        toml::Value::Array(items) => {
+            let items = items.into_iter().map(|item| json(item, budget, below));
+            Value::Array(items.collect::<Option<_>>()?)
+        }
+        toml::Value::Table(table) => {
+            let mut map = Map::new();
+            for (key, value) in table {
+                if !budget.take_text(&key) {
+                    return None;
+                }
+                map.insert(key, json(value, budget, below)?);
+            }
+            Value::Object(map)
+        }
+    })
+}

@@ -1,0 +1,224 @@
+//! YAML 1.2, piece by piece, so that neither depth nor what anchors repeat is ever more than the
+//! bounds allow. Keys become text; `<<` is a key like any other; several documents become a list.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+use serde_json::{Map, Value};
+
+use super::value::{Budget, MAX_DEPTH, Weight, float, too_much};
+use super::{Reading, Spot};
+
+pub(super) fn read(text: &str) -> Reading {
+    let mut reader = Reader::new();
+    let mut events = Parser::new_from_str(text);
+    while let Some(event) = events.next_event() {
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => return spot(error.marker()).broken(error.info()),
+        };
+        match reader.event(event) {
+            Ok(()) => {}
+            Err(Stop::TooMuch) => return too_much(),
+            Err(Stop::Broken(what)) => return spot(&span.start).broken(&what),
+        }
+    }
+    let mut documents = reader.documents;
+    Reading::Values(match documents.len() {
+        0 | 1 => documents.pop().unwrap_or(Value::Null),
+        _ => Value::Array(documents),
+    })
+}
+
+fn spot(at: &Marker) -> Spot {
+    Spot { line: at.line().max(1), column: at.col() + 1 }
+}
+
+enum Stop {
+    TooMuch,
+    Broken(String),
+}
+
+/// A list or a map that is not at its end.
+struct Open {
+    anchor: usize,
+    weight: Weight,
+    values: Values,
+}
+
+enum Values {
+    List(Vec<Value>),
+    /// The key waits for its value.
+    Map(Map<String, Value>, Option<String>),
+}
+
+struct Reader {
+    budget: Budget,
+    open: Vec<Open>,
+    anchors: HashMap<usize, (Value, Weight)>,
+    documents: Vec<Value>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        Self {
+            budget: Budget::new(),
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            documents: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) -> Result<(), Stop> {
+        match event {
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
+            Event::DocumentStart(_) => {
+                self.anchors.clear();
+                Ok(())
+            }
+            Event::Alias(anchor) => {
+                let known = self.anchors.get(&anchor).cloned();
+                let (value, weight) = known.ok_or_else(|| {
+                    Stop::Broken("this repeats what it stands in, without end".to_owned())
+                })?;
+                self.pay(weight)?;
+                self.put(value, weight, 0)
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let weight = Weight { values: 1, text: text.len(), depth: 1 };
+                // As a key, a text is what it was written as.
+                let is_key = self.open.last().is_some_and(|open| open.waits_for_key());
+                let value = if is_key {
+                    Value::from(text.as_ref())
+                } else {
+                    scalar(&text, style, tag.as_deref())
+                };
+                self.pay(weight)?;
+                self.put(value, weight, anchor)
+            }
+            Event::SequenceStart(anchor, _) => self.begin(anchor, Values::List(Vec::new())),
+            Event::MappingStart(anchor, _) => self.begin(anchor, Values::Map(Map::new(), None)),
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some(Open { anchor, weight, values }) = self.open.pop() else { return Ok(()) };
+                let value = match values {
+                    Values::List(items) => Value::Array(items),
+                    Values::Map(map, _) => Value::Object(map),
+                };
+                self.pay(Weight { values: 1, text: 0, depth: 1 })?;
+                let weight =
+                    Weight { values: weight.values + 1, depth: weight.depth + 1, ..weight };
+                self.put(value, weight, anchor)
+            }
+        }
+    }
+
+    fn begin(&mut self, anchor: usize, values: Values) -> Result<(), Stop> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Stop::TooMuch);
+        }
+        self.open.push(Open { anchor, weight: Weight::default(), values });
+        Ok(())
+    }
+
+    fn pay(&mut self, weight: Weight) -> Result<(), Stop> {
+        if self.budget.take(weight) { Ok(()) } else { Err(Stop::TooMuch) }
+    }
+
+    /// Puts a whole value where it belongs.
+    fn put(&mut self, value: Value, weight: Weight, anchor: usize) -> Result<(), Stop> {
+        if self.open.len() + weight.depth > MAX_DEPTH {
+            return Err(Stop::TooMuch);
+        }
+        if anchor != 0 {
+            self.pay(weight)?;
+            self.anchors.insert(anchor, (value.clone(), weight));
+        }
+        match self.open.last_mut() {
+            Some(open) => open.add(value, weight),
+            None => {
+                self.documents.push(value);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Open {
+    fn waits_for_key(&self) -> bool {
+        matches!(self.values, Values::Map(_, None))
+    }
+
+    fn add(&mut self, value: Value, weight: Weight) -> Result<(), Stop> {
+        self.weight.values += weight.values;
+        self.weight.text += weight.text;
+        self.weight.depth = self.weight.depth.max(weight.depth);
+        match &mut self.values {
+            Values::List(items) => items.push(value),
+            Values::Map(map, key) => match key.take() {
+                Some(key) => drop(map.insert(key, value)),
+                None => {
+                    let text = match value {
+                        Value::String(text) => text,
+                        other @ (Value::Null
+                        | Value::Bool(_)
+                        | Value::Number(_)
+                        | Value::Array(_)
+                        | Value::Object(_)) => other.to_string(),
+                    };
+                    if map.contains_key(&text) {
+                        let shown: String = text.chars().take(60).collect();
+                        return Err(Stop::Broken(format!("the key {shown} stands there twice")));
+                    }
+                    *key = Some(text);
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// What a text stands for: by its tag, and if it has none by how it is written.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    let plain = match tag {
+        Some(tag) if tag.is_yaml_core_schema() => tag.suffix != "str",
+        Some(_) => false,
+        None => style == ScalarStyle::Plain,
+    };
+    if !plain {
+        return Value::from(text);
+    }
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::from(true),
+        "false" | "False" | "FALSE" => return Value::from(false),
+        _ => {}
+    }
+    number(text).unwrap_or_else(|| Value::from(text))
+}
+
+/// The number that a text is. What would lose digits by becoming one is none: `0644` is most likely
+/// a mode, and a number that does not fit stays as it is written.
+fn number(text: &str) -> Option<Value> {
+    let radix = [("0x", 16), ("0o", 8)];
+    for (prefix, radix) in radix {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            let number = digits.chars().all(|it| it.is_digit(radix));
+            return u64::from_str_radix(digits, radix).ok().filter(|_| number).map(Value::from);
+        }
+    }
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let first = digits.strip_prefix('.').unwrap_or(digits);
+    if !first.starts_with(|it: char| it.is_ascii_digit()) {
+        return None;
+    }
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        if digits.len() > 1 && digits.starts_with('0') {
+            return None;
+        }
+        let whole = text.parse::<i64>().map(Value::from);
+        return whole.or_else(|_| text.parse::<u64>().map(Value::from)).ok();
+    }
+    let known = |byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+    let number: f64 = text.parse().ok().filter(|_| text.bytes().all(known))?;
+    Some(float(number, text))
+}

@@ -1,0 +1,111 @@
+//! `copy_path`. The copy is made under a name of its own and gets the one that is meant when it is
+//! whole, so that nobody ever sees half of it.
+
+pub(super) mod content;
+pub(super) mod ends;
+pub(super) mod judge;
+#[cfg(test)]
+mod tests;
+
+use cap_std::fs::{File, Metadata, OpenOptions};
+use content::{Progress, copy_folder, refuse_without_room};
+use ends::{Thing, real, refuse_overlap, replaces};
+use judge::{Count, How, Landing, survey};
+use orion_catalog::Tool;
+use orion_catalog::tools::copy_path::{Arguments, CopyPath, Returns};
+use orion_domain::{Access, ToolError};
+
+use super::{Context, Execute, Outcome, nearby, regular};
+use crate::changes::{Change, Over, Target, turn};
+use crate::roots::{Located, Wanted, io_failure};
+
+impl Execute for CopyPath {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let source = context.path(&arguments.source)?;
+        let destination = context.path(&arguments.destination)?;
+        let _turn = turn(context, &[&destination])?;
+        let from = context.roots.locate(&source, Access::Read)?;
+        let to = context.roots.locate(&destination, Access::Write)?;
+        let landed = real(&to)?;
+        refuse_overlap(&real(&from)?, &landed)?;
+        let landing = Landing { asked: &destination, real: &landed, root: &to.root };
+        let thing = if from.is_folder() { Thing::Folder } else { Thing::File };
+        let file = match thing {
+            Thing::File => Some(open(&from, context)?),
+            Thing::Folder => None,
+        };
+        let replaced = replaces(&to, thing, arguments.overwrite, context)?;
+        let count = match &file {
+            Some((_, metadata)) => Count { entries: 1, bytes: metadata.len() },
+            None => survey(&from, &landing, How::Copied, context)?,
+        };
+        refuse_without_room(&to.dir, count.bytes, &destination)?;
+        let Count { entries, bytes } = count;
+        let returns = Returns {
+            source: source.to_string(),
+            destination: destination.to_string(),
+            bytes,
+            entries,
+            replaced,
+        };
+        let over = if replaced { " in the place of the file there" } else { "" };
+        let what = thing.told(count);
+        if context.dry_run {
+            let message = format!("Would copy {source} to {destination}{over}: {what}.");
+            return Ok(Outcome::new(message, returns));
+        }
+        context.check()?;
+        let mut change = Change::begin(context, Self::NAME, &[&destination]);
+        let target = Target::of(&to)?;
+        match file {
+            Some(file) => place_file(&mut change, &from, file, &target, replaced, context)?,
+            None => place_folder(&mut change, &from, &target, &landing, count, context)?,
+        }
+        change.finish();
+        Ok(Outcome::new(format!("Copied {source} to {destination}{over}: {what}."), returns))
+    }
+}
+
+/// Opens the file that is the source.
+fn open(from: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolError> {
+    regular::refuse_unfit(from)?;
+    let path = &from.asked;
+    let Some(name) = from.name().filter(|_| from.found.is_some()) else {
+        let wanted = if from.rest.len() > 1 { Wanted::Directory } else { Wanted::Path };
+        return Err(nearby::suggest(wanted.missing(path), from, context));
+    };
+    regular::open(&from.dir, name, path, OpenOptions::new().read(true))
+}
+
+/// Copies a file to its place.
+pub(super) fn place_file(
+    change: &mut Change<'_>,
+    from: &Located,
+    (mut file, metadata): (File, Metadata),
+    target: &Target,
+    replaced: bool,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let bytes = metadata.len();
+    let mut staged = change.stage(target, None)?;
+    // Before anything is in it: it may be meant for few eyes.
+    staged.like(&file).map_err(|error| io_failure(&error, Wanted::File, &target.path))?;
+    Progress::new(context, bytes).copy(&mut file, &mut staged, bytes, &from.asked)?;
+    change.place(target, staged, if replaced { Over::AnyFile } else { Over::Nothing })?;
+    Ok(())
+}
+
+/// Copies a folder to its place.
+pub(super) fn place_folder(
+    change: &mut Change<'_>,
+    from: &Located,
+    target: &Target,
+    landing: &Landing<'_>,
+    count: Count,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let staged = change.stage_folder(target)?;
+    copy_folder(from, &staged.dir, landing, count, context)?;
+    change.place_folder(target, staged)?;
+    Ok(())
+}

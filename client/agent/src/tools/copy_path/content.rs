@@ -1,0 +1,225 @@
+//! Copying what is in files and folders, from handle to handle.
+
+use std::io::{self, Read, Write};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
+use orion_domain::{DevicePath, ErrorCode, ToolError};
+
+#[cfg(not(unix))]
+use super::judge::name;
+#[cfg(unix)]
+use super::judge::target;
+use super::judge::{Count, How, Landing, judge};
+use crate::roots::{Located, Wanted, What, io_failure};
+use crate::tools::walk::{Mode, Next, Visit, walk};
+use crate::tools::{Context, regular};
+
+/// How much is copied between two looks at the clock, in bytes.
+const STEP_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Refuses a copy for which there is clearly no room.
+pub(in crate::tools) fn refuse_without_room(
+    dir: &Dir,
+    bytes: u64,
+    path: &DevicePath,
+) -> Result<(), ToolError> {
+    match free(dir) {
+        Some(free) if free < bytes => Err(ToolError::new(
+            ErrorCode::ResourceExhausted,
+            format!(
+                "{path}: the copy takes {bytes} bytes and {free} are free there; make room first."
+            ),
+        )
+        .with("attempted_path", path.to_string())
+        .with("free_bytes", free)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn free(dir: &Dir) -> Option<u64> {
+    let known = rustix::fs::fstatvfs(dir).ok()?;
+    Some(known.f_bavail.saturating_mul(known.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free(_: &Dir) -> Option<u64> {
+    None
+}
+
+/// What was copied, as it is told while it goes on.
+pub(in crate::tools) struct Progress<'a, 'c> {
+    context: &'a Context<'c>,
+    total: u64,
+    done: u64,
+}
+
+impl<'a, 'c> Progress<'a, 'c> {
+    pub(in crate::tools) fn new(context: &'a Context<'c>, total: u64) -> Self {
+        Self { context, total, done: 0 }
+    }
+
+    /// Copies a file as far as it goes by now: one that grows meanwhile has an end all the same.
+    pub(in crate::tools) fn copy(
+        &mut self,
+        from: &mut impl Read,
+        to: &mut impl Write,
+        bytes: u64,
+        path: &DevicePath,
+    ) -> Result<(), ToolError> {
+        let mut left = bytes;
+        while left > 0 {
+            self.context.check()?;
+            let copied = io::copy(&mut from.take(left.min(STEP_BYTES)), to)
+                .map_err(|error| io_failure(&error, Wanted::File, path))?;
+            if copied == 0 {
+                break;
+            }
+            left -= copied;
+            self.done += copied;
+            (self.context.progress)(self.done, Some(self.total), "bytes copied");
+        }
+        Ok(())
+    }
+}
+
+/// Folders that are being filled, from the copy itself down, with what they will be like.
+struct Filled {
+    dir: Dir,
+    like: Dir,
+}
+
+/// Copies what is in a located folder into an empty one. Everything is judged again on the way.
+pub(in crate::tools) fn copy_folder(
+    start: &Located,
+    into: &Dir,
+    landing: &Landing<'_>,
+    count: Count,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let failed = |error: &io::Error| io_failure(error, Wanted::Path, landing.asked);
+    let mut progress = Progress::new(context, count.bytes);
+    // Until it is whole, nobody else looks into it.
+    #[cfg(unix)]
+    allow(into, rustix::fs::Mode::RWXU).map_err(|error| failed(&error))?;
+    let top = Filled {
+        dir: into.try_clone().map_err(|error| failed(&error))?,
+        like: start.dir.try_clone().map_err(|error| failed(&error))?,
+    };
+    let mut open = vec![top];
+    walk(start, Mode::Whole, context, &mut |visit| {
+        judge(visit, landing, How::Copied, context)?;
+        while open.len() > visit.below.len() {
+            close(&mut open).map_err(|error| failed(&error))?;
+        }
+        let Some((Filled { dir: into, .. }, last)) = open.last().zip(visit.below.last()) else {
+            return Ok(Next::Stop);
+        };
+        match visit.what {
+            What::File => file(visit, into, last, &mut progress, landing.asked)?,
+            What::Link => link(visit, into, last).map_err(|error| failed(&error))??,
+            What::Folder => {
+                let filled = folder(visit, into, last).map_err(|error| failed(&error))?;
+                open.push(filled);
+            }
+            // Judged above.
+            What::Special => {}
+        }
+        Ok(Next::On)
+    })?;
+    while !open.is_empty() {
+        close(&mut open).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+fn file(
+    visit: &Visit<'_>,
+    into: &Dir,
+    last: &str,
+    progress: &mut Progress<'_, '_>,
+    landing: &DevicePath,
+) -> Result<(), ToolError> {
+    let path = visit.path().unwrap_or_else(|| landing.clone());
+    let failed = |error: &io::Error| io_failure(error, Wanted::File, &path);
+    let mut reading = OpenOptions::new();
+    let (from, metadata) = regular::open(visit.dir, last, &path, reading.read(true))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    #[cfg(unix)]
+    {
+        use cap_fs_ext::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let to = into.open_with(last, &options).map_err(|error| failed(&error))?;
+    // Two files of the standard library's are copied inside the kernel, or share what they hold.
+    let (mut from, mut to) = (from.into_std(), to.into_std());
+    progress.copy(&mut from, &mut to, metadata.len(), &path)?;
+    let to = File::from_std(to);
+    like(&to, &metadata).map_err(|error| failed(&error))
+}
+
+fn folder(visit: &Visit<'_>, into: &Dir, last: &str) -> io::Result<Filled> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use cap_std::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    into.create_dir_with(last, &builder)?;
+    Ok(Filled { dir: into.open_dir_nofollow(last)?, like: visit.dir.open_dir_nofollow(last)? })
+}
+
+#[cfg(unix)]
+fn link(visit: &Visit<'_>, into: &Dir, last: &str) -> io::Result<Result<(), ToolError>> {
+    match target(visit) {
+        Ok(target) => into.symlink(target, last).map(Ok),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+#[cfg(not(unix))]
+fn link(visit: &Visit<'_>, _: &Dir, _: &str) -> io::Result<Result<(), ToolError>> {
+    Ok(Err(ToolError::new(
+        ErrorCode::NotSupported,
+        format!("{} is a link, and links are not copied on this device.", name(visit)),
+    )))
+}
+
+/// A folder is filled, and gets the mode that it is to have: a folder that nobody may write to could
+/// not have been filled.
+fn close(open: &mut Vec<Filled>) -> io::Result<()> {
+    let Some(Filled { dir, like }) = open.pop() else { return Ok(()) };
+    let metadata = like.dir_metadata()?;
+    #[cfg(unix)]
+    allow(&dir, mode(&metadata))?;
+    #[cfg(not(unix))]
+    drop((dir, metadata));
+    Ok(())
+}
+
+/// Sets the mode of a folder. Its handle is one to look through, which the mode cannot be set by.
+#[cfg(unix)]
+fn allow(dir: &Dir, mode: rustix::fs::Mode) -> io::Result<()> {
+    use rustix::fs::{AtFlags, chmodat};
+    Ok(chmodat(dir, ".", mode, AtFlags::empty())?)
+}
+
+#[cfg(unix)]
+fn like(file: &File, metadata: &cap_std::fs::Metadata) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, mode(metadata))?)
+}
+
+#[cfg(not(unix))]
+fn like(file: &File, metadata: &cap_std::fs::Metadata) -> io::Result<()> {
+    file.set_permissions(metadata.permissions())
+}
+
+/// Who may read, write and run it. Not as whom it runs: the copy belongs to the agent's account.
+#[cfg(unix)]
+fn mode(metadata: &cap_std::fs::Metadata) -> rustix::fs::Mode {
+    use cap_fs_ext::OsMetadataExt;
+    rustix::fs::Mode::from_raw_mode(metadata.mode() & 0o777)
+}

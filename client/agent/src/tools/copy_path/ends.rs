@@ -1,0 +1,94 @@
+//! The two ends of a copy or a move: what may stand where.
+
+use orion_domain::{DevicePath, ErrorCode, ToolError};
+
+use super::judge::Count;
+use crate::roots::{Located, What};
+use crate::tools::counted::counted;
+use crate::tools::create_directory::missing_parent;
+use crate::tools::write_file::refuse_unwritable;
+use crate::tools::{Context, invalid};
+
+/// Where a path that was located really is, or would be.
+pub(in crate::tools) fn real(located: &Located) -> Result<DevicePath, ToolError> {
+    located.rest.iter().try_fold(located.real.clone(), |path, name| path.join(name)).map_err(|_| {
+        ToolError::new(ErrorCode::InvalidPath, format!("{} is too long.", located.asked))
+            .with("attempted_path", located.asked.to_string())
+    })
+}
+
+/// Refuses a destination that is the source or lies inside it.
+pub(in crate::tools) fn refuse_overlap(
+    from: &DevicePath,
+    to: &DevicePath,
+) -> Result<(), ToolError> {
+    if !from.contains(to) {
+        return Ok(());
+    }
+    let same = to.contains(from);
+    let message = if same {
+        format!("Source and destination are both {from}.")
+    } else {
+        format!("{to} lies inside {from}; a folder cannot be put into itself.")
+    };
+    Err(invalid(message).with("attempted_path", to.to_string()))
+}
+
+/// What comes to the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tools) enum Thing {
+    File,
+    Folder,
+}
+
+impl Thing {
+    /// How much it is, for a person.
+    pub(in crate::tools) fn told(self, Count { entries, bytes }: Count) -> String {
+        let bytes = counted(bytes, "byte");
+        match (self, entries) {
+            (Self::File, _) => format!("1 file, {bytes}"),
+            (Self::Folder, 1) => format!("1 folder, {bytes}"),
+            (Self::Folder, _) => format!("{entries} files and folders, {bytes}"),
+        }
+    }
+}
+
+/// Says whether a file at the destination is replaced, and refuses whatever else is in the way. The
+/// folder above has to be there.
+pub(in crate::tools) fn replaces(
+    to: &Located,
+    thing: Thing,
+    overwrite: bool,
+    context: &Context<'_>,
+) -> Result<bool, ToolError> {
+    let path = &to.asked;
+    let taken = |message: String| {
+        Err(ToolError::new(ErrorCode::AlreadyExists, message)
+            .with("attempted_path", path.to_string()))
+    };
+    if to.is_folder() {
+        return taken(format!(
+            "{path} is a folder that is there already. Name the whole new path, its last name included."
+        ));
+    }
+    match (to.name(), to.found) {
+        (Some(_), None) => Ok(false),
+        (None, None) => Err(missing_parent(to, context)),
+        (None, Some(_)) => Err(to.no_folder()),
+        (Some(name), Some(What::File)) => match thing {
+            Thing::File if overwrite => {
+                refuse_unwritable(&to.dir, name, path)?;
+                Ok(true)
+            }
+            Thing::File => taken(format!(
+                "{path} is there already. Choose another name, or say overwrite: true if it is to be replaced."
+            )),
+            Thing::Folder => taken(format!(
+                "{path} is a file that is there already, and a folder never replaces one. Choose another name."
+            )),
+        },
+        (Some(_), Some(What::Folder | What::Link | What::Special)) => taken(format!(
+            "{path} is a folder, a link, a FIFO, a socket or a device, and is never replaced. Choose another name."
+        )),
+    }
+}

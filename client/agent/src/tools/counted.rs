@@ -1,0 +1,17 @@
+//! How many there are of something, for a person.
+
+/// `1 line`, `2 lines`.
+pub(super) fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_one() {
+        let told = [0, 1, 2].map(|count| counted(count, "line"));
+        assert_eq!(told, ["0 lines", "1 line", "2 lines"]);
+    }
+}

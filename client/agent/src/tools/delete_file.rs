@@ -1,0 +1,68 @@
+//! `delete_file`.
+
+use orion_catalog::Tool;
+use orion_catalog::tools::delete_file::{Arguments, DeleteFile, Returns};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use super::counted::counted;
+use super::delete_directory::{refuse_roots, unconfirmed};
+use super::{Context, Execute, Outcome, nearby};
+use crate::changes::{Change, Target, turn};
+use crate::roots::{Located, Wanted, What};
+
+impl Execute for DeleteFile {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        if !arguments.confirm && !context.dry_run {
+            return Err(unconfirmed(Self::NAME));
+        }
+        let path = &context.path(&arguments.path)?;
+        let _turn = turn(context, &[path])?;
+        let located = context.roots.locate_entry(path, Access::Delete)?;
+        refuse_roots(&located, context)?;
+        refuse_unfit(&located, context)?;
+        let target = Target::of(&located)?;
+        let print = target.look()?.ok_or_else(|| Wanted::File.missing(path))?;
+        let bytes = if print.what == What::File { print.bytes } else { 0 };
+        let size = counted(bytes, "byte");
+        let returns = |trash_id| Returns { path: path.to_string(), bytes, trash_id };
+        let what = if print.what == What::Link { "the link " } else { "" };
+        if context.dry_run {
+            let message = format!("Would move {what}{path} to the trash: {size}.");
+            return Ok(Outcome::new(message, returns(None)));
+        }
+        context.check()?;
+        let mut change = Change::begin(context, Self::NAME, &[path]);
+        change.discard(&target, &print, 1, bytes)?;
+        change.finish();
+        let message =
+            format!("Moved {what}{path} to the trash, where it stays for 7 days: {size}.");
+        Ok(Outcome::new(message, returns(Some(context.call.to_string()))))
+    }
+}
+
+/// Files go, and links, but not what they lead to.
+fn refuse_unfit(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
+    let path = &located.asked;
+    match (located.name(), located.found) {
+        (Some(_), Some(What::File | What::Link)) => Ok(()),
+        (Some(_), Some(What::Folder)) => Err(other(
+            ErrorCode::PreconditionFailed,
+            path,
+            "is a folder; use delete_directory, if it is meant",
+        )),
+        (Some(_), Some(What::Special)) => Err(other(
+            ErrorCode::NotSupported,
+            path,
+            "is a FIFO, a socket or a device; only regular files and links are deleted",
+        )),
+        (None, Some(_)) => Err(located.no_folder()),
+        (_, None) => Err(nearby::suggest(Wanted::File.missing(path), located, context)),
+    }
+}
+
+fn other(code: ErrorCode, path: &DevicePath, why: &str) -> ToolError {
+    ToolError::new(code, format!("{path} {why}.")).with("attempted_path", path.to_string())
+}
+
+#[cfg(test)]
+mod tests;

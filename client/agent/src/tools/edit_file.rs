@@ -1,0 +1,106 @@
+//! `edit_file`. The old text has to stand there exactly once, so that what is changed is what was
+//! meant; everything else stays as it is, line ends included.
+
+mod find;
+#[cfg(test)]
+mod tests;
+
+use std::io::{Read, Write};
+
+use cap_std::fs::OpenOptions;
+use orion_catalog::Tool;
+use orion_catalog::tools::edit_file::{Arguments, EditFile, Returns};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use super::counted::counted;
+use super::difference::unified;
+use super::write_file::{MAX_CONTENT_BYTES, open, refuse_hard_links, refuse_unwritable};
+use super::{Context, Execute, Outcome, invalid, nearby, regular};
+use crate::changes::{Change, Over, Print, Target, turn};
+use crate::roots::{Located, Wanted, io_failure};
+
+impl Execute for EditFile {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let path = &context.path(&arguments.path)?;
+        if arguments.old_text.is_empty() {
+            return Err(invalid("old_text is empty; to write a whole file, use write_file."));
+        }
+        if arguments.old_text == arguments.new_text {
+            return Err(invalid("old_text and new_text are the same, so nothing would change."));
+        }
+        let _turn = turn(context, &[path])?;
+        context.roots.locate(path, Access::Read)?;
+        let located = context.roots.locate(path, Access::Write)?;
+        regular::refuse_unfit(&located)?;
+        if located.found.is_none() {
+            return Err(nearby::suggest(Wanted::File.missing(path), &located, context));
+        }
+        let (mut file, print) = open_as_needed(&located, context)?;
+        let old = text(&mut file, path)?;
+        let at = find::only(&old, &arguments.old_text, path)?;
+        let (before, rest) = old.split_at(at);
+        let after = rest.get(arguments.old_text.len()..).unwrap_or_default();
+        let new = [before, &arguments.new_text, after].concat();
+        if new.len() > MAX_CONTENT_BYTES {
+            return Err(too_large(path));
+        }
+        let returns = Returns {
+            path: path.to_string(),
+            size_bytes: new.len() as u64,
+            diff: unified(path, &old, &new),
+        };
+        if context.dry_run {
+            return Ok(Outcome::new(format!("Would change {path}."), returns));
+        }
+        context.check()?;
+        let target = Target::of(&located)?;
+        let mut change = Change::begin(context, Self::NAME, &[path]);
+        let mut staged = change.stage(&target, Some(&file))?;
+        staged.write_all(new.as_bytes()).map_err(|error| io_failure(&error, Wanted::File, path))?;
+        change.place(&target, staged, Over::Unchanged(&print))?;
+        change.finish();
+        Ok(Outcome::new(format!("Changed {path}, {}.", counted(new.len() as u64, "byte")), returns))
+    }
+}
+
+/// A preview opens nothing for writing.
+fn open_as_needed(
+    located: &Located,
+    context: &Context<'_>,
+) -> Result<(cap_std::fs::File, Print), ToolError> {
+    if !context.dry_run {
+        return open(located);
+    }
+    let path = &located.asked;
+    let name = located.name().ok_or_else(|| Wanted::File.missing(path))?;
+    let (file, metadata) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
+    refuse_hard_links(&metadata, path)?;
+    refuse_unwritable(&located.dir, name, path)?;
+    let print = Print::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
+    Ok((file, print))
+}
+
+fn text(file: &mut cap_std::fs::File, path: &DevicePath) -> Result<String, ToolError> {
+    let mut bytes = Vec::new();
+    file.take(MAX_CONTENT_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| io_failure(&error, Wanted::File, path))?;
+    if bytes.len() > MAX_CONTENT_BYTES {
+        return Err(too_large(path));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        ToolError::new(
+            ErrorCode::PreconditionFailed,
+            format!("{path} is not text in UTF-8, so no text in it can be replaced."),
+        )
+        .with("attempted_path", path.to_string())
+    })
+}
+
+fn too_large(path: &DevicePath) -> ToolError {
+    ToolError::new(
+        ErrorCode::ResourceExhausted,
+        format!("{path} is, or would be, larger than 16 MiB; such files are not edited."),
+    )
+    .with("attempted_path", path.to_string())
+}

@@ -1,0 +1,146 @@
+//! `get_file_info`. What is no file is looked at and never opened.
+
+mod accounts;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use orion_catalog::tools::get_file_info::{Arguments, GetFileInfo, Returns};
+use orion_catalog::tools::list_directory::EntryKind;
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+use sha2::{Digest, Sha256};
+
+use super::counted::counted;
+use super::list_directory::modified;
+use super::{Context, Execute, Outcome, nearby, regular};
+use crate::roots::{Located, Wanted, What, io_failure};
+
+pub use accounts::learn_accounts;
+
+/// The largest file whose content is read for its SHA-256, in bytes.
+const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024 * 1024;
+const CHUNK_BYTES: usize = 256 * 1024;
+/// How often progress is told, in chunks.
+const PROGRESS_EVERY: u64 = 256;
+
+impl Execute for GetFileInfo {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let located = context.locate(&arguments.path, Access::Read)?;
+        let path = &located.asked;
+        let (metadata, sha256) = if arguments.sha256 {
+            let (mut file, metadata) = open(&located, context)?;
+            let sha256 = hash(&mut file, &metadata, path, context)?;
+            (metadata, Some(sha256))
+        } else {
+            (look(&located, context)?, None)
+        };
+        let kind = match What::of(metadata.file_type()) {
+            What::File => EntryKind::File,
+            What::Folder => EntryKind::Directory,
+            What::Link => EntryKind::Link,
+            What::Special => EntryKind::Other,
+        };
+        let size_bytes = if kind == EntryKind::File { metadata.len() } else { 0 };
+        let message = match kind {
+            EntryKind::File => format!("{path} is a file of {}.", counted(size_bytes, "byte")),
+            EntryKind::Directory => format!("{path} is a folder."),
+            EntryKind::Link => format!("{path} is a link."),
+            EntryKind::Other => format!("{path} is a FIFO, a socket or a device."),
+        };
+        let returns = Returns {
+            path: path.to_string(),
+            kind,
+            size_bytes,
+            modified: modified(&metadata),
+            mode: mode(&metadata),
+            owner: accounts::owner(&metadata),
+            sha256,
+        };
+        Ok(Outcome::new(message, returns))
+    }
+}
+
+fn look(located: &Located, context: &Context<'_>) -> Result<Metadata, ToolError> {
+    let failed = |error: &std::io::Error| io_failure(error, Wanted::Path, &located.asked);
+    if located.is_folder() {
+        return located.dir.dir_metadata().map_err(|error| failed(&error));
+    }
+    let name = named(located, context)?;
+    located.dir.symlink_metadata(name).map_err(|error| failed(&error))
+}
+
+/// Opens the file whose content is wanted, and nothing else but a file.
+fn open(located: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolError> {
+    regular::refuse_unfit(located)?;
+    let name = named(located, context)?;
+    let dir: &Dir = &located.dir;
+    regular::open(dir, name, &located.asked, OpenOptions::new().read(true))
+}
+
+/// The name of what was found.
+fn named<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a str, ToolError> {
+    match (located.name(), located.found) {
+        (Some(name), Some(_)) => Ok(name),
+        (None, Some(_)) => Err(located.no_folder()),
+        (_, None) => {
+            let above = located.rest.len() > 1;
+            let wanted = if above { Wanted::Directory } else { Wanted::Path };
+            Err(nearby::suggest(wanted.missing(&located.asked), located, context))
+        }
+    }
+}
+
+fn hash(
+    file: &mut File,
+    metadata: &Metadata,
+    path: &DevicePath,
+    context: &Context<'_>,
+) -> Result<String, ToolError> {
+    let large = || {
+        ToolError::new(
+            ErrorCode::ResourceExhausted,
+            format!("{path} is larger than the 64 GiB up to which a file is read for its SHA-256; ask without sha256."),
+        )
+        .with("attempted_path", path.to_string())
+    };
+    if metadata.len() > MAX_HASHED_BYTES {
+        return Err(large());
+    }
+    let mut hash = Sha256::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let (mut done, mut chunks) = (0_u64, 0_u64);
+    loop {
+        context.check()?;
+        let read = match file.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(io_failure(&error, Wanted::File, path)),
+        };
+        hash.update(chunk.get(..read).unwrap_or_default());
+        done += read as u64;
+        chunks += 1;
+        // It may grow while it is read.
+        if done > MAX_HASHED_BYTES {
+            return Err(large());
+        }
+        if chunks.is_multiple_of(PROGRESS_EVERY) {
+            (context.progress)(done, Some(metadata.len()), "bytes read");
+        }
+    }
+    let digits = hash.finalize();
+    Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> Option<String> {
+    use cap_fs_ext::OsMetadataExt;
+    Some(format!("{:03o}", metadata.mode() & 0o7777))
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Metadata) -> Option<String> {
+    None
+}

@@ -1,0 +1,41 @@
+//! The names of the device's accounts. The threads that run tools see nothing but the allowed paths,
+//! so the names are learnt when the agent starts.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use cap_std::fs::Metadata;
+
+/// Names by number; empty until they are learnt.
+static ACCOUNTS: OnceLock<HashMap<u32, String>> = OnceLock::new();
+
+/// Looks up the names of the device's accounts, once. Until then owners are told by number. Blocks.
+pub fn learn_accounts() {
+    ACCOUNTS.get_or_init(|| {
+        #[cfg(unix)]
+        let known = sysinfo::Users::new_with_refreshed_list().map_or_else(
+            |error| {
+                tracing::debug!(%error, "the device's accounts could not be listed");
+                HashMap::new()
+            },
+            |users| users.iter().map(|user| (**user.id(), user.name().to_owned())).collect(),
+        );
+        #[cfg(not(unix))]
+        let known = HashMap::new();
+        known
+    });
+}
+
+/// The account that something belongs to: its name if it is known, else its number.
+#[cfg(unix)]
+pub(super) fn owner(metadata: &Metadata) -> Option<String> {
+    use cap_fs_ext::OsMetadataExt;
+    let number = metadata.uid();
+    let known = ACCOUNTS.get().and_then(|known| known.get(&number));
+    Some(known.cloned().unwrap_or_else(|| number.to_string()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn owner(_: &Metadata) -> Option<String> {
+    None
+}

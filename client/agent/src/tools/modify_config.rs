@@ -1,0 +1,119 @@
+//! `modify_config`. The lines that are named get other text; every other byte stays.
+
+mod lines;
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
+
+use cap_std::fs::OpenOptions;
+use orion_catalog::Tool;
+use orion_catalog::tools::modify_config::{Arguments, ModifyConfig, Returns};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use super::config_format::{Format, MAX_BYTES, Reading, format_of, read};
+use super::counted::counted;
+use super::{Context, Execute, Outcome, difference, invalid, read_config, write_file};
+use crate::changes::{Change, Over, Print, Target, turn};
+use crate::roots::{Wanted, io_failure};
+
+/// The most lines that one call changes.
+const MAX_CHANGES: usize = 100;
+
+impl Execute for ModifyConfig {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let Arguments { path, changes, confirm } = arguments;
+        if !confirm && !context.dry_run {
+            return Err(ToolError::new(
+                ErrorCode::ConfirmationRequired,
+                "modify_config changes nothing without confirm: true.",
+            ));
+        }
+        if !(1..=MAX_CHANGES).contains(&changes.len()) {
+            return Err(invalid(format!(
+                "changes has {} entries, and has to have from 1 to {MAX_CHANGES}.",
+                changes.len()
+            )));
+        }
+        let path = context.path(&path)?;
+        let _turn = turn(context, &[&path])?;
+        // What is refused because of the text shows the text, so that both accesses are needed.
+        context.roots.locate(&path, Access::Read)?;
+        let located = context.roots.locate(&path, Access::Write)?;
+        let mut options = OpenOptions::new();
+        // Opening it for writing asks whether it may be; a preview may not even do that.
+        options.read(true).write(!context.dry_run);
+        let (mut file, metadata) = read_config::open(&located, &mut options, context)?;
+        write_file::refuse_hard_links(&metadata, &path)?;
+        let target = Target::of(&located)?;
+        if context.dry_run {
+            write_file::refuse_unwritable(&target.dir, &target.name, &path)?;
+        }
+        let failed = |error: &std::io::Error| io_failure(error, Wanted::File, &path);
+        let print = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let old =
+            String::from_utf8(read_config::bytes(&mut file, &path)?).map_err(|_| no_text(&path))?;
+        let new = lines::edit(&old, &changes, &path)?;
+        let (format, note) = judge(&path, &old, &new)?;
+        let diff = difference::unified(&path, &old, &new);
+        let count = counted(changes.len() as u64, "line");
+        let returns =
+            |diff, backup_path| Returns { path: path.to_string(), format, diff, backup_path };
+        if context.dry_run {
+            let message = format!("Would change {path} at {count}.{note}");
+            return Ok(Outcome::new(message, returns(diff, None)));
+        }
+        if new == old {
+            let message = format!("{path} says all of that already; nothing is changed.");
+            return Ok(Outcome::new(message, returns(diff, None)));
+        }
+        context.check()?;
+        let mut change = Change::begin(context, Self::NAME, &[&path]);
+        let mut staged = change.stage(&target, Some(&file))?;
+        staged.write_all(new.as_bytes()).map_err(|error| failed(&error))?;
+        change.place(&target, staged, Over::Unchanged(&print))?;
+        let backup_path = change.kept_path();
+        change.finish();
+        let message = format!("Changed {path} at {count}.{note}");
+        Ok(Outcome::new(message, returns(diff, backup_path)))
+    }
+}
+
+/// The format, and what a person has to know about it. A file that could be read as its format has
+/// to stay so; one that could not be read may be brought nearer to it line by line.
+fn judge(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static str), ToolError> {
+    if new.len() > MAX_BYTES {
+        return Err(ToolError::new(
+            ErrorCode::ResourceExhausted,
+            format!("{path} would be larger than 1 MiB; use edit_file for files of that size."),
+        )
+        .with("attempted_path", path.to_string()));
+    }
+    let format = format_of(path.file_name().unwrap_or_default(), old);
+    let note = match (read(format, old), read(format, new)) {
+        (_, Reading::Values(_)) | (Reading::Unknown, _) | (_, Reading::Unknown) => "",
+        (Reading::Values(_), Reading::Broken(problem) | Reading::TooMuch(problem)) => {
+            return Err(ToolError::new(
+                ErrorCode::PreconditionFailed,
+                format!("{path} could no longer be read as its format after these changes, so nothing is changed. {problem}"),
+            )
+            .with("attempted_path", path.to_string())
+            .with("problem", problem));
+        }
+        (Reading::Broken(_), Reading::Broken(_) | Reading::TooMuch(_)) => {
+            " It could not be read as its format before, and cannot after."
+        }
+        (Reading::TooMuch(_), Reading::Broken(_) | Reading::TooMuch(_)) => {
+            " It holds too much to be checked against its format."
+        }
+    };
+    Ok((format, note))
+}
+
+fn no_text(path: &DevicePath) -> ToolError {
+    ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!("{path} is not text in UTF-8; it is not changed line by line."),
+    )
+    .with("attempted_path", path.to_string())
+}

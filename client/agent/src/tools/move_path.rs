@@ -1,0 +1,157 @@
+//! `move_path`. Where source and destination lie on one file system nothing is copied; else a whole
+//! copy gets its name first, and only then does the source go to the trash.
+
+#[cfg(test)]
+mod tests;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::OpenOptions;
+use orion_catalog::Tool;
+use orion_catalog::tools::move_path::{Arguments, MovePath, Returns};
+use orion_domain::{Access, ErrorCode, ToolError};
+
+use super::copy_path::content::refuse_without_room;
+use super::copy_path::ends::{Thing, real, refuse_overlap, replaces};
+use super::copy_path::judge::{Count, How, Landing, survey};
+use super::copy_path::{place_file, place_folder};
+use super::delete_directory::refuse_roots;
+use super::{Context, Execute, Outcome, nearby, regular};
+use crate::changes::{Change, Over, Print, Refused, Target, turn};
+use crate::roots::{Located, Wanted, What, io_failure};
+
+impl Execute for MovePath {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let source = context.path(&arguments.source)?;
+        let destination = context.path(&arguments.destination)?;
+        let _turn = turn(context, &[&source, &destination])?;
+        context.roots.locate_entry(&source, Access::Read)?;
+        let from = context.roots.locate_entry(&source, Access::Delete)?;
+        let to = context.roots.locate(&destination, Access::Write)?;
+        let landed = real(&to)?;
+        refuse_roots(&from, context)?;
+        let thing = thing(&from, context)?;
+        refuse_overlap(&real(&from)?, &landed)?;
+        let replaced = replaces(&to, thing, arguments.overwrite, context)?;
+        let landing = Landing { asked: &destination, real: &landed, root: &to.root };
+        let origin = Target::of(&from)?;
+        let print = origin.look()?.ok_or_else(|| Wanted::Path.missing(&source))?;
+        let moving = Moving { from, to: &to, landing, print, replaced };
+        let count = match thing {
+            Thing::File => Count { entries: 1, bytes: moving.print.bytes },
+            Thing::Folder => {
+                survey(&moving.folder(&origin)?, &moving.landing, How::Renamed, context)?
+            }
+        };
+        let Count { entries, bytes } = count;
+        let returns = Returns {
+            source: source.to_string(),
+            destination: destination.to_string(),
+            bytes,
+            entries,
+            replaced,
+        };
+        let over = if replaced { " in the place of the file there" } else { "" };
+        let what = thing.told(count);
+        if context.dry_run {
+            let message = format!("Would move {source} to {destination}{over}: {what}.");
+            return Ok(Outcome::new(message, returns));
+        }
+        context.check()?;
+        let mut change = Change::begin(context, Self::NAME, &[&source, &destination]);
+        let target = Target::of(&to)?;
+        let onto = if replaced { Over::AnyFile } else { Over::Nothing };
+        match change.rename(&origin, &target, onto) {
+            Err(Refused::OtherFileSystem(_)) => {
+                moving.copy(&mut change, &origin, &target, thing, context)?;
+            }
+            other => other?,
+        }
+        change.finish();
+        Ok(Outcome::new(format!("Moved {source} to {destination}{over}: {what}."), returns))
+    }
+}
+
+/// What is moved. A link is not: what it leads to would be elsewhere from another place.
+fn thing(from: &Located, context: &Context<'_>) -> Result<Thing, ToolError> {
+    let path = &from.asked;
+    let refused = |code, message: String| {
+        Err(ToolError::new(code, message).with("attempted_path", path.to_string()))
+    };
+    match (from.name(), from.found) {
+        (Some(_), Some(What::File)) => Ok(Thing::File),
+        (Some(_), Some(What::Folder)) => Ok(Thing::Folder),
+        (Some(_), Some(What::Link)) => refused(
+            ErrorCode::PreconditionFailed,
+            format!("{path} is a link. Name the file or folder that it leads to."),
+        ),
+        (Some(_), Some(What::Special)) => refused(
+            ErrorCode::NotSupported,
+            format!("{path} is a FIFO, a socket or a device; only files and folders are moved."),
+        ),
+        (None, Some(_)) => Err(from.no_folder()),
+        (_, None) => {
+            let wanted = if from.rest.len() > 1 { Wanted::Directory } else { Wanted::Path };
+            Err(nearby::suggest(wanted.missing(path), from, context))
+        }
+    }
+}
+
+/// A move that was judged.
+struct Moving<'a> {
+    from: Located,
+    to: &'a Located,
+    landing: Landing<'a>,
+    print: Print,
+    replaced: bool,
+}
+
+impl Moving<'_> {
+    /// The folder that is the source, entered.
+    fn folder(&self, origin: &Target) -> Result<Located, ToolError> {
+        let asked = self.from.asked.clone();
+        let dir = origin
+            .dir
+            .open_dir_nofollow(&origin.name)
+            .map_err(|error| io_failure(&error, Wanted::Directory, &asked))?;
+        Ok(Located {
+            asked,
+            dir,
+            real: origin.real.clone(),
+            root: self.from.root.clone(),
+            root_dir: self.from.root_dir.clone(),
+            rest: Vec::new(),
+            found: None,
+        })
+    }
+
+    /// To another file system: a copy, and then the source goes to the trash as it was looked at.
+    fn copy(
+        &self,
+        change: &mut Change<'_>,
+        origin: &Target,
+        target: &Target,
+        thing: Thing,
+        context: &Context<'_>,
+    ) -> Result<(), ToolError> {
+        let count = match thing {
+            Thing::File => {
+                let mut options = OpenOptions::new();
+                let options = options.read(true);
+                let file = regular::open(&origin.dir, &origin.name, &origin.path, options)?;
+                let bytes = file.1.len();
+                refuse_without_room(&self.to.dir, bytes, &target.path)?;
+                place_file(change, &self.from, file, target, self.replaced, context)?;
+                Count { entries: 1, bytes }
+            }
+            Thing::Folder => {
+                let folder = self.folder(origin)?;
+                let count = survey(&folder, &self.landing, How::Copied, context)?;
+                refuse_without_room(&self.to.dir, count.bytes, &target.path)?;
+                place_folder(change, &folder, target, &self.landing, count, context)?;
+                count
+            }
+        };
+        change.discard(origin, &self.print, count.entries, count.bytes)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! `read_config`.
+
+use std::io::Read;
+
+use cap_std::fs::{File, Metadata, OpenOptions};
+use orion_catalog::tools::read_config::{Arguments, ReadConfig, Returns};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+use serde_json::Value;
+
+use super::config_format::{MAX_BYTES, Reading, format_of, read};
+use super::counted::counted;
+use super::list_directory::json_bytes;
+use super::{Context, Execute, Outcome, nearby, regular};
+use crate::report::MAX_RESULT_BYTES;
+use crate::roots::{Located, Wanted, io_failure};
+
+/// The room for text and values, beside what stands around them.
+const MAX_TOLD_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
+
+impl Execute for ReadConfig {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let located = context.locate(&arguments.path, Access::Read)?;
+        let mut options = OpenOptions::new();
+        let (mut file, _) = open(&located, options.read(true), context)?;
+        let path = &located.asked;
+        let bytes = bytes(&mut file, path)?;
+        context.check()?;
+        let name = path.file_name().unwrap_or_default();
+        let (content, is_text) = match String::from_utf8(bytes) {
+            Ok(content) => (content, true),
+            Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), false),
+        };
+        let room = MAX_TOLD_BYTES.checked_sub(json_bytes(&content)).ok_or_else(|| large(path))?;
+        let format = format_of(name, &content);
+        let reading = if is_text {
+            read(format, &content)
+        } else {
+            Reading::Broken("It is not text in UTF-8; \u{fffd} stands for what is not.".to_owned())
+        };
+        let (parsed, problem) = match reading {
+            Reading::Values(values) if values.to_string().len() > room => {
+                (Value::Null, Some("Its values do not fit the answer beside its text.".to_owned()))
+            }
+            Reading::Values(values) => (values, None),
+            Reading::Broken(problem) | Reading::TooMuch(problem) => (Value::Null, Some(problem)),
+            Reading::Unknown => (Value::Null, None),
+        };
+        let lines = counted(content.lines().count() as u64, "line");
+        let message = match &problem {
+            Some(problem) => format!("{path}: {lines}, without values. {problem}"),
+            None => format!("{path}: {lines}."),
+        };
+        let path = path.to_string();
+        Ok(Outcome::new(message, Returns { path, format, parsed, problem, content }))
+    }
+}
+
+/// Opens the file that a path leads to.
+pub(super) fn open(
+    located: &Located,
+    options: &mut OpenOptions,
+    context: &Context<'_>,
+) -> Result<(File, Metadata), ToolError> {
+    regular::refuse_unfit(located)?;
+    let path = &located.asked;
+    let Some(name) = located.name().filter(|_| located.found.is_some()) else {
+        let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
+        return Err(nearby::suggest(wanted.missing(path), located, context));
+    };
+    regular::open(&located.dir, name, path, options)
+}
+
+/// All of a file that is small enough for a configuration.
+pub(super) fn bytes(file: &mut File, path: &DevicePath) -> Result<Vec<u8>, ToolError> {
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| io_failure(&error, Wanted::File, path))?;
+    if bytes.len() > MAX_BYTES { Err(large(path)) } else { Ok(bytes) }
+}
+
+fn large(path: &DevicePath) -> ToolError {
+    ToolError::new(
+        ErrorCode::ResourceExhausted,
+        format!("{path} is larger than the 1 MiB up to which a file is read as configuration; use read_file to read it in parts and edit_file to change it."),
+    )
+    .with("attempted_path", path.to_string())
+}
+
+#[cfg(test)]
+mod tests;

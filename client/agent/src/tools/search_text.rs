@@ -1,0 +1,125 @@
+//! `search_text`: lines in files, by ripgrep's libraries. The files are found in order by whichever
+//! thread needs some, searched by several, and told in order: the same call gives the same lines.
+//!
+//! Not here: `.gitignore`. What a person keeps out of a repository is still theirs to search.
+
+mod expression;
+mod feed;
+mod lines;
+
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use orion_catalog::tools::search_text::{Arguments, Match, Returns, SearchText};
+use orion_domain::{Access, ToolError};
+
+use self::feed::Feed;
+use self::lines::{Lines, Search};
+use super::glob::Pattern;
+use super::list_directory::Limits;
+use super::scan::{Watch, threads};
+use super::{Context, Execute, Outcome, nearby, regular};
+use crate::roots::Wanted;
+
+/// The most that may be asked for.
+const MAX_RESULTS: u32 = 5000;
+
+impl Execute for SearchText {
+    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+        let mut limits = Limits::up_to(arguments.max_results, MAX_RESULTS)?;
+        let matcher = expression::parse(&arguments.pattern)?;
+        let glob = Pattern::parse(&arguments.glob, context.places.style)?;
+        let located = context.locate(&arguments.path, Access::Read)?;
+        let path = located.asked.to_string();
+        let watch = Watch::of(context);
+        let most = u64::from(arguments.max_results);
+        let feed = if located.is_folder() {
+            Feed::of_folder(&located, &glob, watch, most)?
+        } else {
+            regular::refuse_unfit(&located)?;
+            let Some(name) = located.name().filter(|_| located.found.is_some()) else {
+                let missing = Wanted::Path.missing(&located.asked);
+                return Err(nearby::suggest(missing, &located, context));
+            };
+            Feed::of_file(&located, name, &glob, watch, most)?
+        };
+
+        let work = |tell: &dyn Fn(u64)| {
+            let mut search = Search::new(matcher.clone(), watch, most);
+            let mut done = Vec::new();
+            while let Some((number, files)) = feed.next() {
+                let lines = search.all(&files);
+                feed.found.fetch_add(lines.weight(), Ordering::Relaxed);
+                tell(feed.searched.fetch_add(files.len() as u64, Ordering::Relaxed));
+                done.push((number, lines));
+            }
+            done
+        };
+        let mut done = thread::scope(|scope| {
+            let work = &work;
+            let helpers: Vec<_> = (1..threads())
+                .take_while(|_| located.is_folder())
+                // Where no thread can be had, fewer do the same.
+                .filter_map(|_| thread::Builder::new().spawn_scoped(scope, || work(&|_| {})).ok())
+                .collect();
+            let mut done = work(&|files| (context.progress)(files, None, "files searched"));
+            for helper in helpers {
+                match helper.join() {
+                    Ok(more) => done.extend(more),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            done
+        });
+        context.check()?;
+        done.sort_unstable_by_key(|(number, _)| *number);
+        let (cut, failed) = feed.end();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let told = tell(done.into_iter().map(|(_, lines)| lines), &mut limits);
+        let truncated = cut || told.more;
+        let count = told.matches.len() as u64;
+        let message = format!("{path}: {count} lines found{}", Limits::note(truncated));
+        let data = Returns {
+            pattern: arguments.pattern,
+            path,
+            matches: told.matches,
+            count,
+            truncated,
+            files_searched: told.searched,
+            files_skipped: told.skipped,
+        };
+        Ok(Outcome::new(message, data).cut(truncated))
+    }
+}
+
+#[derive(Default)]
+struct Told {
+    matches: Vec<Match>,
+    more: bool,
+    searched: u64,
+    skipped: u64,
+}
+
+/// As many lines as there is room for. Files are counted as far as the last line that is told.
+fn tell(found: impl Iterator<Item = Lines>, limits: &mut Limits) -> Told {
+    let mut told = Told::default();
+    for Lines { searched, skipped, found, .. } in found {
+        let before = (told.searched, told.skipped);
+        for line in found {
+            if !limits.take(line.bytes) {
+                return Told { more: true, ..told };
+            }
+            told.searched = before.0 + line.searched;
+            told.skipped = before.1 + line.skipped;
+            told.matches.push(line.told);
+        }
+        told.searched = before.0 + searched;
+        told.skipped = before.1 + skipped;
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The files to search, in order, a few at a time to whoever asks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use orion_domain::{DevicePath, ToolError};
+
+use crate::roots::{Located, Wanted, What, io_failure};
+use crate::tools::glob::Pattern;
+use crate::tools::scan::{Handle, Watch};
+use crate::tools::walk::{Mode, Walk};
+
+/// How many files are given at once. Each may hold a handle of its folder open.
+const AT_ONCE: usize = 16;
+
+/// A file to search.
+pub(super) struct Source {
+    /// The folder that holds it.
+    pub(super) folder: Arc<Handle>,
+    /// The path of that folder.
+    path: Arc<DevicePath>,
+    /// Its name there.
+    pub(super) name: String,
+}
+
+impl Source {
+    /// Its path, which only a file in which something is found needs; none when no path of this
+    /// device can name it.
+    pub(super) fn path(&self) -> Option<String> {
+        Some(self.path.join(&self.name).ok()?.to_string())
+    }
+}
+
+/// See the module.
+pub(super) struct Feed<'a> {
+    state: Mutex<State<'a>>,
+    glob: &'a Pattern,
+    watch: Watch<'a>,
+    /// Lines found by all threads. What is given later comes later, so once these are more than are
+    /// wanted, nothing needs to be.
+    pub(super) found: AtomicU64,
+    most: u64,
+    /// Files that were searched by all threads.
+    pub(super) searched: AtomicU64,
+}
+
+struct State<'a> {
+    walk: Option<Walk<'a>>,
+    one: Option<Source>,
+    given: u64,
+    cut: bool,
+    failed: Option<ToolError>,
+}
+
+impl<'a> Feed<'a> {
+    /// All files below a folder whose name fits.
+    pub(super) fn of_folder(
+        start: &'a Located,
+        glob: &'a Pattern,
+        watch: Watch<'a>,
+        most: u64,
+    ) -> Result<Self, ToolError> {
+        let walk = Walk::begin(start, Mode::Deep, watch)?;
+        Ok(Self::new(Some(walk), None, glob, watch, most))
+    }
+
+    /// One file.
+    pub(super) fn of_file(
+        located: &'a Located,
+        name: &str,
+        glob: &'a Pattern,
+        watch: Watch<'a>,
+        most: u64,
+    ) -> Result<Self, ToolError> {
+        let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, &located.asked);
+        let folder = Arc::new(Handle::again(&located.dir).map_err(|error| failed(&error))?);
+        let source = Source { folder, path: Arc::new(located.asked.clone()), name: name.to_owned() };
+        let one = glob.fits([name]).then_some(source);
+        Ok(Self::new(None, one, glob, watch, most))
+    }
+
+    fn new(
+        walk: Option<Walk<'a>>,
+        one: Option<Source>,
+        glob: &'a Pattern,
+        watch: Watch<'a>,
+        most: u64,
+    ) -> Self {
+        let state = State { walk, one, given: 0, cut: false, failed: None };
+        let (found, searched) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { state: Mutex::new(state), glob, watch, found, most, searched }
+    }
+
+    /// The next files, with the number of their turn; none when there are no more, or no more are
+    /// needed.
+    pub(super) fn next(&self) -> Option<(u64, Vec<Source>)> {
+        if self.found.load(Ordering::Relaxed) > self.most || self.watch.is_over() {
+            return None;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files: Vec<_> = state.one.take().into_iter().collect();
+        while files.len() < AT_ONCE
+            && let Some(walk) = &mut state.walk
+        {
+            match walk.advance() {
+                Ok(true) => files.extend(self.file(walk)),
+                Ok(false) => {
+                    state.cut = walk.cut;
+                    state.walk = None;
+                }
+                Err(error) => {
+                    state.failed = Some(error);
+                    state.walk = None;
+                }
+            }
+        }
+        let number = state.given;
+        state.given += 1;
+        (!files.is_empty()).then_some((number, files))
+    }
+
+    /// What the walk is at, if it is a file to be searched.
+    fn file(&self, walk: &Walk<'_>) -> Option<Source> {
+        let at = walk.visit().filter(|at| at.what == What::File)?;
+        if !self.glob.fits(at.below.iter().map(String::as_str)) {
+            return None;
+        }
+        let (folder, path) = (Arc::clone(at.handle), Arc::clone(at.folder));
+        Some(Source { folder, path, name: at.below.last()?.clone() })
+    }
+
+    /// Whether files were left out at a bound, and what the walk failed with.
+    pub(super) fn end(self) -> (bool, Option<ToolError>) {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let unfinished = state.walk.is_some_and(|walk| walk.cut);
+        (state.cut || unfinished, state.failed)
+    }
+}

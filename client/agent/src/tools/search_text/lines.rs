@@ -1,0 +1,178 @@
+//! The lines of files that match.
+
+use std::io::{self, Read};
+
+use cap_std::fs::File;
+use grep_matcher::LineTerminator;
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+use orion_catalog::tools::search_text::Match;
+
+use super::feed::Source;
+use crate::report::MAX_RESULT_BYTES;
+use crate::tools::list_directory::{Limits, json_bytes};
+use crate::tools::scan::Watch;
+
+/// How much of a file is searched, in bytes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024 * 1024;
+/// The longest line that is searched, in bytes. What takes more is hardly text.
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+/// How much of a line is told, in characters.
+const MAX_TOLD_CHARACTERS: usize = 500;
+
+/// What was found in some files.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// Files that were searched.
+    pub(super) searched: u64,
+    /// Files that could not be read, or not to their end.
+    pub(super) skipped: u64,
+    /// The lines, in order.
+    pub(super) found: Vec<Line>,
+    bytes: usize,
+}
+
+/// One line.
+pub(super) struct Line {
+    /// Files among these that were searched when it was found.
+    pub(super) searched: u64,
+    /// Files among these that were skipped by then.
+    pub(super) skipped: u64,
+    /// What it counts for in the result.
+    pub(super) bytes: usize,
+    pub(super) told: Match,
+}
+
+impl Lines {
+    /// How many lines these are; where they fill a result by themselves, more than can be asked for.
+    pub(super) fn weight(&self) -> u64 {
+        if self.bytes > MAX_RESULT_BYTES { u64::from(u32::MAX) } else { self.found.len() as u64 }
+    }
+}
+
+/// Searches files, one after the other.
+pub(super) struct Search<'a> {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    watch: Watch<'a>,
+    most: u64,
+}
+
+impl<'a> Search<'a> {
+    /// A search for at most one line more than `most`, which tells that there are more.
+    pub(super) fn new(matcher: RegexMatcher, watch: Watch<'a>, most: u64) -> Self {
+        let searcher = SearcherBuilder::new()
+            .line_number(true)
+            .line_terminator(LineTerminator::crlf())
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE_BYTES))
+            .build();
+        Self { matcher, searcher, watch, most }
+    }
+
+    /// Searches these, in their order, as long as it is of use.
+    pub(super) fn all(&mut self, files: &[Source]) -> Lines {
+        let mut lines = Lines::default();
+        for file in files {
+            if lines.weight() > self.most || self.watch.is_over() {
+                break;
+            }
+            self.one(file, &mut lines);
+        }
+        lines
+    }
+
+    fn one(&mut self, source: &Source, lines: &mut Lines) {
+        let (file, size) = match source.folder.file(&source.name) {
+            Ok(Some(opened)) => opened,
+            // Something else has its name by now.
+            Ok(None) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(_) => {
+                lines.skipped += 1;
+                return;
+            }
+        };
+        // A file that grows is searched as far as it went; some file systems tell no sizes.
+        let left = if size == 0 { MAX_FILE_BYTES } else { size.min(MAX_FILE_BYTES) };
+        let before = (lines.found.len(), lines.bytes);
+        let mut sink = Collect { path: &source.path, most: self.most, lines, binary: false };
+        let watched = Watched { file, left, watch: self.watch };
+        let result = self.searcher.search_reader(&self.matcher, watched, &mut sink);
+        let binary = sink.binary;
+        if binary {
+            lines.found.truncate(before.0);
+            lines.bytes = before.1;
+        } else if result.is_err() || size > MAX_FILE_BYTES {
+            lines.skipped += 1;
+        } else {
+            lines.searched += 1;
+        }
+        for line in lines.found.iter_mut().skip(before.0) {
+            (line.searched, line.skipped) = (lines.searched, lines.skipped);
+        }
+    }
+}
+
+struct Collect<'a> {
+    path: &'a str,
+    most: u64,
+    lines: &'a mut Lines,
+    binary: bool,
+}
+
+impl Sink for Collect<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let text = shortened(found.bytes());
+        let bytes = Limits::bytes(json_bytes(self.path) + json_bytes(&text));
+        let line = found.line_number().unwrap_or(0);
+        let told = Match { path: self.path.to_owned(), line, text };
+        self.lines.bytes += bytes;
+        self.lines.found.push(Line { searched: 0, skipped: 0, bytes, told });
+        Ok(self.lines.weight() <= self.most)
+    }
+
+    fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {
+        self.binary = end.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// The beginning of a line as text.
+fn shortened(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // A character has at most four bytes.
+    let most = line.len().min(4 * MAX_TOLD_CHARACTERS);
+    let text = String::from_utf8_lossy(line.get(..most).unwrap_or(line));
+    text.chars().take(MAX_TOLD_CHARACTERS).collect()
+}
+
+/// A file that ends at a bound, and that fails when the call is over.
+struct Watched<'a> {
+    file: File,
+    left: u64,
+    watch: Watch<'a>,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.watch.is_over() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let buffer = buffer.get_mut(..most).unwrap_or_default();
+        loop {
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(read) => {
+                    self.left = self.left.saturating_sub(read as u64);
+                    return Ok(read);
+                }
+            }
+        }
+    }
+}

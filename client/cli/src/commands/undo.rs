@@ -1,0 +1,170 @@
+//! `orion undo`: takes back what a call changed.
+//!
+//! The undoing is a call of its own, of the tool `undo_call`, and goes through the same gate. What
+//! was changed since is for the device to know, and it refuses to touch it.
+
+use clap::Args;
+use jiff::Timestamp;
+use orion_catalog::tools::undo_call::{UndoCall, paths_of};
+use orion_catalog::{CATALOG, Tool as _};
+use orion_domain::{CallState, ErrorCode};
+use orion_wire::{call_state_from, v1};
+use serde_json::{Map, Value, json};
+
+use super::call::make;
+use crate::app::App;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::text;
+
+/// Takes back what a call changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion undo 0199b2c4-7f3e-7c11
+  orion undo 0199b2c4-7f3e-7c11 --dry-run
+  orion undo 0199b2c4-7f3e-7c11 -o json
+
+Brings back what the call deleted, replaced or moved, and removes what it made, for seven days. What
+has changed since is never overwritten: then the command ends with 9 and everything stays as it is.
+`orion call` tells the id of a call that can be taken back; `orion audit list` shows earlier ones.
+
+An undoing is a call like any other: grants, the device's ceiling and approval hold for it, and it is
+in the record.")]
+pub(crate) struct Undo {
+    /// The call's id; may be shortened
+    #[arg(value_name = "CALL")]
+    call: String,
+    /// Change nothing; show what would be taken back
+    #[arg(long)]
+    dry_run: bool,
+    /// Where the undoing waits for a person, wait too
+    #[arg(long)]
+    wait: bool,
+}
+
+impl Undo {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, there is no such call, it cannot be taken back, or the backend fails. An
+    /// undoing that ends badly is no error here: its envelope is printed and its exit code given.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let Self { call, dry_run, wait } = self;
+        let client = app.signed_in().await?;
+        let request = undoing(&recorded(client, call).await?)?;
+        make(app, client, v1::CallToolRequest { dry_run, ..request }, wait).await
+    }
+}
+
+async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure> {
+    let shown = text::one_line(&call_id, 80);
+    let missing = || {
+        Failure::NotFound(format!(
+            "there is no call {shown} of yours; `orion audit list` shows the calls on record"
+        ))
+    };
+    let request = v1::GetCallRequest { call_id, wait_ms: 0 };
+    match client.ask(client.tools().get_call(request)).await {
+        Ok(answer) => answer.call.ok_or_else(missing),
+        Err(Failure::Tool(error)) if error.code == ErrorCode::PathNotFound => Err(missing()),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The call that takes this one back.
+fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
+    let v1::Call { call_id, tool, device, arguments, dry_run, .. } = call;
+    let id = text::short_id(call_id);
+    let can_be_undone = CATALOG.iter().any(|spec| spec.name == tool && spec.undo);
+    if !can_be_undone {
+        let undoable: Vec<_> =
+            CATALOG.iter().filter(|spec| spec.undo).map(|spec| spec.name).collect();
+        return Err(Failure::Conflict(format!(
+            "{id} is a call of {}, which cannot be taken back; these can: {}",
+            text::one_line(tool, 80),
+            undoable.join(", ")
+        )));
+    }
+    if *dry_run {
+        return Err(Failure::Conflict(format!(
+            "{id} was a preview: it changed nothing, so there is nothing to take back"
+        )));
+    }
+    let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
+    if state != CallState::Succeeded {
+        let how = if state.is_closed() { "did not succeed" } else { "has not ended" };
+        return Err(Failure::Conflict(format!(
+            "{id} {how} ({}), so there is nothing to take back",
+            state.as_str().replace('_', " ")
+        )));
+    }
+    let arguments: Map<String, Value> = serde_json::from_slice(arguments).unwrap_or_default();
+    let arguments = json!({"call_id": call_id, "paths": paths_of(tool, &arguments)});
+    Ok(v1::CallToolRequest {
+        tool: UndoCall::NAME.to_owned(),
+        device: device.clone(),
+        arguments: arguments.to_string().into_bytes().into(),
+        // Each undoing is a call of its own: one that was refused may be tried again.
+        idempotency_key: format!("undo {call_id} at {}", Timestamp::now().as_nanosecond()),
+        ..v1::CallToolRequest::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orion_wire::call_state;
+
+    fn call(tool: &str, state: CallState, arguments: &Value) -> v1::Call {
+        v1::Call {
+            call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
+            state: call_state(state) as i32,
+            tool: tool.to_owned(),
+            device: "kiosk".to_owned(),
+            arguments: arguments.to_string().into_bytes().into(),
+            ..v1::Call::default()
+        }
+    }
+
+    #[test]
+    fn an_undoing_names_the_call_and_its_paths_on_the_same_device() {
+        let arguments = json!({"source": "a", "destination": "b/c", "overwrite": false});
+        let moved = call("move_path", CallState::Succeeded, &arguments);
+        let request = undoing(&moved).unwrap();
+        assert_eq!((request.tool.as_str(), request.device.as_str()), ("undo_call", "kiosk"));
+        assert_eq!(
+            serde_json::from_slice::<Value>(&request.arguments).unwrap(),
+            json!({"call_id": moved.call_id, "paths": ["a", "b/c"]})
+        );
+        let again = undoing(&moved).unwrap();
+        assert_ne!(again.idempotency_key, request.idempotency_key);
+        assert!(request.idempotency_key.len() <= 256);
+    }
+
+    #[test]
+    fn what_cannot_be_taken_back_is_a_conflict_that_says_why() {
+        let arguments = json!({"path": "a"});
+        let preview =
+            v1::Call { dry_run: true, ..call("write_file", CallState::Succeeded, &arguments) };
+        let said: Vec<_> = [
+            call("read_file", CallState::Succeeded, &arguments),
+            call("write_file", CallState::Denied, &arguments),
+            call("delete_file", CallState::AwaitingApproval, &arguments),
+            preview,
+        ]
+        .iter()
+        .map(|call| {
+            let failure = undoing(call).unwrap_err();
+            assert_eq!(failure.exit_code(), 9);
+            failure.to_string()
+        })
+        .collect();
+        insta::assert_snapshot!(said.join("\n"), @"
+        0199b2c4-7f3e-7c11 is a call of read_file, which cannot be taken back; these can: write_file, edit_file, create_directory, copy_path, move_path, delete_file, delete_directory, modify_config
+        0199b2c4-7f3e-7c11 did not succeed (denied), so there is nothing to take back
+        0199b2c4-7f3e-7c11 has not ended (awaiting approval), so there is nothing to take back
+        0199b2c4-7f3e-7c11 was a preview: it changed nothing, so there is nothing to take back
+        ");
+    }
+}

@@ -1,0 +1,220 @@
+//! The same for the tools that search, change, move and take back files.
+
+use serde_json::Value;
+
+use super::envelope::Told;
+use super::facts::{SHOWN, counted, entries, indented, listed, size};
+
+/// The sentence or the short list; none where the tool's own message says it best.
+pub(super) fn sentence(told: &Told, english: bool, on: &str) -> Option<String> {
+    let by = |english_text: String, dutch: String| Some(if english { english_text } else { dutch });
+    let path = told.text("/data/path");
+    match told.text("/meta/tool") {
+        "search_directory" => Some(folders(told, english, on)),
+        "search_text" => Some(lines(told, english, on)),
+        "analyze_disk" => Some(large(told, english, on)),
+        "get_file_info" => info(told, english, on),
+        "edit_file" | "modify_config" => {
+            let diff = indented(told.text("/data/diff"));
+            if told.dry_run() {
+                return by(
+                    format!("This would change {path}{on}:\n{diff}"),
+                    format!("Dit zou {path} veranderen{on}:\n{diff}"),
+                );
+            }
+            by(format!("Changed {path}{on}:\n{diff}"), format!("{path} is veranderd{on}:\n{diff}"))
+        }
+        tool @ ("copy_path" | "move_path") => transfer(told, english, on, tool == "copy_path"),
+        "delete_file" => {
+            let bytes = size(told.at("/data/bytes")?);
+            if told.dry_run() {
+                return by(
+                    format!("This would delete {path}{on}: {bytes}."),
+                    format!("Dit zou {path} verwijderen{on}: {bytes}."),
+                );
+            }
+            by(
+                format!("Moved {path} to the trash{on}: {bytes}."),
+                format!("{path} staat in de prullenbak{on}: {bytes}."),
+            )
+        }
+        "read_config" => {
+            let content = indented(told.text("/data/content"));
+            let format = told.text("/data/format");
+            let problem = match told.text("/data/problem") {
+                "" => String::new(),
+                problem => format!("\n{problem}"),
+            };
+            let more = if told.cut { "\n  …" } else { "" };
+            Some(format!("{path}{on} ({format}):\n{content}{more}{problem}"))
+        }
+        "undo_call" => Some(undone(told, english, on)),
+        _ => None,
+    }
+}
+
+/// A line that says that there is more.
+fn more(told: &Told, shown: usize) -> &'static str {
+    if told.cut || told.is("/data/truncated") || shown > SHOWN { "\n  …" } else { "" }
+}
+
+fn below<'a>(path: &'a str, base: &str) -> &'a str {
+    let rest = path.strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+fn folders(told: &Told, english: bool, on: &str) -> String {
+    let (query, base) = (told.text("/data/query"), told.text("/data/base"));
+    let matches = told.texts("/data/matches");
+    match (matches.len(), english) {
+        (0, true) => format!("No folder near {base}{on} is called {query}."),
+        (0, false) => format!("Bij {base}{on} is geen map die {query} heet."),
+        (_, true) => {
+            format!("Folders called {query}{on}:\n  {}{}", matches.join("\n  "), more(told, 0))
+        }
+        (_, false) => {
+            format!("Mappen die {query} heten{on}:\n  {}{}", matches.join("\n  "), more(told, 0))
+        }
+    }
+}
+
+fn lines(told: &Told, english: bool, on: &str) -> String {
+    let (matches, path) = (told.list("/data/matches"), told.text("/data/path"));
+    let pattern = told.text("/data/pattern");
+    let head = match (told.count("/data/count"), english) {
+        (Some(0), true) => return format!("No line in {path}{on} matches {pattern}."),
+        (Some(0), false) => return format!("Geen regel in {path}{on} past bij {pattern}."),
+        (Some(count), true) => {
+            format!("{} in {path}{on}:", counted(count, "line matches", "lines match"))
+        }
+        (Some(count), false) => {
+            format!(
+                "{} bij {pattern} in {path}{on}:",
+                counted(count, "regel past", "regels passen")
+            )
+        }
+        (None, true) => format!("Lines in {path}{on} that match:"),
+        (None, false) => format!("Regels in {path}{on} die passen:"),
+    };
+    let line = |found: &Value| {
+        let text = |name: &str| found.get(name).and_then(Value::as_str).unwrap_or_default();
+        let number = found.get("line").map(ToString::to_string).unwrap_or_default();
+        format!("\n  {}:{number}: {}", below(text("path"), path), text("text").trim())
+    };
+    let shown: String = matches.iter().take(SHOWN).map(line).collect();
+    format!("{head}{shown}{}", more(told, matches.len()))
+}
+
+fn large(told: &Told, english: bool, on: &str) -> String {
+    let path = told.text("/data/path");
+    let mut text = match (told.at("/data/total_bytes").map(size), told.count("/data/entries")) {
+        (Some(total), Some(count)) if english => {
+            format!("{path}{on} holds {total} in {}.", entries(count, english))
+        }
+        (Some(total), Some(count)) => {
+            format!("{path}{on} bevat {total} in {}.", entries(count, english))
+        }
+        _ => format!("{path}{on}:"),
+    };
+    let parts = [
+        ("/data/directories", if english { "Largest folders:" } else { "Grootste mappen:" }),
+        ("/data/files", if english { "Largest files:" } else { "Grootste bestanden:" }),
+    ];
+    for (pointer, head) in parts {
+        let found = told.list(pointer);
+        if !found.is_empty() {
+            text.push('\n');
+            text.push_str(&listed(told, head.to_owned(), found, path));
+        }
+    }
+    text
+}
+
+fn info(told: &Told, english: bool, on: &str) -> Option<String> {
+    let path = told.text("/data/path");
+    let kind = match (told.text("/data/kind"), english) {
+        ("file", true) => "a file",
+        ("file", false) => "een bestand",
+        ("directory", true) => "a folder",
+        ("directory", false) => "een map",
+        ("link", true) => "a link",
+        ("link", false) => "een link",
+        (_, true) => "neither a file nor a folder",
+        (_, false) => "geen bestand en geen map",
+    };
+    let mut facts = vec![kind.to_owned()];
+    if told.text("/data/kind") == "file" {
+        facts.push(size(told.at("/data/size_bytes")?));
+    }
+    let named = [
+        ("/data/modified", "changed at", "gewijzigd op"),
+        ("/data/mode", "mode", "rechten"),
+        ("/data/owner", "owner", "eigenaar"),
+        ("/data/sha256", "SHA-256", "SHA-256"),
+    ];
+    for (pointer, english_word, dutch) in named {
+        let value = told.text(pointer);
+        if !value.is_empty() {
+            facts.push(format!("{} {value}", if english { english_word } else { dutch }));
+        }
+    }
+    Some(format!("{path}{on} is {}.", facts.join(", ")))
+}
+
+fn transfer(told: &Told, english: bool, on: &str, is_copy: bool) -> Option<String> {
+    let (source, destination) = (told.text("/data/source"), told.text("/data/destination"));
+    let bytes = size(told.at("/data/bytes")?);
+    let amount = format!("{}, {bytes}", entries(told.count("/data/entries")?, english));
+    let verb = match (told.dry_run(), is_copy, english) {
+        (false, true, true) => "Copied",
+        (false, false, true) => "Moved",
+        (true, true, true) => "This would copy",
+        (true, false, true) => "This would move",
+        (false, true, false) => "gekopieerd",
+        (false, false, false) => "verplaatst",
+        (true, true, false) => "kopiëren",
+        (true, false, false) => "verplaatsen",
+    };
+    let replaced = match (told.is("/data/replaced"), told.dry_run(), english) {
+        (false, _, _) => "",
+        (true, false, true) => " What was there is in the trash.",
+        (true, true, true) => " What is there would go to the trash.",
+        (true, false, false) => " Wat daar stond, staat in de prullenbak.",
+        (true, true, false) => " Wat daar staat, zou naar de prullenbak gaan.",
+    };
+    Some(match (english, told.dry_run()) {
+        (true, _) => format!("{verb} {source} to {destination}{on}: {amount}.{replaced}"),
+        (false, false) => {
+            format!("{source} is {verb} naar {destination}{on}: {amount}.{replaced}")
+        }
+        (false, true) => {
+            format!("Dit zou {source} {verb} naar {destination}{on}: {amount}.{replaced}")
+        }
+    })
+}
+
+fn undone(told: &Told, english: bool, on: &str) -> String {
+    let tool = told.text("/data/tool");
+    let mut text = match (told.dry_run(), english) {
+        (false, true) => format!("Took {tool} back{on}."),
+        (true, true) => format!("This would take {tool} back{on}."),
+        (false, false) => format!("{tool} is teruggedraaid{on}."),
+        (true, false) => format!("Dit zou {tool} terugdraaien{on}."),
+    };
+    for undone in told.list("/data/paths") {
+        let value = |name: &str| undone.get(name).and_then(Value::as_str).unwrap_or_default();
+        let became = match (value("outcome"), told.dry_run(), english) {
+            ("restored", false, true) => "is as it was",
+            ("restored", true, true) => "would be as it was",
+            ("restored", false, false) => "is zoals het was",
+            ("restored", true, false) => "zou zijn zoals het was",
+            ("removed", false, true) => "went to the trash",
+            ("removed", true, true) => "would go to the trash",
+            ("removed", false, false) => "staat in de prullenbak",
+            ("removed", true, false) => "zou naar de prullenbak gaan",
+            (other, _, _) => other,
+        };
+        text.push_str(&format!("\n  {} {became}", value("path")));
+    }
+    text
+}

@@ -1,0 +1,155 @@
+//! What is said of results of the file tools.
+
+use serde_json::{Value, json};
+
+use super::super::Planner;
+use crate::model::{Message, NativeCall, Request};
+
+/// A tool, whether it was a preview, its data, and what is said in English and in Dutch.
+const TOLD: &[(&str, bool, &str, &str, &str)] = &[
+    (
+        "search_directory",
+        false,
+        r#"{"query": "inv", "base": "/d", "count": 2, "matches": ["/d/inv", "/d/x/invoices"]}"#,
+        "Folders called inv on kiosk:\n  /d/inv\n  /d/x/invoices",
+        "Mappen die inv heten op kiosk:\n  /d/inv\n  /d/x/invoices",
+    ),
+    (
+        "search_directory",
+        false,
+        r#"{"query": "inv", "base": "/d", "count": 0, "matches": []}"#,
+        "No folder near /d on kiosk is called inv.",
+        "Bij /d op kiosk is geen map die inv heet.",
+    ),
+    (
+        "search_text",
+        false,
+        r#"{"pattern": "MILK", "path": "/d", "count": 1, "truncated": true, "matches": [{"path": "/d/a.rs", "line": 7, "text": "  // MILK"}]}"#,
+        "1 line matches in /d on kiosk:\n  a.rs:7: // MILK\n  …",
+        "1 regel past bij MILK in /d op kiosk:\n  a.rs:7: // MILK\n  …",
+    ),
+    (
+        "search_text",
+        false,
+        r#"{"pattern": "MILK", "path": "/d", "count": 0, "truncated": false, "matches": []}"#,
+        "No line in /d on kiosk matches MILK.",
+        "Geen regel in /d op kiosk past bij MILK.",
+    ),
+    (
+        "analyze_disk",
+        false,
+        r#"{"path": "/d", "directories": [{"path": "/d/b", "size_bytes": 4096}], "files": [{"path": "/d/b/c", "size_bytes": 4000}], "total_bytes": 5000, "entries": 1, "truncated": false}"#,
+        "/d on kiosk holds 4.9 KiB in 1 entry.\nLargest folders:\n  b  4.0 KiB\nLargest files:\n  b/c  3.9 KiB",
+        "/d op kiosk bevat 4.9 KiB in 1 item.\nGrootste mappen:\n  b  4.0 KiB\nGrootste bestanden:\n  b/c  3.9 KiB",
+    ),
+    (
+        "get_file_info",
+        false,
+        r#"{"path": "/d/a", "kind": "file", "size_bytes": 5, "modified": "2026-01-02T03:04:05Z", "mode": "644", "owner": "ann", "sha256": null}"#,
+        "/d/a on kiosk is a file, 5 bytes, changed at 2026-01-02T03:04:05Z, mode 644, owner ann.",
+        "/d/a op kiosk is een bestand, 5 bytes, gewijzigd op 2026-01-02T03:04:05Z, rechten 644, eigenaar ann.",
+    ),
+    (
+        "get_file_info",
+        false,
+        r#"{"path": "/d", "kind": "directory", "size_bytes": 0, "modified": null, "mode": null, "owner": null, "sha256": null}"#,
+        "/d on kiosk is a folder.",
+        "/d op kiosk is een map.",
+    ),
+    (
+        "edit_file",
+        false,
+        r#"{"path": "/d/a", "size_bytes": 2, "diff": "-a\n+b\n"}"#,
+        "Changed /d/a on kiosk:\n  -a\n  +b",
+        "/d/a is veranderd op kiosk:\n  -a\n  +b",
+    ),
+    (
+        "modify_config",
+        true,
+        r#"{"path": "/d/a.toml", "format": "toml", "diff": "-a\n+b\n", "backup_path": null}"#,
+        "Preview, nothing was changed. This would change /d/a.toml on kiosk:\n  -a\n  +b",
+        "Proef, er is niets veranderd. Dit zou /d/a.toml veranderen op kiosk:\n  -a\n  +b",
+    ),
+    (
+        "copy_path",
+        false,
+        r#"{"source": "/d/a", "destination": "/d/b", "bytes": 5, "entries": 1, "replaced": true}"#,
+        "Copied /d/a to /d/b on kiosk: 1 entry, 5 bytes. What was there is in the trash.",
+        "/d/a is gekopieerd naar /d/b op kiosk: 1 item, 5 bytes. Wat daar stond, staat in de prullenbak.",
+    ),
+    (
+        "move_path",
+        true,
+        r#"{"source": "/d/a", "destination": "/d/b", "bytes": 5, "entries": 2, "replaced": false}"#,
+        "Preview, nothing was changed. This would move /d/a to /d/b on kiosk: 2 entries, 5 bytes.",
+        "Proef, er is niets veranderd. Dit zou /d/a verplaatsen naar /d/b op kiosk: 2 items, 5 bytes.",
+    ),
+    (
+        "delete_file",
+        false,
+        r#"{"path": "/d/a", "bytes": 5, "trash_id": "t"}"#,
+        "Moved /d/a to the trash on kiosk: 5 bytes.",
+        "/d/a staat in de prullenbak op kiosk: 5 bytes.",
+    ),
+    (
+        "delete_file",
+        true,
+        r#"{"path": "/d/a", "bytes": 5, "trash_id": null}"#,
+        "Preview, nothing was changed. This would delete /d/a on kiosk: 5 bytes.",
+        "Proef, er is niets veranderd. Dit zou /d/a verwijderen op kiosk: 5 bytes.",
+    ),
+    (
+        "read_config",
+        false,
+        r#"{"path": "/d/a.toml", "format": "toml", "parsed": null, "problem": "Line 1 has no value.", "content": "a =\n"}"#,
+        "/d/a.toml on kiosk (toml):\n  a =\nLine 1 has no value.",
+        "/d/a.toml op kiosk (toml):\n  a =\nLine 1 has no value.",
+    ),
+    (
+        "undo_call",
+        false,
+        r#"{"call_id": "c", "tool": "move_path", "paths": [{"path": "/d/a", "outcome": "restored"}, {"path": "/d/b", "outcome": "removed"}]}"#,
+        "Took move_path back on kiosk.\n  /d/a is as it was\n  /d/b went to the trash",
+        "move_path is teruggedraaid op kiosk.\n  /d/a is zoals het was\n  /d/b staat in de prullenbak",
+    ),
+    (
+        "undo_call",
+        true,
+        r#"{"call_id": "c", "tool": "write_file", "paths": [{"path": "/d/a", "outcome": "removed"}]}"#,
+        "Preview, nothing was changed. This would take write_file back on kiosk.\n  /d/a would go to the trash",
+        "Proef, er is niets veranderd. Dit zou write_file terugdraaien op kiosk.\n  /d/a zou naar de prullenbak gaan",
+    ),
+];
+
+fn told(asked: &str, tool: &str, dry_run: bool, data: &str) -> String {
+    let data: Value = serde_json::from_str(data).unwrap();
+    let envelope = json!({"success": true, "message": "Done.", "data": data, "error": null, "dry_run": dry_run,
+        "meta": {"call_id": "1", "device": "kiosk", "tool": tool}});
+    let call = NativeCall { id: "1".to_owned(), name: tool.to_owned(), arguments: "{}".to_owned() };
+    let messages = vec![
+        Message::user(asked),
+        Message::assistant("", vec![call]),
+        Message::tool("1", envelope.to_string()),
+    ];
+    Planner.answer(&Request { messages, tools: Vec::new() })
+}
+
+#[test]
+fn results_of_file_tools_are_told_in_both_languages() {
+    for &(tool, dry_run, data, english, dutch) in TOLD {
+        assert_eq!(told("list files", tool, dry_run, data), english);
+        assert_eq!(told("wat staat er", tool, dry_run, data), dutch);
+    }
+}
+
+#[test]
+fn one_thing_is_not_called_many() {
+    let one = r#"{"path": "/d", "count": 1, "entries": [{"path": "/d/a", "size_bytes": 5}]}"#;
+    let said = told("list files", "list_directory", false, one);
+    assert_eq!(said, "/d on kiosk holds 1 entry:\n  a  5 bytes");
+    let said = told("wat staat er", "list_directory", false, one);
+    assert_eq!(said, "In /d op kiosk staat 1 item:\n  a  5 bytes");
+    let gone = r#"{"path": "/d", "entries": 1, "bytes": 0, "trash_id": "t"}"#;
+    let said = told("list files", "delete_directory", false, gone);
+    assert_eq!(said, "Moved /d to the trash on kiosk: 1 entry, 0 bytes.");
+}

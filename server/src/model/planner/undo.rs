@@ -1,0 +1,159 @@
+//! "Undo that": the last call of this chat that changed something, as a call that takes it back.
+//!
+//! Only the very last change is meant. Where it cannot be taken back, or cannot be seen, that is
+//! said; an earlier one is never taken for it.
+
+use orion_catalog::find;
+use orion_catalog::tools::undo_call::paths_of;
+use serde_json::{Map, Value};
+
+use super::plan::{self, PlannedCall};
+use super::results::Told;
+use crate::model::{Message, NativeCall, Role};
+
+/// Why nothing is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Impossible {
+    /// Nothing was changed in this chat, or not on that device.
+    Nothing,
+    /// The last change was by this tool, which cannot be taken back.
+    Tool(&'static str),
+    /// What became of the last change, or which call it was, is not to be seen here.
+    Unseen,
+}
+
+/// The call that takes back the last change.
+pub(super) fn last(
+    messages: &[Message],
+    device: Option<&str>,
+    dry_run: bool,
+) -> Result<PlannedCall, Impossible> {
+    for (at, message) in messages.iter().enumerate().rev() {
+        let Some(call) = answered(messages.get(..at).unwrap_or_default(), message) else {
+            continue;
+        };
+        let Some((spec, alias)) = find(&call.name).filter(|(spec, _)| spec.has_effects) else {
+            continue;
+        };
+        let Ok(mut arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
+            continue;
+        };
+        let told = Told::read(&message.content);
+        let is_preview = told.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
+        match told.at("/success") {
+            _ if is_preview => continue,
+            Some(Value::Bool(true)) => {}
+            Some(_) => continue,
+            None => return Err(Impossible::Unseen),
+        }
+        let place = told.text("/meta/device");
+        if device.is_some_and(|wanted| !place.is_empty() && wanted != place) {
+            continue;
+        }
+        if !spec.undo {
+            return Err(Impossible::Tool(spec.name));
+        }
+        if let Some(alias) = alias {
+            (alias.adapt)(&mut arguments);
+        }
+        spec.rename_arguments(&mut arguments);
+        let (call_id, paths) = (told.text("/meta/call_id"), paths_of(spec.name, &arguments));
+        if call_id.is_empty() || place.is_empty() || paths.is_empty() {
+            return Err(Impossible::Unseen);
+        }
+        return Ok(plan::undo(call_id, &paths, place, dry_run));
+    }
+    Err(Impossible::Nothing)
+}
+
+/// The call that this message is the result of.
+fn answered<'a>(before: &'a [Message], result: &Message) -> Option<&'a NativeCall> {
+    let id = result.tool_call_id.as_ref().filter(|_| result.role == Role::Tool)?;
+    // Ids come again in a long chat, so the nearest one is meant.
+    before.iter().rev().find_map(|message| message.tool_calls.iter().find(|call| call.id == *id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn made(tool: &str, arguments: &Value) -> Message {
+        let call = NativeCall {
+            id: "1".to_owned(),
+            name: tool.to_owned(),
+            arguments: arguments.to_string(),
+        };
+        Message::assistant("", vec![call])
+    }
+
+    fn ended(id: &str, success: bool, more: &Value) -> Message {
+        let mut envelope = json!({"success": success, "message": "…", "data": {}, "error": null, "dry_run": false,
+            "meta": {"call_id": id, "device": "kiosk"}});
+        envelope.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Message::tool("1", envelope.to_string())
+    }
+
+    fn wrote(id: &str) -> [Message; 2] {
+        let arguments = json!({"device": "kiosk", "path": format!("{id}.txt"), "content": "x"});
+        [made("file_write", &arguments), ended(id, true, &json!({}))]
+    }
+
+    fn said(messages: &[Message]) -> Result<String, Impossible> {
+        last(messages, None, false).map(|call| call.to_string())
+    }
+
+    #[test]
+    fn the_last_change_is_taken_back_with_its_own_paths() {
+        let mut chat = [wrote("a"), wrote("b")].concat();
+        let of_b = r#"{"tool":"undo_call","device":"kiosk","call_id":"b","paths":["b.txt"]}"#;
+        assert_eq!(said(&chat).as_deref(), Ok(of_b));
+        // What only looked, was a preview or failed changed nothing.
+        chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
+        let preview = json!({"path": "a", "content": "x", "dry_run": true});
+        chat.extend([made("write_file", &preview), ended("d", true, &json!({"dry_run": true}))]);
+        chat.extend([
+            made("move_path", &json!({"source": "a", "destination": "b"})),
+            ended("e", false, &json!({})),
+        ]);
+        assert_eq!(said(&chat).as_deref(), Ok(of_b));
+        chat.extend([
+            made("move_path", &json!({"source": "a", "destination": "b"})),
+            ended("f", true, &json!({})),
+        ]);
+        assert_eq!(
+            last(&chat, None, true).unwrap().to_string(),
+            r#"{"tool":"undo_call","device":"kiosk","call_id":"f","paths":["a","b"],"dry_run":true}"#
+        );
+    }
+
+    #[test]
+    fn a_device_that_is_named_is_the_one_that_is_meant() {
+        let elsewhere = json!({"meta": {"call_id": "b", "device": "laptop"}});
+        let arguments = json!({"path": "b"});
+        let mut chat = wrote("a").to_vec();
+        chat.extend([made("create_directory", &arguments), ended("b", true, &elsewhere)]);
+        let on = |device| last(&chat, Some(device), false).map(|call| call.to_string());
+        assert!(on("kiosk").unwrap().contains(r#""call_id":"a""#));
+        assert!(on("laptop").unwrap().contains(r#""call_id":"b""#));
+        assert_eq!(on("tablet"), Err(Impossible::Nothing));
+    }
+
+    #[test]
+    fn what_cannot_be_taken_back_hides_nothing_before_it() {
+        assert_eq!(said(&[]), Err(Impossible::Nothing));
+        let mut chat = wrote("a").to_vec();
+        chat.extend([made("undo_call", &json!({"call_id": "a"})), ended("b", true, &json!({}))]);
+        assert_eq!(said(&chat), Err(Impossible::Tool("undo_call")));
+
+        let mut cut = wrote("a").to_vec();
+        let whole = ended("b", true, &json!({"data": {"diff": "x".repeat(400)}})).content;
+        cut.push(made("edit_file", &json!({"path": "a"})));
+        cut.push(Message::tool("1", format!("{}\n[cut: …]", &whole[..100])));
+        assert_eq!(said(&cut), Err(Impossible::Unseen));
+        let mut left = wrote("a").to_vec();
+        left.push(made("delete_file", &json!({"path": "a"})));
+        left.push(Message::tool("1", "The person left before this call had ended."));
+        assert_eq!(said(&left), Err(Impossible::Unseen));
+    }
+}
