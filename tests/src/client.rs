@@ -181,6 +181,7 @@ impl Client {
             approval_id: approval_id.to_owned(),
             approve,
             reason: reason.to_owned(),
+            more: None,
         };
         let response = self.approvals().decide_approval(request).await?.into_inner();
         Ok(response.approval.unwrap())

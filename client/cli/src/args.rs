@@ -98,6 +98,8 @@ pub(crate) enum Command {
     Tools(commands::tools::Tools),
     /// The devices and what they lend
     Devices(commands::devices::Devices),
+    /// What may happen on each device, as one file with versions
+    Policy(commands::policy::Policy),
     /// What waits for a person's yes
     Approvals(commands::approvals::Approvals),
     /// Who may sign in, and as what

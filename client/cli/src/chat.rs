@@ -237,7 +237,8 @@ impl<'a> Session<'a> {
             }
         };
         let reason = if approve { "" } else { "The person at the terminal said no." };
-        let request = v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
+        let reason = reason.to_owned();
+        let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
             Ok(_) => Ok(()),
             // Somebody or the clock was quicker: the stream tells how the call goes on.
@@ -279,7 +280,11 @@ impl Speech<'_> {
 }
 
 fn call_line(call: &v1::CallBegan) -> String {
-    let recovered = if call.recovered { " (found in prose)" } else { "" };
+    let recovered = match (call.quoted, call.recovered) {
+        (true, _) => " (stands in what strangers may have written)",
+        (false, true) => " (found in prose)",
+        (false, false) => "",
+    };
     // A model may leave the device out where there is only one.
     let device = match call.device.as_str() {
         "" => String::new(),

@@ -12,6 +12,7 @@ pub(crate) mod extract;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod password;
+pub(crate) mod policy;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod users;
@@ -50,6 +51,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
+        Command::Policy(command) => interruptible(command.run(&app()?)).await,
         Command::Approvals(command) => interruptible(command.run(&app()?)).await,
         Command::Users(command) => interruptible(command.run(&app()?)).await,
         Command::Tokens(command) => interruptible(command.run(&app()?)).await,

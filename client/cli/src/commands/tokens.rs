@@ -168,7 +168,7 @@ impl Tokens {
 }
 
 /// Reads `30d` and `8w` besides what every other time may be.
-fn days(text: &str) -> Result<Duration, String> {
+pub(super) fn days(text: &str) -> Result<Duration, String> {
     const DAY: u64 = 24 * 3600;
     let text = text.trim();
     for (unit, seconds) in [('d', DAY), ('w', 7 * DAY)] {
