@@ -16,6 +16,8 @@ pub(super) struct Pattern {
     /// A set of one, for it knows quick ways for plain patterns such as *.pdf.
     matcher: GlobSet,
     whole_path: bool,
+    /// It fits everything.
+    any: bool,
 }
 
 impl Pattern {
@@ -44,12 +46,12 @@ impl Pattern {
                     error.kind()
                 ))
             })?;
-        Ok(Self { matcher: glob, whole_path })
+        Ok(Self { matcher: glob, whole_path, any: text == "*" })
     }
 
     /// Whether the pattern may fit something of this name.
     pub(super) fn may_fit(&self, name: &str) -> bool {
-        self.whole_path || self.matcher.is_match(&*normal(name))
+        self.any || self.whole_path || self.matcher.is_match(&*normal(name))
     }
 
     /// Whether the pattern fits something at these names below the start.

@@ -211,7 +211,10 @@ impl<'a> Walk<'a> {
             }
         };
         match opened {
-            Ok((handle, names)) => Ok(Some(Frame { handle: Arc::new(handle), asked, real, names })),
+            Ok((handle, names)) => {
+                let (handle, asked) = (Arc::new(handle), Arc::new(asked));
+                Ok(Some(Frame { handle, asked, real, names }))
+            }
             Err(error) if self.mode == Mode::Whole => Err(error),
             Err(_) => Ok(None),
         }

@@ -27,6 +27,7 @@ pub fn path_rules(input: &[u8]) {
     let (one, other) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
     let entries: Vec<&str> = lines.take(MAX_ENTRIES).collect();
     for places in places() {
+        let policy = compile(&places, &entries);
         for text in [one, other] {
             reads_back(&places, text);
         }
@@ -37,7 +38,7 @@ pub fn path_rules(input: &[u8]) {
                 entry_holds(&places, body(entry), &path);
             }
             for access in [Access::Read, Access::Write, Access::Delete] {
-                allows_only_inside(&places, &entries, &path, access);
+                allows_only_inside(&policy, &path, access);
             }
             if let Ok(other) = read(other) {
                 contains_by_component(&path, &other);
@@ -168,8 +169,17 @@ fn grant(path: &str, access: &[Access]) -> PathGrant {
 
 const EVERYTHING: [Access; 3] = [Access::Read, Access::Write, Access::Delete];
 
-/// What is allowed is inside a root that lends this access, and is not denied; by grants and ceiling.
-fn allows_only_inside(places: &Places, entries: &[&str], path: &DevicePath, access: Access) {
+/// The policy of an input, for one style.
+struct Compiled {
+    grants: Scope,
+    ceiling: Option<Scope>,
+    /// The grants without the denied entries of the input.
+    open: Scope,
+    /// A denied entry could not be understood.
+    denies_oddly: bool,
+}
+
+fn compile(places: &Places, entries: &[&str]) -> Compiled {
     let mut grants = Grants { profile: Some(Profile::Operator), ..Grants::default() };
     let mut ceiling = Grants { profile: Some(Profile::Operator), ..Grants::default() };
     for entry in entries {
@@ -182,15 +192,24 @@ fn allows_only_inside(places: &Places, entries: &[&str], path: &DevicePath, acce
         }
     }
     let (scope, bad) = grants.compile(places);
-    let has_ceiling = !ceiling.paths.is_empty();
-    let owned = has_ceiling.then(|| ceiling.compile(places).0);
-    let decision = decide(&scope, owned.as_ref(), path, access);
     let denies_oddly = grants.deny_paths.iter().any(|text| bad.iter().any(|it| it.entry == *text));
+    let own = grants.deny_paths.len();
+    let mut open = Scope { deny_all_paths: false, ..scope.clone() };
+    open.denied.retain(|entry| entry.built_in);
+    assert!(open.denied.len() + own >= scope.denied.len(), "an entry became several");
+    let ceiling = (!ceiling.paths.is_empty()).then(|| ceiling.compile(places).0);
+    Compiled { grants: scope, ceiling, open, denies_oddly }
+}
+
+/// What is allowed is inside a root that lends this access, and is not denied; by grants and ceiling.
+fn allows_only_inside(policy: &Compiled, path: &DevicePath, access: Access) {
+    let Compiled { grants, ceiling, open, denies_oddly } = policy;
+    let decision = decide(grants, ceiling.as_ref(), path, access);
     if decision != Decision::Allow {
         return;
     }
-    assert!(!denies_oddly, "{path} is allowed, though nobody knows what {bad:?} denies");
-    for scope in [Some(&scope), owned.as_ref()].into_iter().flatten() {
+    assert!(!denies_oddly, "{path} is allowed, though nobody knows what is denied");
+    for scope in [Some(grants), ceiling.as_ref()].into_iter().flatten() {
         let lending = scope.allowed.iter().find(|entry| {
             entry.access.contains(&access)
                 && entry.root.contains(path)
@@ -206,8 +225,7 @@ fn allows_only_inside(places: &Places, entries: &[&str], path: &DevicePath, acce
         }
     }
     // Fewer denies and no ceiling never take anything away.
-    let open = Grants { deny_paths: Vec::new(), ..grants }.compile(places).0;
-    assert_eq!(decide(&open, None, path, access), Decision::Allow, "{path}");
+    assert_eq!(decide(open, None, path, access), Decision::Allow, "{path}");
 }
 
 fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Access) -> Decision {

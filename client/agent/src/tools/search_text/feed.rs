@@ -17,17 +17,27 @@ const AT_ONCE: usize = 16;
 pub(super) struct Source {
     /// The folder that holds it.
     pub(super) folder: Arc<Handle>,
-    /// The path of that folder.
-    path: Arc<DevicePath>,
     /// Its name there.
     pub(super) name: String,
+    told: Told,
+}
+
+/// How a file is told of.
+enum Told {
+    /// By its name behind the path of its folder.
+    In(Arc<DevicePath>),
+    /// As it was asked for.
+    As(DevicePath),
 }
 
 impl Source {
     /// Its path, which only a file in which something is found needs; none when no path of this
     /// device can name it.
     pub(super) fn path(&self) -> Option<String> {
-        Some(self.path.join(&self.name).ok()?.to_string())
+        match &self.told {
+            Told::In(folder) => Some(folder.join(&self.name).ok()?.to_string()),
+            Told::As(path) => Some(path.to_string()),
+        }
     }
 }
 
@@ -74,7 +84,8 @@ impl<'a> Feed<'a> {
     ) -> Result<Self, ToolError> {
         let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, &located.asked);
         let folder = Arc::new(Handle::again(&located.dir).map_err(|error| failed(&error))?);
-        let source = Source { folder, path: Arc::new(located.asked.clone()), name: name.to_owned() };
+        let told = Told::As(located.asked.clone());
+        let source = Source { folder, name: name.to_owned(), told };
         let one = glob.fits([name]).then_some(source);
         Ok(Self::new(None, one, glob, watch, most))
     }
@@ -125,8 +136,8 @@ impl<'a> Feed<'a> {
         if !self.glob.fits(at.below.iter().map(String::as_str)) {
             return None;
         }
-        let (folder, path) = (Arc::clone(at.handle), Arc::clone(at.folder));
-        Some(Source { folder, path, name: at.below.last()?.clone() })
+        let (folder, told) = (Arc::clone(at.handle), Told::In(Arc::clone(at.folder)));
+        Some(Source { folder, name: at.below.last()?.clone(), told })
     }
 
     /// Whether files were left out at a bound, and what the walk failed with.

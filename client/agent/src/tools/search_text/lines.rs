@@ -96,11 +96,10 @@ impl<'a> Search<'a> {
         // A file that grows is searched as far as it went; some file systems tell no sizes.
         let left = if size == 0 { MAX_FILE_BYTES } else { size.min(MAX_FILE_BYTES) };
         let before = (lines.found.len(), lines.bytes);
-        let mut sink = Collect { path: &source.path, most: self.most, lines, binary: false };
+        let mut sink = Collect { source, path: None, most: self.most, lines, useless: false };
         let watched = Watched { file, left, watch: self.watch };
         let result = self.searcher.search_reader(&self.matcher, watched, &mut sink);
-        let binary = sink.binary;
-        if binary {
+        if sink.useless {
             lines.found.truncate(before.0);
             lines.bytes = before.1;
         } else if result.is_err() || size > MAX_FILE_BYTES {
@@ -115,27 +114,35 @@ impl<'a> Search<'a> {
 }
 
 struct Collect<'a> {
-    path: &'a str,
+    source: &'a Source,
+    /// The file's path, once something is found in it.
+    path: Option<String>,
     most: u64,
     lines: &'a mut Lines,
-    binary: bool,
+    /// It is no text, or has a name that cannot be told.
+    useless: bool,
 }
 
 impl Sink for Collect<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let Some(path) = self.path.take().or_else(|| self.source.path()) else {
+            self.useless = true;
+            return Ok(false);
+        };
         let text = shortened(found.bytes());
-        let bytes = Limits::bytes(json_bytes(self.path) + json_bytes(&text));
+        let bytes = Limits::bytes(json_bytes(&path) + json_bytes(&text));
         let line = found.line_number().unwrap_or(0);
-        let told = Match { path: self.path.to_owned(), line, text };
+        let told = Match { path: path.clone(), line, text };
+        self.path = Some(path);
         self.lines.bytes += bytes;
         self.lines.found.push(Line { searched: 0, skipped: 0, bytes, told });
         Ok(self.lines.weight() <= self.most)
     }
 
     fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {
-        self.binary = end.binary_byte_offset().is_some();
+        self.useless |= end.binary_byte_offset().is_some();
         Ok(())
     }
 }
@@ -159,6 +166,9 @@ struct Watched<'a> {
 
 impl Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Ok(0);
+        }
         if self.watch.is_over() {
             return Err(io::ErrorKind::TimedOut.into());
         }
