@@ -272,11 +272,7 @@ impl Turn<'_> {
             }
             None => pipeline::run_incoming(self.backend, incoming).await?,
         };
-        if let Some(approval) = reply.approval {
-            let card = self.backend.store.approval(&approval.to_string()).await?;
-            say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
-            reply = self.ended(reply, &mut changes).await?;
-        }
+        reply = self.ended(reply, &mut changes).await?;
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
             let row = self.backend.store.call(&other).await?;
@@ -287,13 +283,17 @@ impl Turn<'_> {
         Ok(reply)
     }
 
-    /// Waits for the end of a call that a person is asked about.
+    /// Asks about a call that waits for a person, and waits for its end.
     async fn ended(
         &self,
         mut reply: Reply,
         changes: &mut broadcast::Receiver<Change>,
     ) -> Result<Reply, ChatError> {
-        while !reply.state.is_closed() {
+        if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
+            let card = self.backend.store.approval(&approval.to_string()).await?;
+            say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
+        }
+        while reply.approval.is_some() && !reply.state.is_closed() {
             tokio::select! {
                 () = self.events.closed() => return Err(ChatError::Left),
                 () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),

@@ -106,11 +106,22 @@ impl Default for Calls {
 pub struct Approvals {
     /// How long a question stands, in seconds.
     pub expire_seconds: u32,
+    /// Who is told of questions, by HTTP POST; nobody when left out.
+    pub webhook_url: Option<String>,
+    /// File with the secret that signs what is told.
+    pub webhook_secret_file: Option<PathBuf>,
+    /// Where people find the page of this backend, for links; the listening address when left out.
+    pub page_url: Option<String>,
 }
 
 impl Default for Approvals {
     fn default() -> Self {
-        Self { expire_seconds: 15 * 60 }
+        Self {
+            expire_seconds: 15 * 60,
+            webhook_url: None,
+            webhook_secret_file: None,
+            page_url: None,
+        }
     }
 }
 

@@ -17,3 +17,4 @@ pub mod policy;
 pub mod rpc;
 pub mod serve;
 pub mod store;
+pub mod webhook;

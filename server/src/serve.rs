@@ -31,6 +31,7 @@ use crate::pipeline::load::Load;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
 use crate::store::Store;
+use crate::webhook::{self, Webhook};
 
 /// How often HTTP/2 pings go out on a quiet connection.
 const KEEPALIVE: Duration = Duration::from_secs(8);
@@ -59,6 +60,7 @@ pub struct Ready {
     pub devices: SocketAddr,
     people_listener: TcpListener,
     device_listener: TcpListener,
+    webhook: Option<Webhook>,
     /// Held as long as the backend lives, so that no second one uses the same folder.
     lock: File,
     data_dir: PathBuf,
@@ -102,6 +104,8 @@ pub async fn prepare(
         )
         .collect::<anyhow::Result<Vec<_>>>()?;
 
+    let scheme = if config.people.key.is_some() { "https" } else { "http" };
+    let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people}"))?;
     let device_addresses = advertised(&config, devices);
     let policies = Policies::load(&store).await?;
     let backend = Arc::new(Backend {
@@ -128,7 +132,7 @@ pub async fn prepare(
     }
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
-    Ok(Ready { backend, people, devices, people_listener, device_listener, lock, data_dir })
+    Ok(Ready { backend, people, devices, people_listener, device_listener, webhook, lock, data_dir })
 }
 
 impl Ready {
@@ -137,7 +141,15 @@ impl Ready {
     /// # Errors
     /// A listener failed.
     pub async fn serve(self) -> anyhow::Result<()> {
-        let Self { backend, people_listener, device_listener: devices, lock, data_dir, .. } = self;
+        let Self {
+            backend,
+            people_listener,
+            device_listener: devices,
+            webhook,
+            lock,
+            data_dir,
+            ..
+        } = self;
         let closing = backend.closing.clone();
         let access = AccessLayer::new(Arc::clone(&backend));
         let device_tls = device_listener(
@@ -172,6 +184,9 @@ impl Ready {
             }
         });
         backend.tasks.spawn(housekeeping(Arc::clone(&backend)));
+        if let Some(webhook) = webhook {
+            backend.tasks.spawn(webhook::run(Arc::clone(&backend), webhook));
+        }
 
         let doors = async { tokio::try_join!(device_door, people_door) };
         let closer = async {

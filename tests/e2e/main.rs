@@ -4,12 +4,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on ends there")]
 
 mod approvals;
+mod approvers;
 mod audit;
 mod bad_input;
 mod ceiling;
 mod certificates;
 mod command_line;
 mod crashes;
+mod decisions;
 mod demo;
 mod enrolment;
 mod escapes;
@@ -19,10 +21,14 @@ mod litter;
 mod lying_agent;
 mod lying_server;
 mod models;
+mod mutations;
 mod people;
 mod odd_names;
+mod policy;
 mod refusals;
 mod signing_in;
 mod special_files;
+mod strangers;
 mod tools;
 mod undo;
+mod webhook;

@@ -29,12 +29,26 @@ impl LyingAgent {
     /// # Panics
     /// The device is not enrolled, or the backend breaks the protocol.
     pub async fn connect(device: &Device, address: &str, generation: u64) -> Result<Self, Status> {
+        Self::greet(device, address, hello(device, generation)).await
+    }
+
+    /// The same, saying of itself what the test wants it to.
+    ///
+    /// # Errors
+    /// The backend does not take it.
+    ///
+    /// # Panics
+    /// As [`LyingAgent::connect`].
+    pub async fn greet(
+        device: &Device,
+        address: &str,
+        hello: v1::Hello,
+    ) -> Result<Self, Status> {
         let identity = Identity::read(&device.state_dir()).unwrap().expect("the device enrolled");
         let mut client = connect(address, identity.tls().unwrap())
             .await
             .map_err(|error| Status::unavailable(error.to_string()))?;
         let (to_backend, outgoing) = mpsc::channel(16);
-        let hello = hello(device, generation);
         to_backend.send(request(link_request::Message::Hello(hello))).await.unwrap();
         let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
         let mut agent = Self { to_backend, from_backend };

@@ -40,7 +40,7 @@ pub struct Toolbox {
     /// The applications that may be opened.
     pub apps: Apps,
     /// Where deleted folders go.
-    pub trash: Trash,
+    pub trash: Arc<Trash>,
     /// The device's id, as text.
     pub device_id: String,
     /// What confines file tools here.

@@ -3,6 +3,7 @@
 
 use orion_catalog::{ParsedCall, ToolSpec};
 use orion_domain::evaluate::Approved;
+use orion_domain::grants::Scope;
 use orion_domain::{
     ApprovalId, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy,
     Question, ToolError, ToolFacts, evaluate,
@@ -11,6 +12,10 @@ use orion_wire::{DevicePolicy, Dispatched, Timezone};
 
 use crate::clock::now_ms;
 
+mod size;
+
+pub use size::TooLarge;
+
 /// What this device judges by.
 #[derive(Debug)]
 pub struct Guard {
@@ -18,7 +23,20 @@ pub struct Guard {
     name: DeviceName,
     places: Places,
     policy: Policy,
+    /// The policy as it was taken, to be compiled anew where the ceiling moves the workspace.
+    taken: Option<DevicePolicy>,
     timezone: Timezone,
+    /// The workspace has moved, and the backend may judge by the one before.
+    moved: bool,
+}
+
+/// What this device makes of a call, before any person's yes counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// What holds.
+    pub decision: Decision,
+    /// The line that decided, by name.
+    pub rule: String,
 }
 
 /// A call that may run, and what it is.
@@ -46,19 +64,18 @@ pub enum PolicyError {
     /// Not a policy, or one with keys that this agent does not know.
     #[error("the policy can't be read: {0}")]
     Unreadable(String),
+    /// More than a device compiles.
+    #[error("the policy is too large for a device: {0}")]
+    TooLarge(#[from] TooLarge),
 }
 
 impl Guard {
     /// A guard that refuses every call until it has a policy; `ceiling` is the owner's.
     #[must_use]
-    pub fn new(
-        device: DeviceId,
-        name: DeviceName,
-        places: Places,
-        ceiling: orion_domain::grants::Scope,
-    ) -> Self {
+    pub fn new(device: DeviceId, name: DeviceName, places: Places, ceiling: Scope) -> Self {
         let policy = Policy { ceiling: Some(ceiling), ..Policy::deny_all() };
-        Self { device, name, places, policy, timezone: Timezone::default() }
+        let timezone = Timezone::default();
+        Self { device, name, places, policy, taken: None, timezone, moved: false }
     }
 
     /// The device's name, as rules call it.
@@ -88,27 +105,41 @@ impl Guard {
             let stated = version.chars().take(64).collect();
             return Err(PolicyError::Version { stated, found });
         }
-        let DevicePolicy { grants, rules, risk, mode, timezone } = serde_json::from_slice(bytes)
+        size::of_bytes(bytes)?;
+        let taken: DevicePolicy = serde_json::from_slice(bytes)
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
-        let timezone = Timezone::named(&timezone)
+        size::of_policy(&taken)?;
+        let timezone = Timezone::named(&taken.timezone)
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
-        let (grants, bad) = grants.compile(&self.places);
-        for entry in bad {
-            tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
-        }
-        let mut compiled = Vec::with_capacity(rules.len());
-        for rule in rules {
-            let (rule, bad) = rule.compile(&self.places);
-            for (path, error) in bad {
-                tracing::warn!(rule = %rule.rule.title(), path, %error, "a path of a rule can't be understood; the rule is held strict");
-            }
-            compiled.push(rule);
-        }
         let ceiling = self.policy.ceiling.take();
-        let version = version.to_owned();
-        self.policy = Policy { grants, ceiling, rules: compiled, risk, mode, version };
+        self.policy = compile(&taken, &self.places, ceiling, version.to_owned());
         self.timezone = timezone;
+        self.taken = Some(taken);
         Ok(())
+    }
+
+    /// Takes what the owner leaves at most, and where relative paths begin by it. The policy stays
+    /// what it was. Until [`Guard::settle`], calls whose paths mean another place than they did are
+    /// refused: they were judged elsewhere before the backend heard of it.
+    pub fn limit(&mut self, places: Places, ceiling: Scope) {
+        self.moved |= places != self.places;
+        self.places = places;
+        let version = std::mem::take(&mut self.policy.version);
+        self.policy = match &self.taken {
+            Some(taken) => compile(taken, &self.places, Some(ceiling), version),
+            None => Policy { ceiling: Some(ceiling), version, ..Policy::deny_all() },
+        };
+    }
+
+    /// The backend judges by the same ceiling and workspace.
+    pub fn settle(&mut self) {
+        self.moved = false;
+    }
+
+    /// The policy as it was taken, to be kept; none before there was one.
+    #[must_use]
+    pub fn kept(&self) -> Option<Vec<u8>> {
+        self.taken.as_ref().map(DevicePolicy::to_bytes)
     }
 
     /// Judges one call. `is_spent` says whether a call was run on an approval before.
@@ -120,6 +151,33 @@ impl Guard {
         call: &Dispatched,
         is_spent: impl Fn(ApprovalId) -> bool,
     ) -> Result<Admitted, Box<ToolError>> {
+        let (spec, parsed) = self.read(call)?;
+        let question = self.question(call, spec, &parsed);
+        let evaluation = evaluate(&question, &self.policy);
+        let approved = match evaluation.decision() {
+            Decision::Ask | Decision::DryRunFirst => {
+                self.approved(call, &parsed, is_spent).map_err(Box::new)?
+            }
+            Decision::Allow | Decision::Deny => None,
+        };
+        let permit = evaluation.permit(&question, &self.policy, approved)?;
+        Ok(Admitted { permit, spec, parsed })
+    }
+
+    /// Says what would become of a call without anybody's yes.
+    ///
+    /// # Errors
+    /// It is no call of this device.
+    pub fn judge(&self, call: &Dispatched) -> Result<Judged, Box<ToolError>> {
+        let (spec, parsed) = self.read(call)?;
+        let question = self.question(call, spec, &parsed);
+        let evaluation = evaluate(&question, &self.policy);
+        let rule = evaluation.rule_name(&question, &self.policy);
+        Ok(Judged { decision: evaluation.decision(), rule })
+    }
+
+    /// The call's tool and arguments, where they are such as are checked and sent.
+    fn read(&self, call: &Dispatched) -> Result<(&'static ToolSpec, ParsedCall), Box<ToolError>> {
         if call.device != self.device {
             return refuse(
                 ErrorCode::PermissionDenied,
@@ -140,7 +198,27 @@ impl Guard {
                 "The arguments are not in the one form in which they are checked and sent.",
             );
         }
-        let question = Question {
+        if self.moved {
+            let anchored = Places { workspace: None, ..self.places.clone() };
+            let absolute = spec.parse(call.arguments_value.clone(), &anchored);
+            if absolute.is_ok_and(|it| it.touches == parsed.touches) {
+                return Ok((spec, parsed));
+            }
+            return refuse(
+                ErrorCode::PathNotAllowed,
+                "The owner of this device has just changed where relative paths begin. Make the call again, or write its paths whole.",
+            );
+        }
+        Ok((spec, parsed))
+    }
+
+    fn question<'a>(
+        &'a self,
+        call: &'a Dispatched,
+        spec: &'static ToolSpec,
+        parsed: &'a ParsedCall,
+    ) -> Question<'a> {
+        Question {
             tool: ToolFacts { risk: spec.risk.max(call.risk), ..spec.facts() },
             touches: Some(&parsed.touches),
             caller: &call.caller,
@@ -151,16 +229,7 @@ impl Guard {
             // What strangers wrote and how often is for the backend to know.
             tainted: false,
             counted: None,
-        };
-        let evaluation = evaluate(&question, &self.policy);
-        let approved = match evaluation.decision() {
-            Decision::Ask | Decision::DryRunFirst => {
-                self.approved(call, &parsed, is_spent).map_err(Box::new)?
-            }
-            Decision::Allow | Decision::Deny => None,
-        };
-        let permit = evaluation.permit(&question, &self.policy, approved)?;
-        Ok(Admitted { permit, spec, parsed })
+        }
     }
 
     /// The person's yes, if it is to exactly this call under this policy and unused. None at all is
@@ -196,6 +265,29 @@ impl Guard {
         }
         Ok(Some(Approved(approval.id)))
     }
+}
+
+/// The policy for these places, beneath a ceiling that is not its own.
+fn compile(
+    taken: &DevicePolicy,
+    places: &Places,
+    ceiling: Option<Scope>,
+    version: String,
+) -> Policy {
+    let DevicePolicy { grants, rules, risk, mode, timezone: _ } = taken;
+    let (grants, bad) = grants.compile(places);
+    for entry in bad {
+        tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
+    }
+    let mut compiled = Vec::with_capacity(rules.len());
+    for rule in rules {
+        let (rule, bad) = rule.clone().compile(places);
+        for (path, error) in bad {
+            tracing::warn!(rule = %rule.rule.title(), path, %error, "a path of a rule can't be understood; the rule is held strict");
+        }
+        compiled.push(rule);
+    }
+    Policy { grants, ceiling, rules: compiled, risk: *risk, mode: *mode, version }
 }
 
 fn refuse<T>(code: ErrorCode, message: &str) -> Result<T, Box<ToolError>> {

@@ -240,9 +240,19 @@ impl<'a> Session<'a> {
         let reason = reason.to_owned();
         let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
-            Ok(_) => Ok(()),
-            // Somebody or the clock was quicker: the stream tells how the call goes on.
-            Err(failure) if matches!(failure.exit_code(), 6 | 9) => {
+            Ok(answer) => {
+                if answer.approval.is_some_and(|it| it.state == i32::from(v1::ApprovalState::Open))
+                {
+                    self.out.note("more people have to say yes; the call waits for them");
+                }
+                Ok(())
+            }
+            // Somebody or the clock was quicker: the stream tells how the call goes on. Where
+            // somebody else has to say yes, whoever sits here waits for them.
+            Err(failure)
+                if matches!(failure.exit_code(), 6 | 9)
+                    || (failure.exit_code() == 5 && self.consent == Consent::Ask) =>
+            {
                 self.out.note(&failure.to_string());
                 Ok(())
             }

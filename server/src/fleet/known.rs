@@ -237,13 +237,21 @@ mod tests {
         let standing = vec![Rule::new("x", RuleAction::Deny)];
         let known = known(Terms { policy, dangerous: None, standing });
         assert_eq!(*known.policy_bytes, DevicePolicy::default().to_bytes());
-        assert!(known.policy.grants.allowed.is_empty() && !known.policy.grants.lists_tool("read_file"));
-        assert_eq!(known.policy.grants.missing_capability(&[orion_domain::Capability::FileRead]), Some(orion_domain::Capability::FileRead));
+        assert!(
+            known.policy.grants.allowed.is_empty() && !known.policy.grants.lists_tool("read_file")
+        );
+        assert_eq!(
+            known.policy.grants.missing_capability(&[orion_domain::Capability::FileRead]),
+            Some(orion_domain::Capability::FileRead)
+        );
     }
 
     #[test]
     fn standing_rules_come_after_the_files_own() {
-        let policy = PolicyTerms { rules: vec![Rule::new("file", RuleAction::Ask)], ..PolicyTerms::default() };
+        let policy = PolicyTerms {
+            rules: vec![Rule::new("file", RuleAction::Ask)],
+            ..PolicyTerms::default()
+        };
         let standing = vec![Rule::new("answer", RuleAction::Deny)];
         let known = known(Terms { policy, dangerous: None, standing });
         let ids: Vec<_> = known.policy.rules.iter().map(|it| it.rule.id.as_str()).collect();

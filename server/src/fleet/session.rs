@@ -30,6 +30,8 @@ pub enum ToDevice {
         /// Its bytes.
         bytes: Arc<Vec<u8>>,
     },
+    /// A ceiling is what calls are judged by from here on.
+    CeilingAck(u64),
     /// Go, and come back after about this long.
     Drain {
         /// How long.

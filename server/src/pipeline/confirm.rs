@@ -94,11 +94,8 @@ async fn run_standing(
     let reply = Reply::of_new(&row);
     backend.store.open_call(row).await?;
     judged.release();
-    let question = NewApproval {
-        card: card(judged),
-        standing: Some(standing),
-        ..question(backend, judged)
-    };
+    let question =
+        NewApproval { card: card(judged), standing: Some(standing), ..question(backend, judged) };
     let id = question.id;
     backend.store.ask(question).await.map_err(|error| match error {
         AskError::Store(error) => error,
@@ -107,7 +104,9 @@ async fn run_standing(
     let approval = backend.store.approval(&id.to_string()).await?;
     backend.bus.publish(Change::Approval(id));
     run::run_approved(backend, &approval).await?;
-    backend.store.call(&reply.call.to_string()).await.map(Reply::from)
+    let ended = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
+    // Nobody is asked any more.
+    Ok(Reply { approval: None, ..ended })
 }
 
 fn question(backend: &Backend, judged: &Judged) -> NewApproval {

@@ -38,10 +38,7 @@ pub async fn judge(
         judged = judged.counted(earlier, turn);
     }
     let dry_run = judged.incoming.request.dry_run;
-    if !dry_run
-        && judged.has_rule(CompiledRule::measures)
-        && judged.may_run_if_small()
-    {
+    if !dry_run && judged.has_rule(CompiledRule::measures) && judged.may_run_if_small() {
         let preview = preview(backend, &judged).await;
         judged = judged.measured(preview);
     }

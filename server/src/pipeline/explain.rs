@@ -12,6 +12,7 @@ use super::{Reply, authorize, run, validate};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::Known;
+use crate::policy::FILE_NAME;
 use crate::store::StoreError;
 
 /// What would become of a call.
@@ -37,7 +38,16 @@ impl Explanation {
     pub fn remedies(&self) -> Vec<String> {
         let told = self.refusal.as_ref().and_then(|refusal| refusal.details.get("remedy"));
         let lines = told.and_then(Value::as_array).into_iter().flatten();
-        lines.filter_map(Value::as_str).map(str::to_owned).collect()
+        lines.filter_map(Value::as_str).map(|line| self.placed(line)).collect()
+    }
+
+    /// A change of grants, named where it can be made: a device that the policy file names has none
+    /// of its own.
+    fn placed(&self, remedy: &str) -> String {
+        let Some((_, known)) = &self.target else { return remedy.to_owned() };
+        let Some(line) = known.policy_line() else { return remedy.to_owned() };
+        let either = format!("orion devices permissions set {}, or the policy file", known.name);
+        remedy.replace(&either, &format!("{FILE_NAME} line {line}, then orion policy apply"))
     }
 
     /// That the device is not held strictly, in words; empty where it is.

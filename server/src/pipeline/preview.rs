@@ -33,7 +33,8 @@ impl Preview {
     pub fn quantity(&self) -> Option<Quantity> {
         let Self::Shown(bytes) = self else { return None };
         let data = serde_json::from_slice::<Envelope>(bytes).ok()?.data?;
-        let quantity = Quantity { entries: data["entries"].as_u64(), bytes: data["bytes"].as_u64() };
+        let quantity =
+            Quantity { entries: data["entries"].as_u64(), bytes: data["bytes"].as_u64() };
         (quantity != Quantity::default()).then_some(quantity)
     }
 }

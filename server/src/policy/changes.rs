@@ -71,7 +71,8 @@ fn rules(before: &[Rule], after: &[Rule]) -> Vec<String> {
     };
     let (before, after) = (by_id(before), by_id(after));
     let new = after.keys().filter(|id| !before.contains_key(*id)).map(|id| format!("rules + {id}"));
-    let gone = before.keys().filter(|id| !after.contains_key(*id)).map(|id| format!("rules - {id}"));
+    let gone =
+        before.keys().filter(|id| !after.contains_key(*id)).map(|id| format!("rules - {id}"));
     let other = after
         .iter()
         .filter(|(id, rule)| before.get(*id).is_some_and(|old| old != *rule))

@@ -291,4 +291,29 @@ pub async fn replay(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use Decision::{Allow, Ask, Deny, DryRunFirst};
+
+    #[test]
+    fn every_pair_of_decisions_is_one_kind_of_change_or_none() {
+        let all = [Allow, DryRunFirst, Ask, Deny];
+        let kinds = all.map(|before| all.map(|after| Change::between(before, after)));
+        let denied = Some(Change::AllowedToDenied);
+        let (asks, free) = (Some(Change::AllowedToAsk), Some(Change::AskToAllowed));
+        assert_eq!(
+            kinds,
+            [
+                [None, asks, asks, denied],
+                [free, None, None, denied],
+                [free, None, None, denied],
+                [
+                    Some(Change::DeniedToAllowed),
+                    Some(Change::DeniedToAsk),
+                    Some(Change::DeniedToAsk),
+                    None
+                ],
+            ]
+        );
+    }
+}

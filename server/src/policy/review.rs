@@ -103,7 +103,8 @@ pub async fn review(backend: &Backend, known: &Known) -> Result<Review, StoreErr
 impl Uses {
     fn see(&mut self, known: &Known, call: &RecordedCall) {
         self.calls += 1;
-        if call.decision == "deny" {
+        // A preview used nothing; explaining a call makes one.
+        if call.decision == "deny" || call.dry_run {
             return;
         }
         self.tools.entry(call.tool.clone()).or_default().by(call);
@@ -114,7 +115,9 @@ impl Uses {
             // The narrowest entry that lends it is the one that is used.
             let lending = known.policy.grants.allowed.iter().enumerate();
             let covering = lending
-                .filter(|(_, it)| it.access.contains(&touch.access) && it.root.contains(&touch.path))
+                .filter(|(_, it)| {
+                    it.access.contains(&touch.access) && it.root.contains(&touch.path)
+                })
                 .max_by_key(|(_, it)| it.root.components().len());
             if let Some((index, _)) = covering {
                 let used = self.paths.entry(index).or_default();
@@ -242,7 +245,8 @@ fn findings(known: &Known) -> Vec<String> {
     let devices = [(known.name.clone(), known.places().cloned())].into();
     let surroundings = Surroundings { devices: Some(devices), now_ms: None };
     let (_, findings) = orion_policy::check(&file, FILE_NAME, &surroundings);
-    let text = |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();
+    let text =
+        |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();
     findings.into_iter().map(text).collect()
 }
 

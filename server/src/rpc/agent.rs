@@ -17,7 +17,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::{Api, status};
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::presence::{Greeting, farewell, welcome};
+use crate::fleet::presence::{CeilingTold, Greeting, ceiling_told, farewell, welcome};
 use crate::fleet::{Answer, Known, Order, Session, ToDevice, enrollment};
 use crate::listen::Peer;
 use crate::pipeline::result;
@@ -148,12 +148,17 @@ fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
     let missing = |field| status::wire(WireError::Field { field });
     let facts =
         DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
-    if ceiling.len() > MAX_CEILING {
-        return Err(status::wire(WireError::TooLarge { field: "ceiling", limit: MAX_CEILING }));
-    }
-    let ceiling: Grants = serde_json::from_slice(&ceiling).map_err(|_| missing("ceiling"))?;
+    let ceiling = grants(&ceiling).map_err(status::wire)?;
     let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
     Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
+}
+
+/// A ceiling as a device tells it.
+fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
+    if ceiling.len() > MAX_CEILING {
+        return Err(WireError::TooLarge { field: "ceiling", limit: MAX_CEILING });
+    }
+    serde_json::from_slice(ceiling).map_err(|_| WireError::Field { field: "ceiling" })
 }
 
 /// Everything that can happen while a device is connected.
@@ -228,6 +233,20 @@ async fn from_device(
                     tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
                 }
                 backend.bus.publish(crate::bus::Change::Device(known.id));
+            }
+        }
+        link_request::Message::CeilingUpdate(update) => {
+            let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
+            let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
+            let fault = fault.chars().filter(|c| !c.is_control()).take(500).collect();
+            let told = CeilingTold { ceiling, workspace, fault };
+            if let Err(error) = ceiling_told(backend, known.id, told).await {
+                tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
+                // It is in the greeting of its next connection.
+                return Err("a ceiling that could not be taken");
+            }
+            if !backend.fleet.tell(known.id, ToDevice::CeilingAck(number)) {
+                return Err("it does not take what it is told");
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
@@ -313,6 +332,9 @@ fn to_device(message: ToDevice) -> link_response::Message {
             link_response::Message::ResultAck(v1::ResultAck { call_id: call.to_string() })
         }
         ToDevice::Policy { version, bytes } => policy_update(version, &bytes),
+        ToDevice::CeilingAck(number) => {
+            link_response::Message::CeilingAck(v1::CeilingAck { number })
+        }
         ToDevice::Drain { reconnect } => link_response::Message::Drain(v1::Drain {
             reconnect_ms: u64::try_from(reconnect.as_millis()).unwrap_or(RECONNECT_MS),
         }),

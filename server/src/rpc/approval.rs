@@ -11,8 +11,8 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-use super::{Api, caller, status};
 use super::tool::call;
+use super::{Api, caller, status};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::pipeline::confirm::{self, Answer, Answered, Reach};
@@ -76,9 +76,8 @@ impl ApprovalService for Api {
     ) -> Result<Response<v1::RevokeStandingRuleResponse>, Status> {
         let by = caller(&request)?;
         let v1::RevokeStandingRuleRequest { approval_id } = request.into_inner();
-        let revoked = confirm::revoke_rule(&self.0, &approval_id, &by.user)
-            .await
-            .map_err(status::store)?;
+        let revoked =
+            confirm::revoke_rule(&self.0, &approval_id, &by.user).await.map_err(status::store)?;
         Ok(Response::new(v1::RevokeStandingRuleResponse { rule: Some(rule(revoked)) }))
     }
 
@@ -131,7 +130,9 @@ fn answer(approve: bool, more: Option<More>) -> Result<Answer, Status> {
         (true, None) => Reach::Once,
         (false, None) => return Ok(Answer::No),
         (false, Some(_)) => {
-            return Err(status::invalid("a no is about this call alone; leave out what goes with a yes"));
+            return Err(status::invalid(
+                "a no is about this call alone; leave out what goes with a yes",
+            ));
         }
         (true, Some(More::ForThisChat(v1::ForThisChat {}))) => Reach::Chat,
         (true, Some(More::NarrowRule(v1::NarrowRule { expires_at, folder }))) => {
@@ -140,7 +141,9 @@ fn answer(approve: bool, more: Option<More>) -> Result<Answer, Status> {
         (true, Some(More::ChangedArguments(v1::ChangedArguments { arguments }))) => {
             return match serde_json::from_slice(&arguments) {
                 Ok(arguments) => Ok(Answer::Change(arguments)),
-                Err(error) => Err(status::invalid(format!("the changed arguments are no JSON object: {error}"))),
+                Err(error) => Err(status::invalid(format!(
+                    "the changed arguments are no JSON object: {error}"
+                ))),
             };
         }
     };

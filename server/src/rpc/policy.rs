@@ -196,8 +196,7 @@ impl PolicyService for Api {
         let asks = caller(&request)?;
         let v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device: wants } =
             request.into_inner();
-        let called =
-            v1::CallToolRequest { tool, device, arguments, dry_run, ..Default::default() };
+        let called = v1::CallToolRequest { tool, device, arguments, dry_run, ..Default::default() };
         let (request, _) = call_request(called).map_err(status::wire)?;
         let subject = self.subject(&asks, &as_user).await?;
         let explained = explain(&self.0, subject.clone(), request.clone());

@@ -141,14 +141,12 @@ impl Store {
     pub async fn consume_approval(&self, id: ApprovalId, now: i64) -> Result<bool, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let used: Option<ApprovalRow> = sqlx::query_as(
-                    concat!(
-                        "UPDATE approvals SET consumed_at = $1 \
+                let used: Option<ApprovalRow> = sqlx::query_as(concat!(
+                    "UPDATE approvals SET consumed_at = $1 \
                          WHERE id = $2 AND state = 'approved' AND consumed_at IS NULL \
                          RETURNING *, ",
-                        with_votes!()
-                    ),
-                )
+                    with_votes!()
+                ))
                 .bind(now)
                 .bind(id.to_string())
                 .fetch_optional(&mut tx.conn)
@@ -178,14 +176,12 @@ impl Store {
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let rows: Vec<ApprovalRow> = sqlx::query_as(
-                    concat!(
-                        "UPDATE approvals SET state = 'expired', decided_at = $1 WHERE id IN \
+                let rows: Vec<ApprovalRow> = sqlx::query_as(concat!(
+                    "UPDATE approvals SET state = 'expired', decided_at = $1 WHERE id IN \
                          (SELECT id FROM approvals WHERE state = 'open' AND expires_at <= $1 \
                          ORDER BY expires_at LIMIT $2) RETURNING *, ",
-                        with_votes!()
-                    ),
-                )
+                    with_votes!()
+                ))
                 .bind(now)
                 .bind(PAGE)
                 .fetch_all(&mut tx.conn)
@@ -210,13 +206,11 @@ impl Store {
     ) -> Result<Option<ApprovalRow>, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let row: Option<ApprovalRow> = sqlx::query_as(
-                    concat!(
-                        "UPDATE approvals SET state = 'withdrawn', decided_at = $1 \
+                let row: Option<ApprovalRow> = sqlx::query_as(concat!(
+                    "UPDATE approvals SET state = 'withdrawn', decided_at = $1 \
                          WHERE call_id = $2 AND state = 'open' RETURNING *, ",
-                        with_votes!()
-                    ),
-                )
+                    with_votes!()
+                ))
                 .bind(now)
                 .bind(call.to_string())
                 .fetch_optional(&mut tx.conn)

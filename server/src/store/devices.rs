@@ -59,6 +59,12 @@ struct CeilingTold<'a> {
 }
 
 #[derive(Serialize)]
+struct CeilingFaulty<'a> {
+    device_id: DeviceId,
+    fault: &'a str,
+}
+
+#[derive(Serialize)]
 struct PermissionsSet<'a> {
     device_id: DeviceId,
     by: &'a UserName,
@@ -69,6 +75,24 @@ struct PermissionsSet<'a> {
 
 fn raw(json: &str) -> Option<&RawValue> {
     serde_json::from_str(json).ok()
+}
+
+/// Notes a ceiling that is another than before.
+fn ceiling_told(
+    tx: &mut Tx,
+    now: i64,
+    before: &DeviceRow,
+    ceiling: &str,
+) -> Result<(), StoreError> {
+    if before.ceiling.as_deref() != Some(ceiling) {
+        let body = CeilingTold {
+            device_id: before.id,
+            before: before.ceiling.as_deref().and_then(raw),
+            after: raw(ceiling),
+        };
+        tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
+    }
+    Ok(())
 }
 
 impl Store {
@@ -184,18 +208,50 @@ impl Store {
                 if done.rows_affected() == 0 {
                     return Ok(Err(HelloError::GenerationBackwards));
                 }
-                if before.ceiling.as_deref() != Some(&ceiling) {
-                    let body = CeilingTold {
-                        device_id: id,
-                        before: before.ceiling.as_deref().and_then(raw),
-                        after: raw(&ceiling),
-                    };
-                    tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
-                }
+                ceiling_told(tx, now, &before, &ceiling)?;
                 Ok(Ok(()))
             })
         })
         .await?
+    }
+
+    /// Keeps a ceiling, JSON, that changed while the device is connected, and the facts with the
+    /// workspace that it gives. `fault` says why it is not what the owner's file says; empty where it
+    /// is. A change is audited, and so is a fault.
+    ///
+    /// # Errors
+    /// There is no such device, or the record cannot be kept.
+    pub async fn record_ceiling(
+        &self,
+        id: DeviceId,
+        facts: &str,
+        ceiling: &str,
+        fault: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let (facts, ceiling, fault) = (facts.to_owned(), ceiling.to_owned(), fault.to_owned());
+        self.write(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                sqlx::query(
+                    "UPDATE devices SET facts_json = $1, ceiling_json = $2, last_seen_at = $3 \
+                     WHERE id = $4",
+                )
+                .bind(facts)
+                .bind(&ceiling)
+                .bind(now)
+                .bind(id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                ceiling_told(tx, now, &before, &ceiling)?;
+                if !fault.is_empty() {
+                    let body = CeilingFaulty { device_id: id, fault: &fault };
+                    tx.record(Event::new(now, "device.ceiling_faulty", String::new(), &body)?);
+                }
+                Ok(())
+            })
+        })
+        .await
     }
 
     /// Replaces the grants of a device, JSON. With `expected_version`, only where that is the

@@ -83,9 +83,10 @@ impl Store {
     pub async fn apply_policy(&self, new: NewPolicy, now: i64) -> Result<PolicyRow, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let (last,): (i64,) = sqlx::query_as("SELECT COALESCE(MAX(version), 0) FROM policies")
-                    .fetch_one(&mut tx.conn)
-                    .await?;
+                let (last,): (i64,) =
+                    sqlx::query_as("SELECT COALESCE(MAX(version), 0) FROM policies")
+                        .fetch_one(&mut tx.conn)
+                        .await?;
                 if last != new.follows {
                     return Err(StoreError::Conflict);
                 }

@@ -5,10 +5,12 @@ mod audit;
 mod calls;
 mod devices;
 mod people;
+mod policies;
 mod writer;
 
 use std::path::PathBuf;
 
+use orion_domain::rule::Approvers;
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, CanonicalArguments, ConversationId, DeviceId, Digest,
     ErrorCode, Risk, Role, UserName,
@@ -19,7 +21,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{AuditVerdict, CloseCall, NewApproval, NewCall, Store};
+use super::{AuditVerdict, Card, CloseCall, NewApproval, NewCall, Store};
 
 /// A store in a folder of its own.
 struct Place {
@@ -103,6 +105,8 @@ fn call(n: u128) -> NewCall {
         arguments_digest: arguments.digest(),
         dry_run: false,
         recovered: false,
+        tainted: false,
+        quoted: false,
         touches: vec!["read /home/ann/x".to_owned()],
         decision: "allow".to_owned(),
         rule: "grants: /home/ann".to_owned(),
@@ -141,8 +145,12 @@ fn question(n: u128) -> NewApproval {
         touches: vec!["delete /home/ann/x".to_owned()],
         rule: "risk: high".to_owned(),
         requester: user("ann"),
-        approver_role: Role::Operator,
+        conversation: None,
+        approvers: Approvers::default(),
+        may_stand: false,
         preview: None,
+        card: Card::default(),
+        standing: None,
         created_at: 1_500,
         expires_at: 5_000,
     }

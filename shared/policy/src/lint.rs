@@ -8,11 +8,13 @@ mod reach;
 mod shadow;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use orion_domain::grants::Scope;
 use orion_domain::{DeviceName, DevicePath, PathStyle, Places};
 
 use crate::file::PolicyFile;
+use crate::file::rule::RuleEntry;
 use crate::finding::{Finding, Findings};
 
 /// What is known around a policy file. What is not known is not held against it.
@@ -23,6 +25,10 @@ pub struct Surroundings {
     /// The time, Unix milliseconds. Without it no rule is held to have expired.
     pub now_ms: Option<i64>,
 }
+
+/// The devices of each rule, by their positions among the grounds. Rules with the same selectors share
+/// them, for rules and devices are many and selections are few.
+type Members = Vec<Rc<[usize]>>;
 
 /// A device of the file as the linter sees it.
 #[derive(Debug)]
@@ -53,10 +59,26 @@ impl PolicyFile {
             .collect();
         grants::look(self, surroundings, &grounds, &mut findings);
         commands::look(self, &mut findings);
-        reach::look(self, surroundings, &grounds, &mut findings);
-        shadow::look(self, &grounds, &mut findings);
+        let members = self.members(&grounds);
+        reach::look(self, surroundings, &grounds, &members, &mut findings);
+        shadow::look(self, &grounds, &members, &mut findings);
         examples::look(self, &grounds, &mut findings);
         findings.into_sorted()
+    }
+
+    fn members(&self, grounds: &[Ground]) -> Members {
+        let mut known: BTreeMap<Vec<String>, Rc<[usize]>> = BTreeMap::new();
+        let of = |entry: &RuleEntry| {
+            let named = entry.devices.iter().map(|selector| selector.value.to_string());
+            let select = || {
+                let all = grounds.iter().enumerate();
+                all.filter(|(_, ground)| self.selects(entry, &ground.name))
+                    .map(|(index, _)| index)
+                    .collect()
+            };
+            Rc::clone(known.entry(named.collect()).or_insert_with(select))
+        };
+        self.rules.iter().map(of).collect()
     }
 }
 

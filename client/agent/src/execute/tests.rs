@@ -59,7 +59,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         toolbox: Arc::new(Toolbox {
             places: Places { style: PathStyle::Posix, home: None, workspace: None },
             apps: Apps::default(),
-            trash: Trash::open(folder).unwrap(),
+            trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: Uuid::from_u128(1).to_string(),
             sandbox: Sandbox::detect(),
         }),

@@ -12,6 +12,8 @@ use uuid::Uuid;
 
 use super::*;
 
+mod owner;
+
 fn device() -> DeviceId {
     DeviceId::new(Uuid::from_u128(1))
 }

@@ -108,7 +108,9 @@ impl Policy {
             What::Check { file, offline: false } => {
                 put::check(app, app.signed_in().await?, &file).await
             }
-            What::Apply { file, note } => put::apply(app, app.signed_in().await?, &file, note).await,
+            What::Apply { file, note } => {
+                put::apply(app, app.signed_in().await?, &file, note).await
+            }
             What::Rollback { version, note } => {
                 put::roll_back(app, app.signed_in().await?, version, note).await
             }

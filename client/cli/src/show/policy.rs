@@ -31,12 +31,14 @@ impl VersionView {
     pub(crate) fn line(&self, out: &Output) -> String {
         let Self { version, sha256, applied_by, applied_at, note, restores, active: _ } = self;
         if *version == 0 {
-            return "no policy was ever applied: each device lends what it has of its own".to_owned();
+            return "no policy was ever applied: each device lends what it has of its own"
+                .to_owned();
         }
         let sha256 = text::one_line(sha256, 13);
         let at = text::when(&out.zone, *applied_at);
         let by = text::one_line(applied_by, 80);
-        let back = if *restores > 0 { format!(", the text of version {restores}") } else { String::new() };
+        let back =
+            if *restores > 0 { format!(", the text of version {restores}") } else { String::new() };
         let note = text::one_line(note, 200);
         let note = if note.is_empty() { note } else { format!(": {note}") };
         format!("version {version} ({sha256}), by {by} at {at}{back}{note}")
@@ -64,7 +66,8 @@ impl From<v1::Finding> for FindingView {
 
 impl From<&orion_policy::Finding> for FindingView {
     fn from(finding: &orion_policy::Finding) -> Self {
-        let orion_policy::Finding { severity, file: _, line, column, code, message, hint } = finding;
+        let orion_policy::Finding { severity, file: _, line, column, code, message, hint } =
+            finding;
         Self {
             severity: match severity {
                 orion_policy::Severity::Error => "error",
@@ -124,8 +127,11 @@ pub(crate) fn changes_text(changes: &[DeviceChangeView]) -> String {
 /// Versions for people.
 pub(crate) fn versions_table(out: &Output, versions: &[VersionView]) -> String {
     let row = |version: &VersionView| {
-        let sha256 =
-            if out.is_wide() { version.sha256.clone() } else { text::one_line(&version.sha256, 13) };
+        let sha256 = if out.is_wide() {
+            version.sha256.clone()
+        } else {
+            text::one_line(&version.sha256, 13)
+        };
         let note = match version.restores {
             0 => version.note.clone(),
             back if version.note.is_empty() => format!("back to version {back}"),
@@ -196,10 +202,16 @@ mod tests {
 
     #[test]
     fn versions_stand_in_a_table_the_one_that_holds_marked() {
-        let out = Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+        let out =
+            Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
         let versions = [version(3, 1, "too narrow"), version(2, 0, "narrower"), version(1, 0, "")];
-        insta::assert_snapshot!(versions_table(&out, &versions), @"");
-        insta::assert_snapshot!(versions[0].line(&out), @"");
+        insta::assert_snapshot!(versions_table(&out, &versions), @"
+           VERSION  APPLIED              BY     SHA-256        NOTE
+        →  3        2023-11-14 22:13:20  admin  0123456789ab…  back to version 1: too narrow
+           2        2023-11-14 22:13:20  admin  0123456789ab…  narrower
+           1        2023-11-14 22:13:20  admin  0123456789ab…
+        ");
+        insta::assert_snapshot!(versions[0].line(&out), @"version 3 (0123456789ab…), by admin at 2023-11-14 22:13:20, the text of version 1: too narrow");
     }
 
     #[test]
@@ -212,8 +224,12 @@ mod tests {
             message: "There is no tool `read_fil`.".to_owned(),
             hint: "Did you mean `read_file`?".to_owned(),
         };
-        let shown = anstream::adapter::strip_str(&findings_text("policy.yaml", &[finding])).to_string();
-        insta::assert_snapshot!(shown, @"");
+        let shown =
+            anstream::adapter::strip_str(&findings_text("policy.yaml", &[finding])).to_string();
+        insta::assert_snapshot!(shown, @"
+        policy.yaml:4:13: error[unknown-tool]: There is no tool `read_fil`.
+          hint: Did you mean `read_file`?
+        ");
     }
 
     #[test]
@@ -231,6 +247,11 @@ mod tests {
             on("web-1", false, "fedcba9876543210", 0),
         ];
         let devices: Vec<_> = devices.into_iter().map(OnDeviceView::from).collect();
-        insta::assert_snapshot!(on_devices_table(&devices), @"");
+        insta::assert_snapshot!(on_devices_table(&devices), @"
+        DEVICE      POLICY         THERE       GRANTS
+        laptop-123  0123456789ab…  active      line 12
+        kiosk       0123456789ab…  lags        its own
+        web-1       0123456789ab…  lags, away  its own
+        ");
     }
 }

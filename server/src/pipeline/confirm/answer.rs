@@ -11,9 +11,7 @@ use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::pipeline::Reply;
-use crate::store::{
-    ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, StoreError,
-};
+use crate::store::{ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, StoreError};
 
 /// The longest reason that is kept, in characters.
 const REASON: usize = 1000;
@@ -81,7 +79,9 @@ pub enum Unanswered {
         needed: Role,
     },
     /// It is their own call.
-    #[error("you asked for this call yourself, and somebody else with the role {0} has to approve it")]
+    #[error(
+        "you asked for this call yourself, and somebody else with the role {0} has to approve it"
+    )]
     OwnCall(Role),
     /// A reason is wanted.
     #[error("this approval needs a reason: say why, with `--reason`")]
@@ -110,7 +110,8 @@ impl From<StoreError> for Unanswered {
     }
 }
 
-/// Takes a person's answer. When enough have said yes the call starts, and goes on by itself.
+/// Takes a person's answer. When enough have said yes the call starts, and goes on by itself; what
+/// was begun is done when the one who answers goes away.
 ///
 /// # Errors
 /// See [`Unanswered`]; nothing was decided then.
@@ -123,6 +124,18 @@ pub async fn decide(
 ) -> Result<Answered, Unanswered> {
     let row = backend.store.approval(approval).await?;
     let reason: String = reason.chars().take(REASON).collect();
+    let (shared, by) = (Arc::clone(backend), by.clone());
+    let task = backend.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
+    task.await.unwrap_or(Err(Unanswered::Store))
+}
+
+async fn take(
+    backend: &Arc<Backend>,
+    by: &Caller,
+    row: ApprovalRow,
+    answer: Answer,
+    reason: String,
+) -> Result<Answered, Unanswered> {
     let (yes, lasting) = match answer {
         Answer::No => (false, Lasting::Once),
         Answer::Yes(Reach::Once) => (true, Lasting::Once),

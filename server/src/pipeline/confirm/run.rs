@@ -30,7 +30,10 @@ pub(super) async fn requester(
     let user = match backend.store.user(&call.caller.user).await {
         Ok(user) if user.disabled_at.is_none() => user,
         Ok(_) | Err(StoreError::NotFound) => {
-            let message = format!("The account of {} is disabled, so its calls are not made.", call.caller.user);
+            let message = format!(
+                "The account of {} is disabled, so its calls are not made.",
+                call.caller.user
+            );
             return Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)));
         }
         Err(error) => return Err(error),

@@ -59,7 +59,9 @@ pub(super) fn as_rule(
 ) -> Result<Lasting, Unanswered> {
     let now = now_ms();
     if expires_at <= now || expires_at > now + LONGEST_RULE_MS {
-        return Err(Unanswered::OnlyOnce("a rule of an answer holds until some moment in the next 90 days"));
+        return Err(Unanswered::OnlyOnce(
+            "a rule of an answer holds until some moment in the next 90 days",
+        ));
     }
     if row.risk == Risk::Critical {
         return Err(Unanswered::OnlyOnce("its risk is critical"));

@@ -1,9 +1,10 @@
 //! The policy's values as messages.
 
 use orion_domain::evaluate::Layer;
-use orion_domain::{Caller, Decision};
+use orion_domain::{Caller, Decision, Envelope, ToolError};
 use orion_policy::{Finding, Severity};
 use orion_wire::{call_state, v1};
+use serde_json::Value;
 
 use crate::pipeline::explain::{DeviceVerdict, Explanation};
 use crate::policy::{Active, DeviceChange, Replayed, Sample};
@@ -105,6 +106,43 @@ pub(super) fn verdict(verdict: DeviceVerdict) -> v1::DeviceVerdict {
     }
 }
 
+/// The device's word as the last line of the trace, and the error where it refuses.
+fn device_line(verdict: &v1::DeviceVerdict) -> Option<(v1::Evidence, Option<ToolError>)> {
+    if verdict.call_id.is_empty() {
+        return None;
+    }
+    let envelope: Option<Envelope> = serde_json::from_slice(&verdict.result).ok();
+    let error = envelope.and_then(|envelope| envelope.error);
+    let refuses = verdict.state == i32::from(v1::CallState::Refused);
+    let name = match &error {
+        Some(error) if refuses => {
+            let told = error.details.get("rule").and_then(Value::as_str);
+            told.map_or_else(|| format!("device: {}", error.code), str::to_owned)
+        }
+        Some(_) | None => "device: nothing objects".to_owned(),
+    };
+    let decision = if refuses { Decision::Deny } else { Decision::Allow };
+    let line = v1::Evidence {
+        layer: "device".to_owned(),
+        decision: decision.as_str().to_owned(),
+        name,
+        deciding: false,
+    };
+    Some((line, error.filter(|_| refuses)))
+}
+
+/// What would help where the device refuses what the backend would let through.
+fn at_the_device(refusal: &ToolError) -> Vec<String> {
+    let told = refusal.details.get("remedy").and_then(Value::as_array);
+    match told {
+        Some(lines) => lines.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        None if refusal.details.get("rule").and_then(Value::as_str) == Some("device: links") => {
+            vec!["name the place that the link leads to, if it is lent".to_owned()]
+        }
+        None => Vec::new(),
+    }
+}
+
 pub(super) fn explained(
     explained: &Explanation,
     subject: &Caller,
@@ -113,10 +151,12 @@ pub(super) fn explained(
     let known = explained.target.as_ref().map(|(_, known)| known);
     let stands = known.map(|known| known.policy_source()).filter(|source| !source.is_empty());
     let line = |(line, name, deciding): &(orion_domain::evaluate::Evidence, String, bool)| {
-        let name = match (&stands, line.layer) {
-            (Some(source), Layer::Grants) => format!("{name} ({source})"),
-            (Some(_) | None, Layer::Caller | Layer::Ceiling | Layer::Rule | Layer::Risk)
-            | (None, Layer::Grants) => name.clone(),
+        let name = match &stands {
+            // What is kept out from the start stands nowhere.
+            Some(source) if line.layer == Layer::Grants && name.starts_with("grants") => {
+                format!("{name} ({source})")
+            }
+            Some(_) | None => name.clone(),
         };
         v1::Evidence {
             layer: line.layer.as_str().to_owned(),
@@ -125,17 +165,30 @@ pub(super) fn explained(
             deciding: *deciding,
         }
     };
-    let error = explained.refusal.as_ref().and_then(|error| serde_json::to_vec(error).ok());
+    let mut evidence: Vec<_> = explained.trace.iter().map(line).collect();
+    let (mut decision, mut error) = (explained.decision, explained.refusal.clone());
+    let mut remedies = explained.remedies();
+    if let Some((mut line, refusal)) = device_line(&verdict) {
+        if decision != Decision::Deny
+            && let Some(refusal) = refusal
+        {
+            evidence.iter_mut().for_each(|line| line.deciding = false);
+            remedies = at_the_device(&refusal);
+            (line.deciding, decision, error) = (true, Decision::Deny, Some(refusal));
+        }
+        evidence.push(line);
+    }
+    let error = error.as_ref().and_then(|error| serde_json::to_vec(error).ok());
     v1::ExplainCallResponse {
         tool: explained.target.as_ref().map(|(tool, _)| (*tool).to_owned()).unwrap_or_default(),
         device: known.map(|known| known.name.to_string()).unwrap_or_default(),
         arguments: explained.arguments.clone().into(),
         user: subject.user.to_string(),
         role: subject.role.to_string(),
-        decision: Decision::as_str(explained.decision).to_owned(),
+        decision: decision.as_str().to_owned(),
         error: error.unwrap_or_default().into(),
-        evidence: explained.trace.iter().map(line).collect(),
-        remedies: explained.remedies(),
+        evidence,
+        remedies,
         touches: explained.touches.clone(),
         mode: explained.mode(),
         device_verdict: Some(verdict),

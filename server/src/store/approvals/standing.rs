@@ -1,9 +1,7 @@
 //! Answers that hold for more than one call: for a chat, or as a narrow rule. Each is named by the
 //! approval that it was given to.
 
-use orion_domain::{
-    ApprovalId, ConversationId, DeviceId, DeviceName, Role, Rule, UserName,
-};
+use orion_domain::{ApprovalId, ConversationId, DeviceId, DeviceName, Role, Rule, UserName};
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
@@ -229,12 +227,14 @@ impl Store {
                 .fetch_all(&mut tx.conn)
                 .await?;
                 let rule = only(rows)?;
-                sqlx::query("UPDATE standing_rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3")
-                    .bind(now)
-                    .bind(by.as_str())
-                    .bind(rule.id.to_string())
-                    .execute(&mut tx.conn)
-                    .await?;
+                sqlx::query(
+                    "UPDATE standing_rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3",
+                )
+                .bind(now)
+                .bind(by.as_str())
+                .bind(rule.id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
                 record(tx, "rule.revoked", &rule, &by, now)?;
                 Ok(rule)
             })

@@ -139,11 +139,7 @@ impl Store {
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let rows = sqlx::query(over)
-                    .bind(now)
-                    .bind(ENDED)
-                    .fetch_all(&mut tx.conn)
-                    .await?;
+                let rows = sqlx::query(over).bind(now).bind(ENDED).fetch_all(&mut tx.conn).await?;
                 let mut ended = Vec::with_capacity(rows.len());
                 for row in &rows {
                     let device: DeviceId = parsed(row, "device_id")?;

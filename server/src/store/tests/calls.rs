@@ -43,6 +43,8 @@ async fn a_call_is_read_back_as_it_was_written() {
     let new = NewCall {
         conversation: Some(conversation_id(1)),
         recovered: true,
+        tainted: true,
+        quoted: true,
         state: CallState::Dispatched,
         idempotency_key: Some("k".to_owned()),
         ..call(1)
@@ -59,6 +61,8 @@ async fn a_call_is_read_back_as_it_was_written() {
         arguments_digest: new.arguments_digest,
         dry_run: false,
         recovered: true,
+        tainted: true,
+        quoted: true,
         touches: new.touches,
         decision: new.decision,
         rule: new.rule,
@@ -216,10 +220,18 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
         store.open_call(effects(n, CallState::Received)).await.unwrap();
         store.ask(question(n)).await.unwrap();
     }
-    let admin = user("admin");
-    store.decide_approval(approval_id(7), false, &admin, "no", 2_000).await.unwrap();
-    store.decide_approval(approval_id(8), true, &admin, "", 2_000).await.unwrap();
-    store.decide_approval(approval_id(9), true, &admin, "", 2_000).await.unwrap();
+    for (n, yes) in [(7, false), (8, true), (9, true)] {
+        let vote = NewVote {
+            approval: approval_id(n),
+            by: user("admin"),
+            role: Role::Admin,
+            yes,
+            reason: String::new(),
+            lasting: Lasting::Once,
+            at: 2_000,
+        };
+        store.vote(vote).await.unwrap();
+    }
     store.consume_approval(approval_id(9), 2_100).await.unwrap();
 
     let place = place.reopened().await;

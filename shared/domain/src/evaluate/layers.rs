@@ -174,11 +174,11 @@ pub(super) fn risk(
         Decision::DryRunFirst | Decision::Ask | Decision::Deny => Reason::AsksForProvenance,
     };
     line(if saved { Decision::Allow } else { asked }, reason);
-    let ceiling = policy.ceiling.as_ref();
-    let strict = policy.grants.strict || ceiling.is_some_and(|ceiling| ceiling.strict);
-    let strict = strict && tool.has_effects;
-    if strict && preapproved.is_none() {
+    let lent = policy.grants.strict && tool.has_effects;
+    // What the owner wants to be asked about is not for a rule of the backend to spare.
+    let owned = policy.ceiling.as_ref().is_some_and(|it| it.strict) && tool.has_effects;
+    if owned || (lent && preapproved.is_none()) {
         line(Decision::Ask, Reason::Strict);
     }
-    Weighed { risk, saved_by: preapproved.filter(|_| strict || saved) }
+    Weighed { risk, saved_by: preapproved.filter(|_| lent || saved) }
 }

@@ -8,6 +8,7 @@ use crate::path::{
     DevicePath, MAX_PATH_BYTES, PathPattern, PathStyle, Places, covers, holds_system,
 };
 use crate::risk::Risk;
+use crate::rule::Moment;
 use crate::touches::{Access, Touches};
 
 /// The most entries that are taken from one input.
@@ -246,6 +247,9 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
         device: &device,
         dry_run: false,
         confirmed: true,
+        at: Moment::default(),
+        tainted: false,
+        counted: None,
     };
     let policy = Policy { grants: grants.clone(), ceiling: ceiling.cloned(), ..Policy::deny_all() };
     evaluate(&question, &policy).decision()

@@ -7,7 +7,7 @@ use orion_domain::path::PathPattern;
 use orion_domain::rule::RuleAction;
 
 use super::grants::width;
-use super::{Ground, Surroundings};
+use super::{Ground, Members, Surroundings};
 use crate::file::PolicyFile;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::finding::{At, Code, Findings, Position, did_you_mean, shown};
@@ -17,11 +17,11 @@ pub(super) fn look(
     policy: &PolicyFile,
     surroundings: &Surroundings,
     grounds: &[Ground],
+    members: &Members,
     findings: &mut Findings,
 ) {
-    for entry in &policy.rules {
-        let members: Vec<_> =
-            grounds.iter().filter(|ground| policy.selects(entry, &ground.name)).collect();
+    for (entry, members) in policy.rules.iter().zip(members) {
+        let members: Vec<_> = members.iter().filter_map(|&index| grounds.get(index)).collect();
         // Whether it is also for devices of which nothing is known.
         let mut open = entry.is_for_all();
         for selector in &entry.devices {
@@ -117,8 +117,18 @@ fn preapproval(policy: &PolicyFile, entry: &RuleEntry, findings: &mut Findings) 
 /// Whether each path of a rule says something on each of its devices, and not everything.
 fn paths(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
     let rule = &entry.rule;
+    if rule.paths.is_empty() {
+        return;
+    }
+    // A path says the same on every device whose places are the same.
+    let mut kinds: Vec<&Ground> = Vec::new();
+    for ground in members {
+        if !kinds.iter().any(|kind| kind.places == ground.places) {
+            kinds.push(ground);
+        }
+    }
     for (path, &at) in rule.paths.iter().zip(&entry.paths_at) {
-        for ground in members {
+        for ground in &kinds {
             match PathPattern::parse(&ground.places, path) {
                 Err(error) => {
                     let held = if rule.action.tightens() { "every path" } else { "no path" };

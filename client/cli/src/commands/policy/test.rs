@@ -177,7 +177,11 @@ fn people(out: &Output, view: &TestView) -> String {
         ("approvals a week", a_week),
         (
             "judged since",
-            if view.judged_since > 0 { text::when(&out.zone, view.judged_since) } else { String::new() },
+            if view.judged_since > 0 {
+                text::when(&out.zone, view.judged_since)
+            } else {
+                String::new()
+            },
         ),
     ]);
     let rows = view.samples.iter().map(|sample| {

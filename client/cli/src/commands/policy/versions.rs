@@ -98,7 +98,8 @@ pub(super) async fn diff(
     let from = from.unwrap_or(to - 1);
     if from < 1 || to < 1 {
         return Err(Failure::NotFound(
-            "there are no two versions yet; `orion policy history` shows those there are".to_owned(),
+            "there are no two versions yet; `orion policy history` shows those there are"
+                .to_owned(),
         ));
     }
     let (old, new) = (get(client, from).await?, get(client, to).await?);

@@ -272,6 +272,20 @@ fn a_pre_approval_also_spares_what_strict_grants_would_ask() {
     assert_eq!(tainted.of(&strict).0, Decision::Ask);
 }
 
+#[test]
+fn a_pre_approval_spares_nothing_that_a_strict_owner_wants_to_be_asked() {
+    let tools = vec!["create_directory".to_owned(), "delete_directory".to_owned()];
+    let spared = with(vec![Rule { tools, ignore_provenance: true, ..preapproval() }]);
+    let strict = policy(&json!({"profile": "strict", "paths": ["D:/"]})).grants;
+    let owned = Policy { ceiling: Some(strict), ..spared };
+    for ask in [Ask::make("D:/x"), Ask::delete("D:/x")] {
+        assert_eq!(ask.of(&owned).0, Decision::Ask);
+        assert!(ask.asked(&owned, |question, evaluation| {
+            evaluation.rule_name(question, &owned) == "ceiling: strict"
+        }));
+    }
+}
+
 #[rstest]
 #[case((Decision::Allow, Decision::Allow), [Decision::Allow, Decision::Allow, Decision::Ask])]
 #[case((Decision::Allow, Decision::Ask), [Decision::Allow, Decision::Ask, Decision::Ask])]

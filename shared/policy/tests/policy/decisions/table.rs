@@ -8,63 +8,63 @@ use serde_json::{Map, Value};
 
 /// One decision as it has to be.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub(crate) struct Row {
     /// The family, and the call as it is written there.
-    pub title: String,
+    pub(crate) title: String,
     /// The text of the policy file.
-    pub policy: String,
+    pub(crate) policy: String,
     /// The device's name.
-    pub device: String,
+    pub(crate) device: String,
     /// `posix` or `windows`.
-    pub style: String,
+    pub(crate) style: String,
     /// The home folder there.
-    pub home: String,
+    pub(crate) home: String,
     /// Where relative paths start there.
-    pub workspace: String,
+    pub(crate) workspace: String,
     /// The owner's ceiling, in the grammar of grants; `Null` for none.
-    pub ceiling: Value,
+    pub(crate) ceiling: Value,
     /// The account that calls.
-    pub user: String,
+    pub(crate) user: String,
     /// Its role.
-    pub role: String,
+    pub(crate) role: String,
     /// The tool.
-    pub tool: String,
+    pub(crate) tool: String,
     /// Its arguments.
-    pub arguments: Map<String, Value>,
+    pub(crate) arguments: Map<String, Value>,
     /// What only some can be asked about.
-    pub when: When,
+    pub(crate) when: When,
     /// `allow`, `dry_run_first`, `ask` or `deny`; `invalid` where the call cannot be one there.
-    pub decision: String,
+    pub(crate) decision: String,
     /// The name of the line that decides, without the place of a rule in its file.
-    pub rule: String,
+    pub(crate) rule: String,
 }
 
 /// What surrounds a call. The default can be asked of anyone.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct When {
+pub(crate) struct When {
     /// Only a preview is wanted.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Who calls, in place of the family's.
     who: Option<String>,
     /// Unix milliseconds, for whoever can be told the time.
-    pub unix_ms: Option<i64>,
+    pub(crate) unix_ms: Option<i64>,
     /// The day, 0 for Monday, and the minute of the day, in the policy's time zone.
-    pub at: Option<(u8, u16)>,
+    pub(crate) at: Option<(u8, u16)>,
     /// Whether strangers' content is in the chat; only the backend knows.
-    pub tainted: bool,
+    pub(crate) tainted: bool,
     /// How many such calls there were before; only the backend counts.
-    pub earlier: Option<u32>,
+    pub(crate) earlier: Option<u32>,
     /// How many files and folders the preview told of; only the backend asks for it.
-    pub entries: Option<u64>,
+    pub(crate) entries: Option<u64>,
     /// Until when the device is in dangerous mode, Unix milliseconds.
-    pub dangerous_until: Option<i64>,
+    pub(crate) dangerous_until: Option<i64>,
 }
 
 impl Row {
     /// Whether the row can be asked of anyone who has a policy, a device and a caller.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         let When { dry_run, ref who, .. } = self.when;
         self.when == When { dry_run, who: who.clone(), ..When::default() }
     }
@@ -119,9 +119,8 @@ enum Cell {
 
 /// Every row of the table.
 #[must_use]
-pub fn rows() -> Vec<Row> {
-    let Table { policies, devices, family } =
-        toml::from_str(include_str!("table.toml")).unwrap();
+pub(crate) fn rows() -> Vec<Row> {
+    let Table { policies, devices, family } = toml::from_str(include_str!("table.toml")).unwrap();
     let mut rows = Vec::new();
     for Family { name, calls, people, devices: columns, rows: lines } in family {
         let width = calls.len().max(people.len()).max(columns.len());
