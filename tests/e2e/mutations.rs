@@ -11,8 +11,8 @@ use orion_domain::{
 };
 use orion_tests::{Deceived, Link, LyingServer};
 use orion_wire::{DevicePolicy, Dispatched, v1};
-use prost::Message as _;
 use serde_json::{Value, json};
+use tonic_prost::prost::Message as _;
 use uuid::Uuid;
 
 /// How many calls are made of approved ones.

@@ -85,6 +85,8 @@ async fn happened(job: Job, admission: Admission) -> Vec<String> {
             | Event::Lost { .. }
             | Event::Writable(_)
             | Event::Renewed(_)
+            | Event::Owner(_)
+            | Event::Opened
             | Event::Due
             | Event::Shutdown => panic!("a call posted what is not its own"),
         });

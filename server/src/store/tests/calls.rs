@@ -1,7 +1,7 @@
 //! Calls: the guarded machine, idempotency, lookups, recovery.
 
 use super::*;
-use crate::store::{CallRow, StateChange, StoreError};
+use crate::store::{CallRow, Lasting, NewVote, StateChange, StoreError};
 
 /// Puts call `n` into a state.
 async fn put(store: &Store, n: u128, state: CallState) {
