@@ -26,6 +26,7 @@ fn wanted(row: &Row) -> Answer {
 }
 
 /// Holds answers to the table, and says how many there were.
+#[expect(clippy::print_stdout, reason = "how many agree is what is asked of this")]
 fn hold(who: &str, rows: &[Row], answers: &[Answer]) {
     assert_eq!(rows.len(), answers.len());
     let differ = rows.iter().zip(answers).filter(|(row, answer)| wanted(row) != **answer);

@@ -160,7 +160,6 @@ fn runs(guard: &Guard, call: &v1::Dispatch, spent: &BTreeSet<ApprovalId>) -> boo
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures are the point")]
 fn of_a_hundred_thousand_mutations_of_approved_calls_none_is_accepted_and_no_replay_is() {
     let device = DeviceId::new(Uuid::from_u128(1));
     let (guard, mut dice) = (guard(device), Dice(0));

@@ -39,11 +39,7 @@ impl LyingAgent {
     ///
     /// # Panics
     /// As [`LyingAgent::connect`].
-    pub async fn greet(
-        device: &Device,
-        address: &str,
-        hello: v1::Hello,
-    ) -> Result<Self, Status> {
+    pub async fn greet(device: &Device, address: &str, hello: v1::Hello) -> Result<Self, Status> {
         let identity = Identity::read(&device.state_dir()).unwrap().expect("the device enrolled");
         let mut client = connect(address, identity.tls().unwrap())
             .await

@@ -138,9 +138,5 @@ impl Device {
 }
 
 fn caller(row: &Row) -> Caller {
-    Caller {
-        user: row.user.parse().unwrap(),
-        role: row.role.parse().unwrap(),
-        conversation: None,
-    }
+    Caller { user: row.user.parse().unwrap(), role: row.role.parse().unwrap(), conversation: None }
 }

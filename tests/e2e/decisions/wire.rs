@@ -69,7 +69,7 @@ async fn answered(rows: &[Row]) -> Vec<Answer> {
         })
         .collect();
     let mut answers = vec![Answer::invalid(); rows.len()];
-    link.run_all(orders, 4, |index, result| answers[index] = answer(&rows[index], &result)).await;
+    link.run_all(orders, 12, |index, result| answers[index] = answer(&rows[index], &result)).await;
     drop(agent);
     answers
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use orion_catalog::find;
 use orion_domain::rule::Counted;
 use orion_domain::{
-    CallId, CallState, Caller, CanonicalArguments, Decision, Digest, Grants, Policy, Question,
-    Role, evaluate,
+    CallId, CallState, Caller, CanonicalArguments, Decision, Grants, Policy, Question, Role,
+    evaluate,
 };
 use orion_policy::{PolicyFile, Surroundings};
 use orion_server::fleet::presence::facts_from_json;
@@ -65,6 +65,7 @@ rules:
 fn call(index: u32, files: &str) -> (&'static str, Value, &'static str, Role) {
     let folder = ["tmp/a", "docs/b", "tmp/../docs/c", "../out"][(index % 4) as usize];
     let path = format!("{files}/{folder}");
+    let app = ["code", "firefox", "notepad"][(index % 3) as usize];
     let (tool, arguments) = match index % 7 {
         0 => ("read_file", json!({"path": path})),
         1 => ("create_directory", json!({"path": path})),
@@ -73,7 +74,7 @@ fn call(index: u32, files: &str) -> (&'static str, Value, &'static str, Role) {
             "delete_directory",
             json!({"path": path, "recursive": true, "confirm": index % 2 == 0}),
         ),
-        4 => ("open_app", json!({"app": ["code", "firefox", "notepad"][(index % 3) as usize]})),
+        4 => ("open_app", json!({"app": app})),
         5 => ("get_device_info", json!({})),
         _ => ("list_directory", json!({"path": path})),
     };

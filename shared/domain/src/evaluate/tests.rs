@@ -3,6 +3,7 @@
 mod remedies;
 mod rules;
 mod total;
+mod touched;
 
 use rstest::rstest;
 use serde_json::json;
