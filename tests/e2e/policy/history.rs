@@ -72,7 +72,7 @@ fn call(index: u32, files: &str) -> (&'static str, Value, &'static str, Role) {
         2 => ("write_file", json!({"path": path, "content": "x"})),
         3 => (
             "delete_directory",
-            json!({"path": path, "recursive": true, "confirm": index % 2 == 0}),
+            json!({"path": path, "recursive": true, "confirm": index.is_multiple_of(2)}),
         ),
         4 => ("open_app", json!({"app": app})),
         5 => ("get_device_info", json!({})),
@@ -146,7 +146,6 @@ fn compiled(text: &str, device: &orion_wire::v1::Device, facts: &str) -> Policy 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "how long it takes is one of the things to show")]
 async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").ceiling("[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\napps = [\"code\", \"firefox\"]\n").start().await;
