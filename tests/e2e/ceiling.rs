@@ -1,8 +1,9 @@
 //! The owner's ceiling: narrower than the grants, it holds at the backend, and on the device alone.
 
 use orion_domain::{CallState, ErrorCode};
-use orion_tests::{Device, World, eventually};
+use orion_tests::{Device, LyingAgent, World, eventually};
 use orion_wire::v1;
+use orion_wire::v1::{link_request, link_response};
 use serde_json::json;
 
 const NARROW: &str = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}/mine\"]\ntools = [\"create_directory\", \"list_directory\"]\n";
@@ -155,10 +156,48 @@ async fn the_owner_is_shown_what_holds_and_told_all_that_is_wrong() {
     assert_eq!(shown["paths"][0]["kind"], "folder");
     assert_eq!(shown["left"]["paths"][0]["path"], json!(kiosk.files()));
     assert!(shown["left"]["tools"].as_array().unwrap().contains(&json!("create_directory")));
-    std::fs::write(kiosk.config(), "[ceiling]\npaths = [\"x\"]\ntools = [\"read_fiel\"]\n").unwrap();
+    std::fs::write(kiosk.config(), "[ceiling]\npaths = [\"x\"]\ntools = [\"read_fiel\"]\n")
+        .unwrap();
     let check = kiosk.agent_command(&["ceiling", "check"]);
     assert_eq!(check.exit_code().await, 1);
     let log = check.log();
     assert!(log.contains("agent.toml:2:10: error[bad-path]"), "{log}");
     assert!(log.contains("agent.toml:3:10: error[unknown-tool]"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_tells_nonsense_of_its_ceiling_is_hung_up_on_and_the_one_before_holds() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").enroll().await;
+    let files = kiosk.files().display().to_string();
+    let fine = v1::CeilingUpdate {
+        ceiling: json!({"profile": "reader", "paths": [files]}).to_string().into(),
+        workspace: files.clone(),
+        fault: "\u{1b}[2Jno".to_owned(),
+        number: 7,
+    };
+    let with = |ceiling: String| v1::CeilingUpdate { ceiling: ceiling.into(), ..fine.clone() };
+    let cases = [
+        (fine.clone(), true),
+        (with("{".to_owned()), false),
+        (with("{\"more\":1}".to_owned()), false),
+        (with(json!({"deny_paths": ["x".repeat(100_000)]}).to_string()), false),
+        (v1::CeilingUpdate { workspace: "relative".to_owned(), ..fine.clone() }, false),
+    ];
+    for (number, (update, is_taken)) in (1..).zip(cases) {
+        let address = world.device_address();
+        let mut agent = LyingAgent::connect(&kiosk, &address, number).await.unwrap();
+        agent.say(link_request::Message::CeilingUpdate(update)).await;
+        let heard = agent.hear().await.ok().flatten();
+        let acknowledged = matches!(
+            heard,
+            Some(link_response::Message::CeilingAck(v1::CeilingAck { number: 7 }))
+        );
+        assert_eq!((acknowledged, heard.is_some()), (is_taken, is_taken), "{heard:?}");
+        if is_taken {
+            told(&world, &kiosk, "reader").await;
+        }
+        drop(agent);
+        kiosk.offline().await;
+    }
 }

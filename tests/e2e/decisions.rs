@@ -31,7 +31,9 @@ fn hold(who: &str, rows: &[Row], answers: &[Answer]) {
     assert_eq!(rows.len(), answers.len());
     let differ = rows.iter().zip(answers).filter(|(row, answer)| wanted(row) != **answer);
     let wrong: Vec<_> = differ
-        .map(|(row, found)| format!("{}\n  wanted {:?}\n  found  {found:?}", row.title, wanted(row)))
+        .map(|(row, found)| {
+            format!("{}\n  wanted {:?}\n  found  {found:?}", row.title, wanted(row))
+        })
         .collect();
     println!("{who}: {} of {} rows agree", rows.len() - wrong.len(), rows.len());
     assert!(wrong.is_empty(), "{who} on {} rows:\n{}", wrong.len(), wrong.join("\n"));
@@ -98,11 +100,8 @@ async fn enrol(world: &World, row: &Row) {
 }
 
 async fn apply(world: &World, text: &str) {
-    let request = v1::ApplyPolicyRequest {
-        text: text.to_owned(),
-        expected_version: -1,
-        note: String::new(),
-    };
+    let request =
+        v1::ApplyPolicyRequest { text: text.to_owned(), expected_version: -1, note: String::new() };
     world.admin().policy().apply_policy(request).await.unwrap();
 }
 

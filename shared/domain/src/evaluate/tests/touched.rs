@@ -66,6 +66,48 @@ fn everything_that_a_call_touches_has_to_be_lent() {
 }
 
 #[test]
+fn two_paths_of_one_call_are_both_looked_at() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let other = |text: &str| DevicePath::parse(PathStyle::Windows, text).unwrap();
+    let make = |text: &str| {
+        let touches = Ask::make("D:/a").touches.and_path(other(text), Access::Write);
+        assert_eq!(touches.paths.len(), 2);
+        Ask { touches, ..Ask::make("D:/a") }
+    };
+    assert_eq!(make("D:/b").of(&lent).0, Decision::Allow);
+    assert_eq!(make("C:/b").of(&lent).1, Some(ErrorCode::PathNotAllowed));
+}
+
+#[test]
+fn a_layer_that_objects_says_nothing_else_and_one_that_does_not_says_so() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let lines = |path: &str| {
+        Ask::make(path).asked(&lent, |_, evaluation| {
+            let lines = evaluation.evidence().iter();
+            lines.map(|line| (line.layer, line.decision)).collect::<Vec<_>>()
+        })
+    };
+    let (allow, deny) = (Decision::Allow, Decision::Deny);
+    let of = |grants| vec![(Layer::Caller, allow), (Layer::Grants, grants), (Layer::Risk, allow)];
+    assert_eq!((lines("D:/x"), lines("C:/x")), (of(allow), of(deny)));
+}
+
+#[test]
+fn a_permit_names_the_approval_that_it_rests_on() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let yes = Approved(ApprovalId::new(uuid::Uuid::from_u128(9)));
+    let approval = Ask::delete("D:/x").asked(&lent, |question, evaluation| {
+        let permit = evaluation.permit(question, &lent, Some(yes)).unwrap();
+        (permit.rule().to_owned(), permit.approval())
+    });
+    assert_eq!(approval, ("risk high".to_owned(), Some(yes.0)));
+    let denied = Ask::delete("C:/x").asked(&lent, |question, evaluation| {
+        evaluation.permit(question, &lent, Some(yes)).map(drop).map_err(|error| error.code)
+    });
+    assert_eq!(denied, Err(ErrorCode::PathNotAllowed));
+}
+
+#[test]
 fn each_profile_lends_what_it_says() {
     use Capability::{
         AppControl, CommandExecute, DevTools, DeviceInfo, FileDelete, FileRead, FileWrite,
@@ -102,6 +144,8 @@ fn every_line_of_grants_is_compiled() {
     let own = all.denied.iter().filter(|entry| !entry.built_in);
     assert_eq!(own.map(|entry| entry.pattern.as_text()).collect::<Vec<_>>(), ["D:/a/b"]);
     assert!(all.denied.iter().any(|entry| entry.built_in));
+    let first: Grants = serde_json::from_value(json!({"paths": ["D:/a", "D:/b"]})).unwrap();
+    assert_eq!((first.workspace(), Grants::default().workspace()), (Some("D:/a"), None));
     let none = compiled(json!({}));
     assert_eq!(none.tools, None);
     assert_eq!(none.capabilities, Some([].into()));
