@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-deps test-races test-mutants check fmt bench dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-deps test-races test-escapes test-mutants fuzz check fmt bench dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,13 @@ test: needs-rust test-deps ## run every test, by nextest where it is installed
 
 test-races: needs-rust ## swap folders and files for links under every file tool, a million times each (SWAPS=N)
 	ORION_RACE_SWAPS=$(or $(SWAPS),1000000) $(CARGO) test --locked -p orion-agent --lib sandbox::tests::races -- --nocapture --test-threads=1
+
+test-escapes: needs-rust ## try every line of the attack lists with every file tool (ORION_CORPORA=FOLDER)
+	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	ORION_ESCAPES=all $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e escapes:: -- --nocapture --test-threads=2
+
+fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
+	@tests/fuzz/run
 
 # The files that decide. A mutant that survives is a decision that no test holds.
 DECIDING := $(addprefix -f shared/domain/src/,evaluate.rs evaluate/layers.rs rule.rs grants.rs permit.rs approval.rs touches.rs caller.rs path/pattern.rs path/system.rs)

@@ -25,8 +25,8 @@ use cap_fs_ext::MetadataExt;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use orion_domain::grants::{DeniedPath, Scope};
-use orion_domain::path::covers;
-use orion_domain::{Access, DevicePath, ToolError};
+use orion_domain::path::{PathPattern, covers};
+use orion_domain::{Access, DevicePath, Places, ToolError};
 
 #[cfg(target_os = "linux")]
 pub(crate) use beneath::is_there as has_openat2;
@@ -42,8 +42,12 @@ use suspects::Suspects;
 /// tool sees it.
 pub const LOCAL_TRASH: &str = ".orion-trash";
 
+/// What else Orion makes in allowed paths: what is written, until it has its name. Were it seen, a
+/// tool could put into a folder that is being copied what may not be where that folder goes.
+const STAGED: &str = ".orion-*.tmp";
+
 /// Roots that are opened by whoever needs them first; others wait. So a file system that hangs holds
-/// up the calls that need it, and nobody else.
+/// up the calls that touch files, and not the agent or the calls that touch none.
 pub type Lent = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
 
 /// The allowed folders of one device.
@@ -52,6 +56,8 @@ pub struct Roots {
     roots: Vec<Root>,
     denied: Vec<DeniedPath>,
     private: Vec<DevicePath>,
+    /// What Orion makes for itself in allowed paths, by whatever name a file system takes for it.
+    own: Vec<PathPattern>,
     names: Names,
     suspects: Suspects,
     deny_all: bool,
@@ -94,8 +100,16 @@ impl Roots {
         let lent = ceiling.allowed.iter().map(|allowed| &allowed.root);
         let kept = denied.iter().filter_map(|entry| entry.pattern.root());
         let names = Names::new(lent, kept.chain(private));
+        let style = ceiling.allowed.first().map(|allowed| allowed.root.style());
+        let own = style.map(|style| Places { style, workspace: None, home: None });
+        let own = own.iter().flat_map(|places| {
+            [LOCAL_TRASH, STAGED]
+                .into_iter()
+                .filter_map(|name| PathPattern::parse(places, &format!("**/{name}")).ok())
+        });
         let mut roots = Self {
             roots: Vec::new(),
+            own: own.collect(),
             suspects: Suspects::new(&denied, private.iter().chain(names.of_kept())),
             names,
             denied,
@@ -256,7 +270,7 @@ impl Roots {
         self.deny_all
             || self.denied.iter().any(|entry| entry.pattern.denies(path))
             || self.private.iter().any(|private| private.contains(path))
-            || path.components().any(|name| name.eq_ignore_ascii_case(LOCAL_TRASH))
+            || self.own.iter().any(|own| own.denies(path))
     }
 
     /// Whether what lies beneath a root is kept out there, by a deny entry or as a system folder
@@ -345,8 +359,12 @@ impl Roots {
 /// The folder at `base`, which was found to be `real`. Judged is where it was; if it leads elsewhere
 /// since, that has to be judged first.
 fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
+    let has_moved = || real_path(base) != *real;
+    if base != real && has_moved() {
+        return None;
+    }
     #[cfg(target_os = "linux")]
-    if base == real {
+    {
         use rustix::io::Errno;
 
         // A path that had no links has none still if the kernel finds none.
@@ -355,7 +373,7 @@ fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
             opened => return opened.ok(),
         }
     }
-    if real_path(base) != *real {
+    if has_moved() {
         return None;
     }
     Dir::open_ambient_dir(real.to_string(), ambient_authority()).ok()

@@ -48,6 +48,7 @@ pub struct NoLandlock;
 pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<()> {
     let Config { state_dir, settings } = config;
     survive_large_files();
+    open_many_files();
     let state = Arc::new(State::open(&state_dir)?);
     let identity = Identity::read(&state_dir)?.ok_or(NotEnrolled)?;
     identity
@@ -91,6 +92,25 @@ fn survive_large_files() {
         // It stays listened to once it was.
         if let Err(error) = signal(kind) {
             tracing::debug!(kind = %error.kind(), "a file beyond the size limit would end the agent");
+        }
+    }
+}
+
+/// Takes as many handles as the operating system lets it take without asking: a folder that is copied
+/// holds some for each level, and several calls run at once.
+fn open_many_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        // More than this helps nobody, and some systems look through all that there could be.
+        const ENOUGH: u64 = 65_536;
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let wanted = maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+        if current.is_some_and(|current| current < wanted)
+            && let Err(error) =
+                setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum })
+        {
+            tracing::debug!(kind = %error.kind(), "the number of handles stays as it was");
         }
     }
 }

@@ -40,6 +40,7 @@ use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
 pub use context::Context;
+pub(crate) use copy_path::judge::refuse_unfit_for;
 pub use get_file_info::learn_accounts;
 
 /// What a call that succeeded says.

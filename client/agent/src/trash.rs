@@ -138,13 +138,21 @@ fn open_name(call: CallId) -> String {
 /// missing. None where something else has its name, or where others may look or write into it: then
 /// it is not Orion's.
 pub(crate) fn local(folder: &Dir) -> io::Result<Option<Dir>> {
+    let is_new = folder.symlink_metadata(LOCAL_TRASH).is_err();
     let dir = match private_dir(folder, LOCAL_TRASH) {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory || is_link(&error) => {
             return Ok(None);
         }
         other => other?,
     };
-    Ok(is_private(&dir)?.then_some(dir))
+    if is_private(&dir)? {
+        return Ok(Some(dir));
+    }
+    if is_new {
+        // On a file system that knows no private folders it would be litter.
+        let _ = folder.remove_dir(LOCAL_TRASH);
+    }
+    Ok(None)
 }
 
 /// The same, where it is there already.

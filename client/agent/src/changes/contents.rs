@@ -70,7 +70,12 @@ pub(super) fn keep(
         Err(error) => first = Some(error),
     }
     for (folder, at) in homes(target) {
-        let home = local(folder).map_err(|error| failed(&error))?.ok_or_else(|| not_ours(&at))?;
+        let home = match local(folder).map_err(|error| failed(&error))? {
+            Some(home) => home,
+            None if how == How::Move => return Err(not_ours(&at)),
+            // A file system that knows no private folders; then it is copied.
+            None => continue,
+        };
         let home = private_dir(&home, &call.to_string()).map_err(|error| failed(&error))?;
         match put(&home) {
             Ok(()) => {

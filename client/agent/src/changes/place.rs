@@ -82,27 +82,16 @@ impl Change<'_> {
         let failed = |error: &std::io::Error| Refused::io(error, target);
         let found =
             find(self.context.trash, (call, step), target).map_err(|error| failed(&error))?;
-        let (content, print) = found.ok_or_else(|| Refused::Changed(target.path.clone()))?;
+        let changed = || Refused::Changed(target.path.clone());
+        let (content, _) = found.ok_or_else(changed)?;
         let name = self.plan_placed(target, Source::Kept { call, step })?;
+        self.sync(target)?;
+        // Copied from another file system, it takes a while: never under the name that is meant.
+        bring(&content, target, &name).map_err(|error| failed(&error))?;
+        let print = Print::at(&target.dir, &name).map_err(|error| failed(&error))?;
+        let print = print.ok_or_else(changed)?;
         self.ready(target, &print)?;
-        match over {
-            Over::Nothing => match bring(&content, target, &target.name) {
-                Ok(()) => {
-                    sync(&target.dir);
-                    self.done(None);
-                    Ok(())
-                }
-                Err(error) => Err(taken_or(&error, target)),
-            },
-            Over::AnyFile | Over::Unchanged(_) => {
-                bring(&content, target, &name).map_err(|error| failed(&error))?;
-                // Copied from another file system, it is the same by content alone.
-                let print = Print::at(&target.dir, &name).map_err(|error| failed(&error))?;
-                let print = print.ok_or_else(|| Refused::Changed(target.path.clone()))?;
-                self.ready(target, &print)?;
-                self.put(target, &print, over)
-            }
-        }
+        self.put(target, &print, over)
     }
 
     /// Gives what has the call's temporary name, and looks like `print`, the target's name.

@@ -153,6 +153,11 @@ impl Record {
     }
 
     /// Reads the record in a call's folder, as far as it is whole.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where not even the first line is, so that no step was taken; `InvalidData` for
+    /// whole lines that are not understood, as another version may write them; what the file system
+    /// says.
     pub(crate) fn read(place: &Dir) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No);
@@ -161,10 +166,13 @@ impl Record {
         let mut next = || -> io::Result<Option<Line>> {
             text.clear();
             lines.read_until(b'\n', &mut text)?;
-            Ok(text.strip_suffix(b"\n").and_then(|line| serde_json::from_slice(line).ok()))
+            let whole = text.strip_suffix(b"\n").map(serde_json::from_slice).transpose();
+            whole.map_err(|_| io::ErrorKind::InvalidData.into())
         };
-        let Some(Line::Call(header)) = next()? else {
-            return Err(io::ErrorKind::InvalidData.into());
+        let header = match next()? {
+            Some(Line::Call(header)) => header,
+            Some(_) => return Err(io::ErrorKind::InvalidData.into()),
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
         };
         let mut record = Self::new(header);
         while let Some(line) = next()? {

@@ -49,8 +49,17 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Settled, To
         ToolError::new(ErrorCode::ExecutionFailed, format!("the trash: {}", error.kind()))
     };
     let Some((place, _)) = trash.find(call).map_err(failed)? else { return Ok(Settled::Unchanged) };
-    // Without a record no step was taken.
-    let record = Record::read(&place).ok();
+    let record = match Record::read(&place) {
+        Ok(record) => Some(record),
+        // Without a record no step was taken.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) =>
+        {
+            None
+        }
+        // With one that cannot be read now, what lies beside it may be all there is of a file.
+        Err(error) => return Err(failed(error)),
+    };
     let mut any = false;
     let mut bytes = 0;
     if let Some(mut record) = record {
@@ -144,11 +153,20 @@ fn settle_placed(
             Ok(Some(Some(found)))
         }
         (Some(found), _) => {
+            if Print::at(&target.dir, &target.name)?.is_some_and(|now| found.is_same(&now)) {
+                // It has both names, for it gets the one by a link before it loses the other.
+                target.dir.remove_file(&name)?;
+                return Ok(Some(kept.map(|(_, print)| print)));
+            }
             if let Some((content, _)) = kept {
                 // A second name that the old file was given in advance.
                 content.dir.remove_file(&content.name)?;
             }
             match source {
+                // A copy that was not whole yet, or a second name.
+                Source::Kept { call, step } if find(trash, (call, step), target)?.is_some() => {
+                    target.dir.remove_file(&name)?;
+                }
                 Source::Kept { call, step } => {
                     // It was on its way out of the trash.
                     keep(trash, (call, step), target, (&target.dir, &name), How::Move)

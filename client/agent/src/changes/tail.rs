@@ -14,7 +14,7 @@ use super::{Change, Print, Refused, Target};
 use crate::trash::Trash;
 
 impl Change<'_> {
-    /// Adds text to the end of a file that was opened for it.
+    /// Adds text to the end of a file that was opened for adding.
     ///
     /// # Errors
     /// [`Refused`]; then the file is as it was, as far as the file system lets it be so.
@@ -30,22 +30,27 @@ impl Change<'_> {
         self.plan(target, Step::Extended { at: target.spot(), before: before.clone(), added })?;
         self.put_aside(text).map_err(|error| failed(&error))?;
         self.sync(target)?;
-        let mut file = file.try_clone().map_err(|error| failed(&error))?;
-        file.seek(SeekFrom::End(0))
-            .and_then(|_| file.write_all(text))
-            .and_then(|()| file.sync_all())
-            .map_err(|error| failed(&error))?;
-        let after = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let mut end = file;
+        end.write_all(text).and_then(|()| file.sync_all()).map_err(|error| failed(&error))?;
+        let after = Print::of_file(file).map_err(|error| failed(&error))?;
         self.add(target, super::Line::Ready(after))?;
         self.done(None);
         Ok(())
     }
 
-    /// Cuts off the last `cut` bytes of a file.
-    pub(super) fn shorten(&mut self, target: &Target, cut: u64) -> Result<(), Refused> {
+    /// Cuts off the last `cut` bytes of a file that still looks like `now`.
+    pub(super) fn shorten(
+        &mut self,
+        target: &Target,
+        now: &Print,
+        cut: u64,
+    ) -> Result<(), Refused> {
         let failed = |error: &io::Error| Refused::io(error, target);
         let mut file = open(target).map_err(|error| failed(&error))?;
         let before = Print::of_file(&file).map_err(|error| failed(&error))?;
+        if !now.is_same(&before) {
+            return Err(Refused::Changed(target.path.clone()));
+        }
         let length = before.bytes.saturating_sub(cut);
         self.plan(target, Step::Shortened { at: target.spot(), before, cut })?;
         let mut tail = Vec::new();
@@ -54,6 +59,9 @@ impl Change<'_> {
             .and_then(|_| self.put_aside(&tail))
             .map_err(|error| failed(&error))?;
         self.sync(target)?;
+        if !Print::of_file(&file).is_ok_and(|still| now.is_same(&still)) {
+            return Err(Refused::Changed(target.path.clone()));
+        }
         file.set_len(length).and_then(|()| file.sync_all()).map_err(|error| failed(&error))?;
         let after = Print::of_file(&file).map_err(|error| failed(&error))?;
         self.add(target, super::Line::Ready(after))?;
@@ -84,6 +92,11 @@ pub(super) fn text_of(
         .take(super::print::MAX_HASHED_BYTES)
         .read_to_end(&mut text)?;
     Ok(Some(text))
+}
+
+/// Opens the file for adding to its end.
+pub(super) fn open_to_add(target: &Target) -> io::Result<File> {
+    open_in(&target.dir, &target.name, OpenOptions::new().append(true))
 }
 
 /// Opens the file for reading and writing.

@@ -12,7 +12,7 @@ use super::print::with_digest;
 use super::record::{Noted, Source, Spot, Step};
 use super::{Change, Over, Print, Refused, Target, tail};
 use crate::roots::What;
-use crate::tools::Context;
+use crate::tools::{Context, refuse_unfit_for};
 
 /// What keeps a step from being taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ enum Back {
     Discard { now: Print, entries: u64, bytes: u64 },
     Restore { over: Option<Print> },
     Move { from: Box<Target>, restore: bool },
-    Shorten { cut: u64 },
+    Shorten { now: Print, cut: u64 },
     Lengthen { text: Vec<u8> },
 }
 
@@ -124,9 +124,10 @@ impl Past<'_> {
                     change.place_kept(&target, of, Over::Nothing)?;
                 }
             }
-            Back::Shorten { cut } => change.shorten(&target, cut)?,
+            Back::Shorten { now, cut } => change.shorten(&target, &now, cut)?,
             Back::Lengthen { text } => {
-                let file = tail::open(&target).map_err(|error| Refused::io(&error, &target))?;
+                let file =
+                    tail::open_to_add(&target).map_err(|error| Refused::io(&error, &target))?;
                 change.append(&target, &file, &text)?;
             }
         }
@@ -166,6 +167,10 @@ impl Past<'_> {
                 if let Some(over) = over {
                     self.kept(context, &target, over)?;
                 }
+                // A call that failed puts back what it took itself.
+                if self.call != context.call {
+                    may_go_back(context, &target, &from, (what, &now))?;
+                }
                 Back::Move { from: Box::new(from), restore: over.is_some() }
             }
             Step::Extended { before, added, .. } => {
@@ -181,7 +186,7 @@ impl Past<'_> {
                 {
                     return Err(conflict(&at.path, "its content has changed"));
                 }
-                Back::Shorten { cut: *added }
+                Back::Shorten { now, cut: *added }
             }
             Step::Shortened { before, cut, .. } => {
                 let now = target.look()?.ok_or_else(|| conflict(&at.path, "it is gone"))?;
@@ -254,6 +259,24 @@ impl Past<'_> {
             return Ok(());
         }
         Err(conflict(&target.path, "what was there before is not in the trash any more"))
+    }
+}
+
+/// What was moved may hold by now what others put in it, so it goes back by the rules of a move: where
+/// it lies it may be read, and nothing in it is kept out, here or there.
+fn may_go_back(
+    context: &Context<'_>,
+    from: &Target,
+    to: &Target,
+    (before, now): (&Print, &Print),
+) -> Result<(), ToolError> {
+    if now.what != What::Folder && before.is_same(now) {
+        return Ok(());
+    }
+    context.roots.locate_real(&from.real, Access::Read)?;
+    match now.what {
+        What::Folder => refuse_unfit_for(from, to, context),
+        What::File | What::Link | What::Special => Ok(()),
     }
 }
 

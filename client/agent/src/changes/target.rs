@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 use orion_domain::{Access, DevicePath, ToolError};
 
@@ -71,6 +72,26 @@ impl Target {
         }
         let target = Self::of(&found?)?;
         Ok(Self { path: spot.path.clone(), ..target })
+    }
+
+    /// The folder that has the name, entered.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub(crate) fn entered(&self) -> Result<Located, ToolError> {
+        let dir = self
+            .dir
+            .open_dir_nofollow(&self.name)
+            .map_err(|error| io_failure(&error, Wanted::Directory, &self.path))?;
+        Ok(Located {
+            asked: self.path.clone(),
+            dir,
+            real: self.real.clone(),
+            root: self.root.clone(),
+            root_dir: Arc::clone(&self.root_dir),
+            rest: Vec::new(),
+            found: None,
+        })
     }
 
     /// What the name stands for; none when it is free.

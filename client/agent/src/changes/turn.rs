@@ -1,25 +1,44 @@
-//! Those who change one path take turns, so that each begins from what the one before it left. Others
+//! Those who change one path take turns, and so do those who change what is in a folder and those who
+//! change the folder: what was judged is what is changed, whatever the device's other calls do. Others
 //! do not wait for them.
 
-use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use orion_domain::{DevicePath, ToolError};
+use orion_domain::{CallId, DevicePath, ToolError};
 
 use crate::tools::Context;
 
 /// How often one who waits looks whether to go on waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The paths that are being changed. Held for a moment only, to add and to take out.
-static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// What is being changed. Held for a moment only, to add and to take out.
+static TAKEN: Mutex<Vec<Taken>> = Mutex::new(Vec::new());
 static FREED: Condvar = Condvar::new();
+
+/// What one call at a time changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Taken {
+    /// A path with all below it.
+    Path(DevicePath),
+    /// What an earlier call did.
+    Call(CallId),
+}
+
+impl Taken {
+    fn excludes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Path(one), Self::Path(other)) => one.contains(other) || other.contains(one),
+            (Self::Call(one), Self::Call(other)) => one == other,
+            (Self::Path(_), Self::Call(_)) | (Self::Call(_), Self::Path(_)) => false,
+        }
+    }
+}
 
 /// The turn of one call; over when it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Turn(Vec<String>);
+pub(crate) struct Turn(Vec<Taken>);
 
 /// Waits until nobody else changes any of these paths. All of a call's are asked for at once, so that
 /// no two calls wait for each other.
@@ -27,25 +46,37 @@ pub(crate) struct Turn(Vec<String>);
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`.
 pub(crate) fn turn(context: &Context<'_>, paths: &[&DevicePath]) -> Result<Turn, ToolError> {
-    turn_of(context, paths.iter().map(ToString::to_string).collect())
+    take(context, paths.iter().map(|path| Taken::Path((*path).clone())).collect())
 }
 
-/// The same by any names.
-pub(super) fn turn_of(context: &Context<'_>, names: Vec<String>) -> Result<Turn, ToolError> {
+/// The same, for taking back a call.
+pub(super) fn turn_to_undo(
+    context: &Context<'_>,
+    call: CallId,
+    paths: &[DevicePath],
+) -> Result<Turn, ToolError> {
+    let paths = paths.iter().map(|path| Taken::Path(path.clone()));
+    take(context, paths.chain([Taken::Call(call)]).collect())
+}
+
+fn take(context: &Context<'_>, wanted: Vec<Taken>) -> Result<Turn, ToolError> {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    while names.iter().any(|name| taken.contains(name)) {
+    while wanted.iter().any(|wanted| taken.iter().any(|taken| taken.excludes(wanted))) {
         context.check()?;
         taken = FREED.wait_timeout(taken, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
     }
-    taken.extend(names.iter().cloned());
-    Ok(Turn(names))
+    taken.extend(wanted.iter().cloned());
+    Ok(Turn(wanted))
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        for name in &self.0 {
-            taken.remove(name);
+        for mine in &self.0 {
+            // A call may name a path twice.
+            if let Some(index) = taken.iter().position(|taken| taken == mine) {
+                taken.swap_remove(index);
+            }
         }
         drop(taken);
         FREED.notify_all();

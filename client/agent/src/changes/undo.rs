@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Change;
 use super::record::{Line, Noted, Record, Step, add, reopen};
 use super::take_back::{Ahead, Conflict, Past, Stuck};
-use super::turn::turn_of;
+use super::turn::turn_to_undo;
 use crate::tools::Context;
 
 /// What an undoing needs of a root.
@@ -37,8 +37,7 @@ pub(crate) fn undo(
     for path in paths {
         context.roots.locate_entry(path, Access::Write)?;
     }
-    let names = paths.iter().map(ToString::to_string).chain([call.to_string()]);
-    let _turn = turn_of(context, names.collect())?;
+    let _turn = turn_to_undo(context, call, paths)?;
     let record = record_of(context, call)?;
     for path in &record.header.paths {
         if !paths.iter().any(|given| given.contains(path) && path.contains(given)) {

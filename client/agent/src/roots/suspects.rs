@@ -7,7 +7,7 @@ use orion_domain::grants::DeniedPath;
 use orion_domain::path::system_folders;
 use orion_domain::{DevicePath, PathStyle};
 
-use super::LOCAL_TRASH;
+use super::{LOCAL_TRASH, STAGED};
 
 /// The last names of everything that is kept out. In a folder that is not kept out, only something
 /// with such a name can be.
@@ -27,6 +27,7 @@ impl Suspects {
     ) -> Self {
         let mut suspects = Self::default();
         suspects.add(Some(LOCAL_TRASH));
+        suspects.add(Some(STAGED));
         for entry in denied {
             let pattern = &entry.pattern;
             let last = if pattern.is_folder() {

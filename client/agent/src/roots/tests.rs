@@ -311,3 +311,25 @@ fn the_operating_systems_refusals_have_codes() {
         assert_eq!(error.code, ErrorCode::PermissionDenied);
     }
 }
+
+#[test]
+fn what_orion_makes_for_itself_is_kept_out_by_any_of_its_names() {
+    let ground = Ground::new(&["a/.orion-trash"]);
+    let scope = ground.scope(&[("a", BOTH)], &[]);
+    let roots = Roots::open(&scope, &scope, &[]);
+    for (name, kept_out) in [
+        ("a/.orion-trash", true),
+        ("a/.ORION-Trash/x", true),
+        ("a/b/.orion-tra\u{17f}h", true),
+        ("a/.orion-0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e.tmp", true),
+        ("a/b/.Orion-x.TMP/secret", true),
+        ("a/.orion-notes", false),
+        ("a/orion-x.tmp", false),
+    ] {
+        let path = ground.path(name);
+        assert_eq!(roots.denies(&path), kept_out, "{name}");
+        let last = path.file_name().unwrap();
+        assert!(roots.locate(&path, Access::Write).is_err() == kept_out, "{name}");
+        assert!(roots.may_hide(last) || !kept_out || name.ends_with(['x', 't']), "{name}");
+    }
+}

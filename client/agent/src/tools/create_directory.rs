@@ -8,6 +8,9 @@ use super::{Context, Execute, Outcome, nearby};
 use crate::changes::{Change, Refused, turn};
 use crate::roots::{Located, What};
 
+/// The most folders that one call makes.
+const MAX_MADE: usize = 256;
+
 impl Execute for CreateDirectory {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let path = &context.path(&arguments.path)?;
@@ -32,6 +35,7 @@ impl Execute for CreateDirectory {
         if located.rest.len() > 1 && !arguments.parents {
             return Err(missing_parent(&located, context));
         }
+        refuse_depth(&located)?;
         if context.dry_run {
             return done(format!("Would make the folder {path}."), true);
         }
@@ -52,6 +56,21 @@ impl Execute for CreateDirectory {
             Err(refused) => Err(refused.into()),
         }
     }
+}
+
+/// Refuses to make more folders at once than the record of the call has room for.
+pub(super) fn refuse_depth(located: &Located) -> Result<(), ToolError> {
+    if located.rest.len() <= MAX_MADE {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorCode::ResourceExhausted,
+        format!(
+            "More than {MAX_MADE} folders of {} are missing; make some of them first.",
+            located.asked
+        ),
+    )
+    .with("attempted_path", located.asked.to_string()))
 }
 
 /// The folder above is not there.

@@ -4,7 +4,6 @@
 #[cfg(test)]
 mod tests;
 
-use cap_fs_ext::DirExt;
 use cap_std::fs::OpenOptions;
 use orion_catalog::Tool;
 use orion_catalog::tools::move_path::{Arguments, MovePath, Returns};
@@ -17,7 +16,7 @@ use super::copy_path::{place_file, place_folder};
 use super::delete_directory::refuse_roots;
 use super::{Context, Execute, Outcome, nearby, regular};
 use crate::changes::{Change, Over, Print, Refused, Target, turn};
-use crate::roots::{Located, Wanted, What, io_failure};
+use crate::roots::{Located, Wanted, What};
 
 impl Execute for MovePath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -38,9 +37,7 @@ impl Execute for MovePath {
         let moving = Moving { from, to: &to, landing, print, replaced };
         let count = match thing {
             Thing::File => Count { entries: 1, bytes: moving.print.bytes },
-            Thing::Folder => {
-                survey(&moving.folder(&origin)?, &moving.landing, How::Renamed, context)?
-            }
+            Thing::Folder => survey(&origin.entered()?, &moving.landing, How::Renamed, context)?,
         };
         let Count { entries, bytes } = count;
         let returns = Returns {
@@ -106,24 +103,6 @@ struct Moving<'a> {
 }
 
 impl Moving<'_> {
-    /// The folder that is the source, entered.
-    fn folder(&self, origin: &Target) -> Result<Located, ToolError> {
-        let asked = self.from.asked.clone();
-        let dir = origin
-            .dir
-            .open_dir_nofollow(&origin.name)
-            .map_err(|error| io_failure(&error, Wanted::Directory, &asked))?;
-        Ok(Located {
-            asked,
-            dir,
-            real: origin.real.clone(),
-            root: self.from.root.clone(),
-            root_dir: self.from.root_dir.clone(),
-            rest: Vec::new(),
-            found: None,
-        })
-    }
-
     /// To another file system: a copy, and then the source goes to the trash as it was looked at.
     fn copy(
         &self,
@@ -144,7 +123,7 @@ impl Moving<'_> {
                 Count { entries: 1, bytes }
             }
             Thing::Folder => {
-                let folder = self.folder(origin)?;
+                let folder = origin.entered()?;
                 let count = survey(&folder, &self.landing, How::Copied, context)?;
                 refuse_without_room(&self.to.dir, count.bytes, &target.path)?;
                 place_folder(change, &folder, target, &self.landing, count, context)?;

@@ -11,8 +11,8 @@ mod names;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod worker;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -23,11 +23,11 @@ use orion_domain::{DevicePath, ToolError};
 use super::Context;
 use crate::roots::{Located, Roots, Wanted, What, io_failure};
 pub(super) use firsts::Firsts;
-use folder::Place;
 pub(super) use folder::{Entry, Folder};
 pub(super) use handle::{Handle, Reader};
 pub(super) use names::Names;
-use queue::{Next, Queue};
+use queue::Queue;
+use worker::Worker;
 
 /// Folders below folders.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -35,8 +35,6 @@ pub(super) const MAX_DEPTH: usize = 64;
 pub(super) const MAX_ENTRIES: u64 = 1_000_000;
 /// How often progress is told.
 pub(super) const PROGRESS_EVERY: u64 = 10_000;
-/// How often the clock and the other threads are looked at.
-const FLUSH_EVERY: u64 = 500;
 
 /// How many threads go through files together.
 pub(super) fn threads() -> usize {
@@ -185,135 +183,6 @@ pub(super) fn scan<V: Visitor>(
     context.check()?;
     let cut = scan.cut.into_inner() || scan.watch.is_over();
     Ok((visitors, Missed { cut, unread: scan.unread.into_inner() }))
-}
-
-struct Worker<'s, 'a, V> {
-    scan: &'s Scan<'a>,
-    visitor: V,
-    reader: Reader,
-}
-
-impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
-    fn new(scan: &'s Scan<'a>, visitor: V) -> Self {
-        Self { scan, visitor, reader: Reader::default() }
-    }
-
-    /// Takes folders as long as there are any.
-    fn work(&mut self, tell: &mut dyn FnMut(u64)) {
-        loop {
-            if self.scan.watch.is_over() {
-                self.close();
-            }
-            let next = match self.scan.queue.take() {
-                Next::Folder(next) => next,
-                Next::Wait => {
-                    tell(self.scan.seen.load(Ordering::Relaxed));
-                    continue;
-                }
-                Next::End => return,
-            };
-            let _busy = self.scan.queue.busy();
-            let folder = Arc::new(Folder::below(next.folder, &next.name));
-            let opened = next.parent.enter(&next.name);
-            // The parent's handle is given back before more are opened.
-            drop(next.parent);
-            match opened.and_then(|opened| match opened {
-                Some(handle) => self.read(handle, Arc::clone(&folder), tell),
-                None => Ok(()),
-            }) {
-                Ok(()) => {}
-                Err(error) => {
-                    if is_short_of_handles(&error) {
-                        self.scan.cut.store(true, Ordering::Relaxed);
-                    }
-                    self.scan.unread.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-            self.leave(folder);
-        }
-    }
-
-    /// Visits what is in a folder and leaves the folders in it in the queue.
-    fn read(
-        &mut self,
-        handle: Handle,
-        folder: Arc<Folder>,
-        tell: &mut dyn FnMut(u64),
-    ) -> std::io::Result<()> {
-        let Self { scan, visitor, reader } = self;
-        let place = Place::new(scan.start, &folder);
-        let mut names = Names::default();
-        let mut seen = 0;
-        let deeper = folder.depth + 1 < scan.bounds.depth;
-        let result = reader.each(&handle, |name, what| {
-            seen += 1;
-            if seen >= FLUSH_EVERY {
-                let whole = scan.count(&mut seen);
-                tell(whole);
-                if whole > scan.bounds.entries || scan.watch.is_over() {
-                    return ControlFlow::Break(());
-                }
-            }
-            let Some(name) = name else { return ControlFlow::Continue(()) };
-            let enters = what == What::Folder && deeper;
-            let wanted = visitor.wants(name, what);
-            if (!enters && !wanted)
-                || (scan.watch.roots.may_hide(name) && place.hides(scan.watch.roots, name))
-            {
-                return ControlFlow::Continue(());
-            }
-            if wanted {
-                visitor.visit(&Entry {
-                    handle: &handle,
-                    folder: &folder,
-                    place: &place,
-                    name,
-                    what,
-                });
-            }
-            if enters && (folder.depth + 1 >= MAX_DEPTH || !names.push(name, what)) {
-                scan.cut.store(true, Ordering::Relaxed);
-            }
-            ControlFlow::Continue(())
-        });
-        let whole = scan.count(&mut seen);
-        tell(whole);
-        drop(place);
-        if whole > scan.bounds.entries {
-            self.close();
-        } else if !names.is_empty() && !scan.queue.put(folder, handle, names) {
-            scan.cut.store(true, Ordering::Relaxed);
-        }
-        result
-    }
-
-    /// Leaves what is still to be gone through.
-    fn close(&mut self) {
-        for folder in self.scan.queue.close() {
-            self.leave(folder);
-        }
-    }
-
-    /// Passes a folder's tally on to the ones above that wait for no others.
-    fn leave(&mut self, folder: Arc<Folder>) {
-        let mut last = Arc::into_inner(folder);
-        while let Some(folder) = last {
-            self.visitor.leave(&folder);
-            last = folder.into_above().and_then(Arc::into_inner);
-        }
-    }
-}
-
-impl Scan<'_> {
-    /// Adds to the names looked at, and tells how many they are.
-    fn count(&self, seen: &mut u64) -> u64 {
-        let new = std::mem::take(seen);
-        let whole = self.seen.fetch_add(new, Ordering::Relaxed) + new;
-        if whole > self.bounds.entries {
-            self.cut.store(true, Ordering::Relaxed);
-        }
-        whole
-    }
 }
 
 /// Whether the process or the system has no more handles: then what is there was not seen.

@@ -299,14 +299,16 @@ impl<'a> Walk<'a> {
         Ok(hidden)
     }
 
-    /// Something that no tool sees. It can be passed over, but does not go with the rest.
+    /// Something that no tool sees. It can be passed over, but does not go with the rest. What it is
+    /// is not told: only that the folder that was named cannot go as a whole.
     fn keep_out(&self, path: &DevicePath) -> Result<(), ToolError> {
+        let named = self.frames.first().map_or(path, |first| &*first.asked);
         match self.mode {
             Mode::Deep => Ok(()),
             Mode::Whole => Err(refused(
-                path,
+                named,
                 format!(
-                    "{path} is kept out on this device, so the folder that holds it stays as well."
+                    "{named} holds something that is kept out on this device, so it stays as a whole."
                 ),
                 "device: paths",
             )),

@@ -14,7 +14,7 @@ use orion_catalog::tools::write_file::{Arguments, Returns, WriteFile};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
-use super::create_directory::missing_parent;
+use super::create_directory::{missing_parent, refuse_depth};
 use super::{Context, Execute, Outcome, regular};
 use crate::changes::{Change, Over, Print, Refused, turn};
 use crate::roots::{Located, Wanted, io_failure, refused};
@@ -59,6 +59,7 @@ fn write(
     if located.rest.len() > 1 && !arguments.create_dirs {
         return Err(missing_parent(&located, context).into());
     }
+    refuse_depth(&located)?;
     let created = located.found.is_none();
     let mode = if arguments.append { "append" } else { "write" };
     let returns = |size_bytes: u64, diff: Option<String>| Returns {
@@ -115,7 +116,8 @@ pub(super) fn open(located: &Located) -> Result<(File, Print), ToolError> {
     let path = &located.asked;
     let Some(name) = located.name() else { return Err(Wanted::File.missing(path)) };
     let mut options = OpenOptions::new();
-    options.read(true).write(true);
+    // What is added goes behind what others add meanwhile, never over it.
+    options.read(true).append(true);
     let (file, metadata) = regular::open(&located.dir, name, path, &mut options)?;
     refuse_hard_links(&metadata, path)?;
     let print = Print::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;

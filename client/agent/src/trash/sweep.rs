@@ -37,7 +37,7 @@ pub struct Swept {
 struct Held {
     call: CallId,
     open: bool,
-    record: Record,
+    at_ms: i64,
     bytes: u64,
 }
 
@@ -66,13 +66,14 @@ impl Trash {
             });
             match record {
                 Some((call, record)) => {
-                    let bytes = record.kept_bytes();
-                    held.push(Held { call, open, record, bytes });
+                    // Of so many calls no more is remembered than that.
+                    let (at_ms, bytes) = (record.header.at_ms, record.kept_bytes());
+                    held.push(Held { call, open, at_ms, bytes });
                 }
                 None => forget_stray(&self.dir, name, now, &mut swept),
             }
         }
-        held.sort_by_key(|held| (held.record.header.at_ms, held.call));
+        held.sort_by_key(|held| (held.at_ms, held.call));
         let mut bytes: u64 = held.iter().fold(0, |sum, held| sum.saturating_add(held.bytes));
         let mut count = held.len();
         let last = held.len().saturating_sub(1);
@@ -80,7 +81,7 @@ impl Trash {
             let is_too_much = (bytes > MAX_BYTES && held.bytes > 0) || count > MAX_RECORDS;
             // What a call is about to change is not known to the end.
             let may_go = is_too_much && index != last && !held.open;
-            if is_old(held.record.header.at_ms, now) || may_go {
+            if is_old(held.at_ms, now) || may_go {
                 bytes = bytes.saturating_sub(held.bytes);
                 count -= 1;
                 self.remove(held, roots, &mut swept);
@@ -96,7 +97,11 @@ impl Trash {
     }
 
     fn remove(&self, held: &Held, roots: &Roots, swept: &mut Swept) {
-        forget_local_of(roots, &held.record);
+        if let Ok(Some((place, _))) = self.find(held.call)
+            && let Ok(record) = Record::read(&place)
+        {
+            forget_local_of(roots, &record);
+        }
         match self.forget(held.call) {
             Ok(()) => swept.removed += 1,
             Err(error) => {

@@ -192,8 +192,9 @@ fn compile(places: &Places, entries: &[&str]) -> Compiled {
             Some(_) | None => grants.paths.push(grant(text, &EVERYTHING)),
         }
     }
-    let (scope, bad) = grants.compile(places);
-    let denies_oddly = grants.deny_paths.iter().any(|text| bad.iter().any(|it| it.entry == *text));
+    let (scope, _) = grants.compile(places);
+    let is_odd = |text: &String| PathPattern::parse(places, text).is_err();
+    let denies_oddly = grants.deny_paths.iter().any(is_odd);
     let own = grants.deny_paths.len();
     let mut open = Scope { deny_all_paths: false, ..scope.clone() };
     open.denied.retain(|entry| entry.built_in);

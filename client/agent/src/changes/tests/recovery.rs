@@ -221,3 +221,45 @@ fn what_is_out_of_reach_waits() {
     trash.sweep(&device.roots, jiff::Timestamp::now()).unwrap();
     assert_eq!((trash.unsettled().len(), device.litter()), (0, vec![]));
 }
+
+#[test]
+fn a_copy_out_of_the_trash_that_was_cut_off_goes_and_what_is_kept_stays() {
+    let device = Device::new();
+    device.put("files/a", "old");
+    device.call("write_file", json!({"path": "a", "content": "new"})).unwrap();
+    let written = device.last_call();
+    let of = (written.parse().unwrap(), 0);
+    let settled = killed(&device, |context, change| {
+        let source = crate::changes::record::Source::Kept { call: of.0, step: of.1 };
+        let name = change.plan_placed(&target(context, "a"), source).unwrap();
+        fs::write(device.at("files").join(name), "ol").unwrap();
+    });
+    assert_eq!((settled, read(&device)), (vec![Settled::Unchanged], "new".to_owned()));
+    device.undo_of(&written, &["a"]).unwrap();
+    assert_eq!(read(&device), "old");
+}
+
+#[test]
+fn a_file_that_has_both_names_keeps_the_one_that_is_meant() {
+    let device = Device::new();
+    let settled = killed(&device, |context, change| {
+        let temporary = device.at("files").join(ready(context, change));
+        fs::hard_link(&temporary, device.at("files/a")).unwrap();
+    });
+    assert_eq!((settled, read(&device)), (vec![Settled::Changed], "new".to_owned()));
+    device.undo(&["a"]).unwrap();
+    assert!(!device.at("files/a").exists());
+}
+
+#[test]
+fn what_lies_beside_a_record_that_is_not_understood_is_not_removed() {
+    let device = Device::new();
+    let name = "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e.open";
+    for line in ["{\"unheard\":1}\n", "\0\n"] {
+        device.put(&format!("state/trash/{name}/record.jsonl"), line);
+        device.put(&format!("state/trash/{name}/content-0"), "all there is");
+        let trash = Trash::open(&device.at("state")).unwrap();
+        assert_eq!(recover(&trash, &device.roots), []);
+        assert_eq!((device.trashed(), trash.unsettled().len()), (vec![name.to_owned()], 1));
+    }
+}

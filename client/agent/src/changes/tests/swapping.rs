@@ -167,6 +167,7 @@ fn a_call_that_fails_takes_back_what_it_did() {
 fn writers_to_one_path_take_turns_and_others_do_not_wait() {
     let path = |name: &str| orion_domain::DevicePath::parse(orion_domain::PathStyle::Posix, name);
     let (a, b) = (path("/turn/a").unwrap(), path("/turn/b").unwrap());
+    let (above, below) = (path("/turn").unwrap(), path("/turn/a/x").unwrap());
     let device = Device::new();
     let busy = device.with_context(|context| crate::changes::turn(context, &[&a]).unwrap());
     device.with_context(|context| drop(crate::changes::turn(context, &[&b]).unwrap()));
@@ -174,6 +175,37 @@ fn writers_to_one_path_take_turns_and_others_do_not_wait() {
     let error =
         device.with_context(|context| crate::changes::turn(context, &[&b, &a]).unwrap_err());
     assert_eq!(error.code, orion_domain::ErrorCode::Cancelled);
+    // Who moves a folder waits for who writes into it, and the other way round.
+    for path in [&above, &below] {
+        let waiting = device.with_context(|context| crate::changes::turn(context, &[path]));
+        assert_eq!(waiting.unwrap_err().code, orion_domain::ErrorCode::Cancelled);
+    }
     drop(busy);
     device.with_context(|context| drop(crate::changes::turn(context, &[&b, &a]).unwrap()));
+}
+
+#[test]
+fn what_is_added_goes_behind_what_others_add_and_only_that_is_cut() {
+    let device = Device::new();
+    device.put("files/log", "old");
+    let others = |text: &str| {
+        let file = fs::OpenOptions::new().append(true).open(device.at("files/log"));
+        file.unwrap().write_all(text.as_bytes()).unwrap();
+    };
+    device.with_context(|context| {
+        let (mut change, target) = begin(context, "log");
+        let file = crate::changes::tail::open_to_add(&target).unwrap();
+        others(" theirs");
+        change.append(&target, &file, b" mine").unwrap();
+        change.finish();
+    });
+    assert_eq!(read(&device, "log"), "old theirs mine");
+    device.with_context(|context| {
+        let (mut change, target) = begin(context, "log");
+        let now = target.look().unwrap().unwrap();
+        others(" again");
+        let refused = change.shorten(&target, &now, 5);
+        assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+    });
+    assert_eq!(read(&device, "log"), "old theirs mine again");
 }

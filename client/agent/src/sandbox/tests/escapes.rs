@@ -179,7 +179,7 @@ pub(super) fn leaked(
         Some("listed")
     } else if says("voluntary_ctxt_switches") {
         Some("read of the kernel's")
-    } else if looks && says(&SIZE.to_string()) {
+    } else if looks && (says(&format!(":{SIZE}")) || says(&format!(" {SIZE} bytes"))) {
         Some("looked at")
     } else {
         None
@@ -215,6 +215,7 @@ fn all_escapes(layers: Layers, spec: &ToolSpec) -> Vec<String> {
         for path in ["note.txt", "sub", "new", "."] {
             for arguments in calls(spec, path, &line) {
                 let ground = self::ground();
+                ground.roots(layers);
                 fs::rename(ground.at("files"), ground.at("moved")).unwrap();
                 ground.link("files", target);
                 escapes.extend(escaped(&ground, layers, spec, &arguments, false));

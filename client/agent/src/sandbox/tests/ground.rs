@@ -124,6 +124,12 @@ impl Ground {
         symlink(target, self.at(name)).unwrap();
     }
 
+    /// The roots for these layers. What is swapped from here on is swapped after they were opened.
+    pub(super) fn roots(&self, layers: Layers) -> &Roots {
+        let naive = || Roots::open(&self.scope, &self.scope, &[]).naive();
+        if layers.is_naive() { self.naive.get_or_init(naive) } else { &self.roots }
+    }
+
     /// Runs a tool with these layers, in a thread of its own, as the agent does.
     pub(super) fn call(
         &self,
@@ -145,8 +151,7 @@ impl Ground {
         dry_run: bool,
     ) -> Result<Outcome, ToolError> {
         let (spec, _) = orion_catalog::find(tool).unwrap();
-        let naive = || Roots::open(&self.scope, &self.scope, &[]).naive();
-        let roots = if layers.is_naive() { self.naive.get_or_init(naive) } else { &self.roots };
+        let roots = self.roots(layers);
         let run = || {
             if layers.is_confined() {
                 confine(roots, &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();

@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
+use crate::changes::Target;
 use crate::roots::{Located, Wanted, What, io_failure, refused};
 use crate::tools::Context;
 use crate::tools::walk::{Mode, Next, Visit, walk};
@@ -63,6 +64,16 @@ pub(in crate::tools) fn survey(
         Ok(Next::On)
     })?;
     Ok(count)
+}
+
+/// Refuses to give a folder another name if anything in it may not go there.
+pub(crate) fn refuse_unfit_for(
+    from: &Target,
+    to: &Target,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let landing = Landing { asked: &to.path, real: &to.real, root: &to.root };
+    survey(&from.entered()?, &landing, How::Renamed, context).map(drop)
 }
 
 /// Judges one thing.

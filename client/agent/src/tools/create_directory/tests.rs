@@ -83,3 +83,16 @@ fn a_link_inside_leads_where_it_points() {
     device.call(TOOL, json!({"path": "here/back/new"})).unwrap();
     assert!(device.at("files/real/deep/new").is_dir());
 }
+
+#[test]
+fn it_makes_so_many_folders_at_once() {
+    let device = Device::new();
+    let path = |count: usize| format!("a{}", "/d".repeat(count - 1));
+    device.dry(TOOL, json!({"path": path(256), "parents": true})).unwrap();
+    for (tool, arguments) in [
+        (TOOL, json!({"path": path(257), "parents": true})),
+        ("write_file", json!({"path": path(257), "content": ""})),
+    ] {
+        assert_eq!(device.refused(tool, arguments), ErrorCode::ResourceExhausted, "{tool}");
+    }
+}

@@ -96,6 +96,31 @@ fn a_huge_sparse_file_is_read_in_part() {
 }
 
 #[test]
+fn a_file_that_grows_is_read_in_part() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let device = Device::new();
+    device.put("files/log", "first\n");
+    let mut log = std::fs::OpenOptions::new().append(true).open(device.at("files/log")).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let more = "more\n".repeat(10_000);
+            while !done.load(Ordering::Relaxed) && log.metadata().unwrap().len() < 10_000_000 {
+                log.write_all(more.as_bytes()).unwrap();
+            }
+        });
+        for encoding in ["utf-8", "base64"].repeat(3) {
+            let arguments = json!({"path": "log", "limit": 1, "encoding": encoding});
+            let data = device.call(TOOL, arguments).unwrap().data;
+            let content = data["content"].as_str().unwrap();
+            assert!(content == "first\n" || content.starts_with("Zmlyc3QK"), "{content:.20}");
+            assert!(content.len() <= 4096 * 4 / 3 + 4);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn base64_counts_blocks() {
     let device = Device::new();
     device.put("files/a.bin", vec![7; 4096 * 300 + 1]);

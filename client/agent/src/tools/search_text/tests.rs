@@ -141,6 +141,28 @@ fn a_huge_sparse_file_does_not_hold_it_up() {
 }
 
 #[test]
+fn a_file_that_grows_is_searched_as_far_as_it_went() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let device = Device::new();
+    device.put("files/log", "needle\n");
+    let mut log = std::fs::OpenOptions::new().append(true).open(device.at("files/log")).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let more = "more\n".repeat(10_000);
+            while !done.load(Ordering::Relaxed) && log.metadata().unwrap().len() < 10_000_000 {
+                log.write_all(more.as_bytes()).unwrap();
+            }
+        });
+        for _ in 0..5 {
+            let first = [line("log", 1, "needle")];
+            assert_eq!(found(&device, json!({"pattern": "needle"})), first);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn bad_arguments_are_told() {
     let device = Device::new();
     for arguments in [

@@ -329,3 +329,41 @@ fn it_stays_inside() {
     let more = json!({"call_id": "01893e2a-7c00-7000-8000-000000000001", "paths": []});
     device.hold_the_ground(TOOL, "paths", &more);
 }
+
+#[test]
+fn a_folder_goes_back_by_the_rules_of_a_move() {
+    let device = Device::new();
+    device.put("files/folder/a", "1");
+    device.call("move_path", json!({"source": "folder", "destination": "moved"})).unwrap();
+    let call = device.last_call();
+    device.put("files/moved/.env", "theirs");
+    let arguments = json!({"call_id": call, "paths": ["folder", "moved"]});
+    assert_eq!(device.refused(TOOL, arguments.clone()), ErrorCode::PathNotAllowed);
+    fs::remove_file(device.at("files/moved/.env")).unwrap();
+    device.call(TOOL, arguments).unwrap();
+    assert!(device.at("files/folder/a").exists());
+}
+
+#[test]
+fn what_others_wrote_where_nothing_may_be_read_does_not_come_back_with_a_move() {
+    let mut device = Device::new();
+    for name in ["box", "files"] {
+        device.folder(name);
+    }
+    device.lend(&[("files", ALL), ("box", &[Access::Write])]);
+    for (name, left) in [("file", "file"), ("folder", "folder/a")] {
+        device.put(&format!("files/{left}"), "mine");
+        let (from, to) =
+            (device.text(&format!("files/{name}")), device.text(&format!("box/{name}")));
+        device.call("move_path", json!({"source": from, "destination": to})).unwrap();
+        let call = device.last_call();
+        let arguments = json!({"call_id": call, "paths": [from, to]});
+        device.put(&format!("box/{left}"), "theirs, in the same file");
+        assert_eq!(device.refused(TOOL, arguments), ErrorCode::PathNotAllowed, "{name}");
+    }
+    device.put("files/same", "mine");
+    let (from, to) = (device.text("files/same"), device.text("box/same"));
+    device.call("move_path", json!({"source": from, "destination": to})).unwrap();
+    device.undo(&[&from, &to]).unwrap();
+    assert!(device.at("files/same").exists());
+}

@@ -216,3 +216,18 @@ fn a_new_file_is_closed_to_others_until_it_has_the_rights_of_the_old_one() {
     let mode = std::fs::metadata(device.at("files/key")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn what_is_added_in_place_goes_behind_what_others_add_meanwhile() {
+    let device = Device::new();
+    device.put("files/log", "old");
+    device.with_context(|context| {
+        let path = context.path("log").unwrap();
+        let located = context.roots.locate(&path, orion_domain::Access::Write).unwrap();
+        let (mut file, _) = super::open(&located).unwrap();
+        let others = std::fs::OpenOptions::new().append(true).open(device.at("files/log"));
+        std::io::Write::write_all(&mut others.unwrap(), b" theirs").unwrap();
+        std::io::Write::write_all(&mut file, b" mine").unwrap();
+    });
+    assert_eq!(std::fs::read_to_string(device.at("files/log")).unwrap(), "old theirs mine");
+}

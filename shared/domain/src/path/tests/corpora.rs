@@ -1,4 +1,4 @@
-//! The attack lists, where they are present.
+//! The attack lists, where they are present: against the reading of paths, and against the whole decision.
 //!
 //! They are read from `ORION_CORPORA`, or from `shared/corpora` beside the project; without them these tests say that they skip.
 
@@ -7,6 +7,12 @@ use std::path::PathBuf;
 
 use super::super::covers;
 use super::*;
+use crate::caller::{Caller, Role};
+use crate::capability::Capability;
+use crate::evaluate::{Decision, Policy, Question, ToolFacts, evaluate};
+use crate::grants::Grants;
+use crate::risk::Risk;
+use crate::touches::{Access, Touches};
 
 /// The lines of one list. A line that isn't UTF-8 can't be the text of a call at all and counts as refused.
 fn lines(name: &str) -> Option<Vec<Option<String>>> {
@@ -96,4 +102,85 @@ fn no_payload_is_decoded() {
             lines.len()
         ));
     }
+}
+
+/// Where Windows would look: `/` and `\` part names, `..` takes one back and never the drive, and dots
+/// and spaces at the end of a name are dropped. Apart from the project's own reading, to be held against it.
+fn plain_windows(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in text.split(['/', '\\']) {
+        match name {
+            "" | "." => {}
+            ".." => names.truncate(names.len().saturating_sub(1).max(1)),
+            name => names.push(name.trim_end_matches(['.', ' ']).to_lowercase()),
+        }
+    }
+    names
+}
+
+/// The whole decision for a laptop with two folders: as the lines stand, in relation to the first
+/// folder, and behind each folder's own path. What is allowed lies in one of them by the plainest
+/// reading too.
+#[test]
+fn no_windows_escape_is_allowed_by_the_whole_decision() {
+    const ROOTS: [&str; 2] = ["C:/Users/ann", "D:/Projects"];
+    let Some(lines) = lines("escapes-windows.txt") else { return };
+    let places = ok(Places::parse(PathStyle::Windows, Some(ROOTS[0]), Some(ROOTS[0])));
+    let grants: Grants =
+        serde_json::from_value(serde_json::json!({"profile": "operator", "paths": ROOTS})).unwrap();
+    let policy = Policy { grants: grants.compile(&places).0, ..Policy::deny_all() };
+    let caller = Caller { user: "ann".parse().unwrap(), role: Role::Admin, conversation: None };
+    let device = "laptop-123".parse().unwrap();
+    let decide = |path: DevicePath, access| {
+        let touches = Touches::path(path, access);
+        let question = Question {
+            tool: ToolFacts {
+                name: "any_tool",
+                risk: Risk::Low,
+                capabilities: &[
+                    Capability::FileRead,
+                    Capability::FileWrite,
+                    Capability::FileDelete,
+                ],
+                has_effects: access != Access::Read,
+            },
+            touches: Some(&touches),
+            caller: &caller,
+            device: &device,
+            dry_run: false,
+            confirmed: true,
+        };
+        evaluate(&question, &policy).decision()
+    };
+    let lent = |text: &str| {
+        let at = plain_windows(text);
+        ROOTS.iter().any(|root| at.starts_with(&plain_windows(root)))
+    };
+    let (mut refused, mut denied, mut inside, mut admitted) = (0, 0, 0, Vec::new());
+    for line in lines.iter().flatten() {
+        let behind = ROOTS.map(|root| format!("{root}/{line}"));
+        for (text, whole) in
+            [(line, None), (&behind[0], Some(&behind[0])), (&behind[1], Some(&behind[1]))]
+        {
+            let Ok(path) = DevicePath::resolve(&places, text) else {
+                refused += 1;
+                continue;
+            };
+            let allowed = [Access::Read, Access::Write, Access::Delete]
+                .into_iter()
+                .any(|access| decide(path.clone(), access) == Decision::Allow);
+            match whole {
+                _ if !allowed => denied += 1,
+                Some(whole) if lent(whole) => inside += 1,
+                // As it stands, each line leaves the folder.
+                Some(_) | None => admitted.push(text.clone()),
+            }
+        }
+    }
+    say(&format!(
+        "escapes-windows.txt, whole decision: {} attacks in three forms, {refused} refused, {denied} denied, {inside} literal names inside, {} admitted",
+        lines.len(),
+        admitted.len()
+    ));
+    assert_eq!(admitted, Vec::<String>::new());
 }
