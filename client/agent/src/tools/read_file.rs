@@ -105,25 +105,43 @@ impl Lines {
 
     fn take(&mut self, piece: &[u8]) {
         let before = self.content.len();
-        for &byte in piece {
-            let cost = match byte {
-                b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
-                0..0x20 => 6,
-                // A byte that is no text becomes a replacement character of three.
-                0x80.. => 3,
-                _ => 1,
-            };
-            if self.written + cost > MAX_CONTENT_BYTES {
-                self.full = true;
-                break;
-            }
-            self.written += cost;
-            self.content.push(byte);
+        let left = MAX_CONTENT_BYTES.saturating_sub(self.written);
+        let mut taken = piece;
+        let mut written: usize = piece.iter().copied().map(written_as_json).sum();
+        if written > left {
+            self.full = true;
+            (taken, written) = fitting(piece, left);
         }
+        self.written += written;
+        self.content.extend_from_slice(taken);
         // A line that comes in several pieces is one line.
         if self.content.len() > before && (!self.open || before == 0) {
             self.taken += 1;
         }
+    }
+}
+
+/// The beginning of `piece` that fits in `left` bytes of JSON, and how many of them it takes.
+fn fitting(piece: &[u8], left: usize) -> (&[u8], usize) {
+    let mut written = 0;
+    for (at, &byte) in piece.iter().enumerate() {
+        let with_it = written + written_as_json(byte);
+        if with_it > left {
+            return (piece.get(..at).unwrap_or_default(), written);
+        }
+        written = with_it;
+    }
+    (piece, written)
+}
+
+/// How many bytes a byte of content takes as JSON.
+fn written_as_json(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        0..0x20 => 6,
+        // A byte that is no text becomes a replacement character of three.
+        0x80.. => 3,
+        _ => 1,
     }
 }
 
