@@ -21,6 +21,9 @@ pub use row::{CallRow, CloseCall, NewCall, StateChange};
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;
 
+/// Of how many calls whose ids begin alike the one that was meant is looked for.
+const ALIKE: u8 = 8;
+
 const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, device_id, \
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
@@ -161,12 +164,23 @@ impl Store {
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
     pub async fn call(&self, id: &str) -> Result<CallRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
-        let rows = sqlx::query_as("SELECT * FROM calls WHERE id >= $1 AND id < $2 LIMIT 2")
-            .bind(from)
-            .bind(to)
-            .fetch_all(self.reads())
-            .await?;
-        only(rows)
+        let mut ids: Vec<(String, bool)> =
+            sqlx::query_as("SELECT id, dry_run FROM calls WHERE id >= $1 AND id < $2 LIMIT $3")
+                .bind(from)
+                .bind(to)
+                .bind(ALIKE)
+                .fetch_all(self.reads())
+                .await?;
+        // A call and the previews made for it in the same millisecond begin alike.
+        let is_call = |(_, dry_run): &(String, bool)| !dry_run;
+        if ids.len() < usize::from(ALIKE) && ids.iter().any(is_call) {
+            ids.retain(is_call);
+        }
+        let (id, _) = only(ids)?;
+        Ok(sqlx::query_as("SELECT * FROM calls WHERE id = $1")
+            .bind(id)
+            .fetch_one(self.reads())
+            .await?)
     }
 
     /// The device that a call went to, if it has one.

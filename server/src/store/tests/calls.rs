@@ -38,6 +38,21 @@ async fn a_call_moves_only_as_its_machine_allows() {
 }
 
 #[tokio::test]
+async fn a_shortened_id_means_the_call_and_not_its_preview() {
+    let place = Place::new().await;
+    let front = &call_id(1).to_string()[..18];
+    let preview = |n| NewCall { dry_run: true, ..call(n) };
+    place.store.open_call(preview(1)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap().id, call_id(1), "a preview by itself");
+    place.store.open_call(preview(2)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap_err(), StoreError::Conflict);
+    place.store.open_call(call(3)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap().id, call_id(3));
+    place.store.open_call(call(4)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap_err(), StoreError::Conflict);
+}
+
+#[tokio::test]
 async fn a_call_is_read_back_as_it_was_written() {
     let place = Place::new().await;
     let new = NewCall {
