@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use orion_domain::CallId;
+use orion_domain::rule::CompiledRule;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -106,7 +107,9 @@ enum Renewal {
 fn lent(settings: &Settings, guard: &Guard) -> Arc<Lent> {
     let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
     let grants = guard.policy().grants.clone();
-    let open = move || Roots::open(&ceiling, &grants, &private);
+    let named = guard.policy().rules.iter().flat_map(CompiledRule::roots).cloned();
+    let named: Vec<_> = named.collect();
+    let open = move || Roots::open_named(&ceiling, &grants, &private, &named);
     Arc::new(Lent::new(Box::new(open)))
 }
 

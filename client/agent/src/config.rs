@@ -128,11 +128,14 @@ pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|base| base.home_dir().to_owned())
 }
 
-/// Orion's own files, absolute, by the names they were given and by the ones they really have.
+/// Orion's own files, the running program among them, absolute, by the names they were given and by the
+/// ones they really have.
 #[must_use]
 pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
-    let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
-    let real = paths.iter().filter_map(|path| fs::canonicalize(path).ok());
+    let program = std::env::current_exe().ok();
+    let all = || paths.iter().copied().chain(program.as_deref());
+    let written = all().filter_map(|path| std::path::absolute(path).ok());
+    let real = all().filter_map(|path| fs::canonicalize(path).ok());
     written.chain(real).collect()
 }
 

@@ -17,6 +17,7 @@ use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::agent::event::{Event, Slot};
 use crate::apps::Apps;
+use crate::guard::Verdict;
 use crate::journal::{Admission, Ended};
 use crate::report::Subject;
 use crate::roots::Lent;
@@ -68,6 +69,8 @@ pub struct Job {
     pub cancelled: Arc<AtomicBool>,
     /// Where files may be touched.
     pub roots: Arc<Lent>,
+    /// What was decided, to be held where the call's paths really lead; none for what names no path.
+    pub verdict: Option<Verdict>,
     /// What it runs with.
     pub toolbox: Arc<Toolbox>,
 }
@@ -138,6 +141,7 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         deadline,
         cancelled,
         roots,
+        verdict,
         toolbox,
         reach,
         ..
@@ -166,9 +170,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         }));
     };
     let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
+    let of_call = verdict.map(|verdict| roots.of_call(verdict));
     let context = Context {
         call: subject.call,
-        roots: &roots,
+        roots: of_call.as_ref().unwrap_or(&roots),
         places,
         apps,
         trash,

@@ -1,20 +1,24 @@
 //! The device judges every call for itself: by the policy that the backend lent, and by the ceiling
 //! that only its owner can change. No permit that anyone else made counts here.
 
+use std::sync::Arc;
+
 use orion_catalog::{ParsedCall, ToolSpec};
-use orion_domain::evaluate::Approved;
 use orion_domain::grants::Scope;
 use orion_domain::{
-    ApprovalId, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy,
-    Question, ToolError, ToolFacts, evaluate,
+    ApprovalId, Approved, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places,
+    Policy, Question, Rule, ToolError, ToolFacts, evaluate,
 };
 use orion_wire::{DevicePolicy, Dispatched, Timezone};
 
 use crate::clock::now_ms;
+use crate::journal::APPROVED_REMEMBERED_MS;
 
 mod size;
+mod verdict;
 
 pub use size::TooLarge;
+pub use verdict::Verdict;
 
 /// What this device judges by.
 #[derive(Debug)]
@@ -22,10 +26,12 @@ pub struct Guard {
     device: DeviceId,
     name: DeviceName,
     places: Places,
-    policy: Policy,
+    policy: Arc<Policy>,
     /// The policy as it was taken, to be compiled anew where the ceiling moves the workspace.
     taken: Option<DevicePolicy>,
     timezone: Timezone,
+    /// The policy's time zone is known here.
+    knows_hours: bool,
     /// The workspace has moved, and the backend may judge by the one before.
     moved: bool,
 }
@@ -48,6 +54,8 @@ pub struct Admitted {
     pub spec: &'static ToolSpec,
     /// Its arguments and what it would touch.
     pub parsed: ParsedCall,
+    /// What has to hold where its paths really lead.
+    pub verdict: Verdict,
 }
 
 /// Why a policy was not taken. The one before it stays.
@@ -74,8 +82,17 @@ impl Guard {
     #[must_use]
     pub fn new(device: DeviceId, name: DeviceName, places: Places, ceiling: Scope) -> Self {
         let policy = Policy { ceiling: Some(ceiling), ..Policy::deny_all() };
-        let timezone = Timezone::default();
-        Self { device, name, places, policy, taken: None, timezone, moved: false }
+        let (policy, timezone) = (Arc::new(policy), Timezone::default());
+        Self {
+            device,
+            name,
+            places,
+            policy,
+            taken: None,
+            timezone,
+            knows_hours: true,
+            moved: false,
+        }
     }
 
     /// The device's name, as rules call it.
@@ -109,13 +126,47 @@ impl Guard {
         let taken: DevicePolicy = serde_json::from_slice(bytes)
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
         size::of_policy(&taken)?;
-        let timezone = Timezone::named(&taken.timezone)
-            .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
-        let ceiling = self.policy.ceiling.take();
-        self.policy = compile(&taken, &self.places, ceiling, version.to_owned());
-        self.timezone = timezone;
+        let timezone = Timezone::named(&taken.timezone).map_err(|error| {
+            tracing::error!(%error, "the hours of the policy's rules can't be told: those that tighten hold at any hour, and no pre-approval with hours does");
+        });
+        self.knows_hours = timezone.is_ok();
+        self.timezone = timezone.unwrap_or_default();
+        let ceiling = self.policy.ceiling.clone();
+        self.policy = self.compile(&taken, ceiling, version.to_owned());
         self.taken = Some(taken);
         Ok(())
+    }
+
+    /// The policy for these places, beneath a ceiling that is not its own.
+    fn compile(
+        &self,
+        taken: &DevicePolicy,
+        ceiling: Option<Scope>,
+        version: String,
+    ) -> Arc<Policy> {
+        let DevicePolicy { grants, rules, risk, mode, timezone: _ } = taken;
+        let (grants, bad) = grants.compile(&self.places);
+        for entry in bad {
+            tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
+        }
+        let mut compiled = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let (rule, bad) = self.timed(rule.clone()).compile(&self.places);
+            for (path, error) in bad {
+                tracing::warn!(rule = %rule.rule.title(), path, %error, "a path of a rule can't be understood; the rule is held strict");
+            }
+            compiled.push(rule);
+        }
+        Arc::new(Policy { grants, ceiling, rules: compiled, risk: *risk, mode: *mode, version })
+    }
+
+    /// A rule whose hours can't be told is held strict.
+    fn timed(&self, rule: Rule) -> Rule {
+        match (self.knows_hours, &rule.hours) {
+            (true, _) | (false, None) => rule,
+            (false, Some(_)) if rule.action.tightens() => Rule { hours: None, ..rule },
+            (false, Some(_)) => Rule { expires_at: Some(i64::MIN), ..rule },
+        }
     }
 
     /// Takes what the owner leaves at most, and where relative paths begin by it. The policy stays
@@ -124,10 +175,10 @@ impl Guard {
     pub fn limit(&mut self, places: Places, ceiling: Scope) {
         self.moved |= places != self.places;
         self.places = places;
-        let version = std::mem::take(&mut self.policy.version);
+        let version = self.policy.version.clone();
         self.policy = match &self.taken {
-            Some(taken) => compile(taken, &self.places, Some(ceiling), version),
-            None => Policy { ceiling: Some(ceiling), version, ..Policy::deny_all() },
+            Some(taken) => self.compile(taken, Some(ceiling), version),
+            None => Arc::new(Policy { ceiling: Some(ceiling), version, ..Policy::deny_all() }),
         };
     }
 
@@ -161,7 +212,8 @@ impl Guard {
             Decision::Allow | Decision::Deny => None,
         };
         let permit = evaluation.permit(&question, &self.policy, approved)?;
-        Ok(Admitted { permit, spec, parsed })
+        let verdict = Verdict::of(&question, &parsed.touches, spec, &self.policy);
+        Ok(Admitted { permit, spec, parsed, verdict })
     }
 
     /// Says what would become of a call without anybody's yes.
@@ -254,6 +306,7 @@ impl Guard {
             caller: &call.caller,
             touches: &parsed.touches,
             policy_version: &self.policy.version,
+            expires_at: approval.expires_at,
         };
         if binding.digest() != approval.binding {
             return refused(
@@ -263,31 +316,20 @@ impl Guard {
         if is_spent(approval.id) {
             return refused("The approval was used before, and one approval is for one call.");
         }
-        Ok(Some(Approved(approval.id)))
-    }
-}
-
-/// The policy for these places, beneath a ceiling that is not its own.
-fn compile(
-    taken: &DevicePolicy,
-    places: &Places,
-    ceiling: Option<Scope>,
-    version: String,
-) -> Policy {
-    let DevicePolicy { grants, rules, risk, mode, timezone: _ } = taken;
-    let (grants, bad) = grants.compile(places);
-    for entry in bad {
-        tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
-    }
-    let mut compiled = Vec::with_capacity(rules.len());
-    for rule in rules {
-        let (rule, bad) = rule.clone().compile(places);
-        for (path, error) in bad {
-            tracing::warn!(rule = %rule.rule.title(), path, %error, "a path of a rule can't be understood; the rule is held strict");
+        let now = now_ms();
+        // What was run on an approval is remembered so long; one that held longer could be used again.
+        if approval.expires_at > now.saturating_add(APPROVED_REMEMBERED_MS) {
+            return refused(
+                "The approval would hold for longer than this device remembers what it ran. Make the call again; if this goes on, this device's clock may be slow.",
+            );
         }
-        compiled.push(rule);
+        match binding.approved(approval.id, approval.binding, now) {
+            Some(approved) => Ok(Some(approved)),
+            None => refused(
+                "The approval's time was over when it arrived, by this device's clock. Make the call again to be asked again; if this goes on, set the clock.",
+            ),
+        }
     }
-    Policy { grants, ceiling, rules: compiled, risk: *risk, mode: *mode, version }
 }
 
 fn refuse<T>(code: ErrorCode, message: &str) -> Result<T, Box<ToolError>> {

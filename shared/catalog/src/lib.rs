@@ -9,7 +9,7 @@ mod table;
 pub mod tools;
 mod written;
 
-pub use programs::runs_anything;
+pub use programs::{runs_anything, runs_much};
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};
 pub use table::{CATALOG, find, nearest};
 pub use written::{kinds, typed};

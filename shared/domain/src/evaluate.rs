@@ -4,6 +4,7 @@
 //! a line of evidence; the strictest wins, and nothing matched means deny. The backend and the
 //! device run the same function, the device with the ceiling that only its owner can change.
 
+mod defaults;
 mod layers;
 mod refusal;
 mod remedy;
@@ -14,14 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::{Caller, Role};
 use crate::capability::Capability;
-use crate::envelope::ToolError;
 use crate::grants::Scope;
-use crate::id::{ApprovalId, DeviceName};
-use crate::permit::Permit;
+use crate::id::DeviceName;
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule, Counted, Moment};
 use crate::touches::Touches;
 
+pub use defaults::RiskDefaults;
 pub use remedy::{Remedy, Who};
 
 /// From free to forbidden; the strictest wins.
@@ -90,58 +90,6 @@ impl Mode {
     }
 }
 
-/// What each risk asks for by itself. It can be made stricter than Orion's own, never looser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, from = "RiskDefaultsForm")]
-pub struct RiskDefaults {
-    low: Decision,
-    medium: Decision,
-}
-
-/// As it is written: `high` and `critical` always ask.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RiskDefaultsForm {
-    #[serde(default = "allow")]
-    low: Decision,
-    #[serde(default = "allow")]
-    medium: Decision,
-}
-
-const fn allow() -> Decision {
-    Decision::Allow
-}
-
-impl From<RiskDefaultsForm> for RiskDefaults {
-    fn from(RiskDefaultsForm { low, medium }: RiskDefaultsForm) -> Self {
-        Self { low, medium: medium.max(low) }
-    }
-}
-
-impl Default for RiskDefaults {
-    fn default() -> Self {
-        Self { low: Decision::Allow, medium: Decision::Allow }
-    }
-}
-
-impl RiskDefaults {
-    /// What low and medium risk ask for. Medium is never held looser than low.
-    #[must_use]
-    pub fn new(low: Decision, medium: Decision) -> Self {
-        RiskDefaultsForm { low, medium }.into()
-    }
-
-    /// What a call of this risk needs where nothing else is said.
-    #[must_use]
-    pub fn of(self, risk: Risk) -> Decision {
-        match risk {
-            Risk::Low => self.low,
-            Risk::Medium => self.medium,
-            Risk::High | Risk::Critical => self.medium.max(Decision::Ask),
-        }
-    }
-}
-
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
@@ -164,6 +112,15 @@ pub struct Question<'a> {
     pub tainted: bool,
     /// What the backend counted; `None` on a device, which leaves such conditions to it.
     pub counted: Option<Counted<'a>>,
+}
+
+impl Question<'_> {
+    /// Whether nothing but a preview is made. A tool that changes nothing has none: what it would show
+    /// is what it does, so wanting a preview of it changes no answer.
+    #[must_use]
+    pub const fn is_preview(&self) -> bool {
+        self.dry_run && self.tool.has_effects
+    }
 }
 
 /// What holds on one device.
@@ -248,6 +205,11 @@ pub enum Reason {
         /// Which of the touched URLs.
         touch: usize,
     },
+    /// A URL whose host and port are not listed.
+    UrlHost {
+        /// Which of the touched URLs.
+        touch: usize,
+    },
     /// `confirm: true` is missing.
     ConfirmMissing,
     /// A rule matched.
@@ -259,7 +221,7 @@ pub enum Reason {
     Asks,
     /// The risk is one higher because strangers' content is in the chat, and asks a person.
     AsksForProvenance,
-    /// The grants are strict: every change is seen and approved before it is made.
+    /// The grants, or the ceiling, are strict: every change is seen and approved before it is made.
     Strict,
 }
 
@@ -283,13 +245,6 @@ pub struct Evaluation {
     approvers: Approvers,
     preview_first: bool,
 }
-
-/// A person's yes, as the pipeline checked it against the exact call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Approved(
-    /// The approval.
-    pub ApprovalId,
-);
 
 impl Evaluation {
     /// What holds.
@@ -320,28 +275,6 @@ impl Evaluation {
     #[must_use]
     pub const fn preview_first(&self) -> bool {
         self.preview_first
-    }
-
-    /// The right to run, where this evaluation gives it: at once, or with a person's yes.
-    ///
-    /// # Errors
-    /// What the caller is told instead.
-    pub fn permit(
-        &self,
-        question: &Question<'_>,
-        policy: &Policy,
-        approved: Option<Approved>,
-    ) -> Result<Permit, Box<ToolError>> {
-        let rule = self.rule_name(question, policy);
-        match (self.decision, approved) {
-            (Decision::Allow, _) => Ok(Permit::mint(rule, approved.map(|yes| yes.0))),
-            (Decision::Ask | Decision::DryRunFirst, Some(yes)) => {
-                Ok(Permit::mint(rule, Some(yes.0)))
-            }
-            (Decision::Ask | Decision::DryRunFirst, None) | (Decision::Deny, _) => {
-                Err(Box::new(self.refusal(question, policy)))
-            }
-        }
     }
 }
 

@@ -27,7 +27,7 @@ pub mod secret;
 pub mod state;
 pub mod touches;
 
-pub use approval::CallBinding;
+pub use approval::{Approved, CallBinding};
 pub use call::{CallRequest, CanonicalArguments};
 pub use caller::{Caller, Role};
 pub use capability::Capability;

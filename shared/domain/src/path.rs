@@ -9,6 +9,7 @@ mod name;
 mod pattern;
 mod places;
 mod posix;
+mod start;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use error::PathError;
 pub use pattern::PathPattern;
 pub use places::Places;
+pub use start::start_files;
 pub use system::{built_in_denies, covers, holds_system, system_folders};
 
 use name::{Name, Signature};
@@ -176,6 +178,17 @@ impl DevicePath {
             && self.prefix.is(&other.prefix)
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.is(its))
+    }
+
+    /// Wider than [`DevicePath::contains`], as a deny compares: in either case, whatever the style.
+    ///
+    /// For what must not go with this path, on a file system that takes both spellings for one.
+    pub fn may_contain(&self, other: &Self) -> bool {
+        self.style == other.style
+            && other.signature.may_hold(self.signature)
+            && self.prefix.drive() == other.prefix.drive()
+            && self.names.len() <= other.names.len()
+            && self.names.iter().zip(&other.names).all(|(mine, its)| mine.loose() == its.loose())
     }
 
     /// The components that lead from `base` to this path; `None` when it isn't `base` or beneath it.

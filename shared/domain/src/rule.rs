@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::caller::{Caller, Role};
 use crate::evaluate::Question;
 use crate::id::UserName;
-use crate::path::{PathError, PathPattern, Places};
+use crate::path::{DevicePath, PathError, PathPattern, Places};
 
 /// What a matching rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -303,16 +303,39 @@ impl CompiledRule {
         self.rule.is_about(question.tool.name, question.caller) && self.fits_paths(question)
     }
 
+    /// What would make a rule that tightens speak of a question, where only the paths of the call keep
+    /// it silent. They say what is written: a link or a folder may hold more.
+    #[must_use]
+    pub fn awaits(&self, index: usize, question: &Question<'_>) -> Option<&[PathPattern]> {
+        let anywhere = Question { touches: None, ..*question };
+        let rule = &self.rule;
+        (rule.action.tightens()
+            && rule.is_about(question.tool.name, question.caller)
+            && rule.expires_at.is_none_or(|end| question.at.unix_ms < end)
+            && rule.hours.as_ref().is_none_or(|hours| hours.hold(question.at))
+            && self.is_counted(index, &anywhere)
+            && !self.fits_paths(question))
+        .then_some(self.paths.as_deref())
+        .flatten()
+    }
+
+    /// The folders at which its paths begin.
+    pub fn roots(&self) -> impl Iterator<Item = &DevicePath> {
+        self.paths.iter().flatten().filter_map(PathPattern::root)
+    }
+
     fn fits_paths(&self, question: &Question<'_>) -> bool {
         let Some(patterns) = &self.paths else { return true };
         // While the arguments have not been looked at, nothing is known to fit.
         let Some(touches) = question.touches else { return false };
         let mut paths = touches.paths.iter().map(|touch| &touch.path);
         if self.rule.action.tightens() {
-            // What is deleted or moved goes with all that is in it.
+            // What is deleted, moved, copied or gone through goes with all that is in it.
             paths.any(|path| {
                 patterns.iter().any(|pattern| {
-                    pattern.denies(path) || pattern.root().is_some_and(|root| path.contains(root))
+                    pattern.denies(path)
+                        || pattern.root().is_some_and(|root| path.may_contain(root))
+                        || (touches.whole && pattern.reaches_into(path))
                 })
             })
         } else {
@@ -333,7 +356,7 @@ impl CompiledRule {
             return !(tightens && (rule.limit.is_some() || rule.above.is_some()));
         };
         // A preview is what tells how much it is, so it is not refused for not knowing.
-        if tightens && rule.above.is_some() && question.dry_run && counted.quantity.is_none() {
+        if tightens && rule.above.is_some() && question.is_preview() && counted.quantity.is_none() {
             return false;
         }
         let earlier = counted.earlier.get(index).copied().unwrap_or(0);

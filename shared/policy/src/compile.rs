@@ -72,7 +72,9 @@ impl PolicyFile {
         let rule = &entry.rule;
         rule.action != RuleAction::Preapprove
             || !(rule.tools.is_empty()
-                || (entry.is_for_all() && rule.paths.is_empty() && rule.users.is_empty()))
+                || (entry.is_for_all()
+                    && rule.users.is_empty()
+                    && (rule.paths.is_empty() || rule.paths.iter().any(|path| is_all(path)))))
     }
 
     /// The device's own words on top of its profile's.
@@ -89,4 +91,13 @@ impl PolicyFile {
         let built_in = PROFILES.iter().find(|(built_in, _)| Some(*built_in) == name.as_deref());
         lent.grants(built_in.map(|&(_, profile)| profile))
     }
+}
+
+/// Whether a path of a rule is every path of a device, or of one of its drives: `**`, `/`, `C:/**`.
+fn is_all(path: &str) -> bool {
+    let mut letters = path.chars();
+    let has_drive =
+        letters.next().is_some_and(|it| it.is_ascii_alphabetic()) && letters.next() == Some(':');
+    let below = if has_drive { letters.as_str() } else { path };
+    below.chars().all(|it| matches!(it, '*' | '/' | '\\' | '.'))
 }

@@ -1,5 +1,6 @@
 //! The file as it is written: what each part says, and where.
 
+mod bounds;
 pub(crate) mod lent;
 pub(crate) mod rule;
 
@@ -104,6 +105,7 @@ impl PolicyFile {
             devices,
             rules,
         };
+        bounds::look(&policy, root.at, findings);
         policy.check_profiles(findings);
         Some(policy)
     }

@@ -1,6 +1,9 @@
 //! YAML as a small tree in which everything knows its line and column. Only what a policy needs:
 //! texts, lists and tables; no anchors, aliases, tags or second document.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 use crate::finding::{Code, Findings, Position, shown};
@@ -9,6 +12,8 @@ use crate::finding::{Code, Findings, Position, shown};
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 /// How deep tables and lists may lie in each other.
 const MAX_DEPTH: usize = 16;
+/// The most entries of one table or list.
+const MAX_ENTRIES: usize = 10_000;
 
 /// A value and where it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,8 +65,17 @@ fn is_null(text: &str, plain: bool) -> bool {
 
 /// What is being put together.
 enum Open {
-    List { at: Position, items: Vec<Node> },
-    Table { at: Position, entries: Vec<(Key, Node)>, key: Option<Key> },
+    List {
+        at: Position,
+        items: Vec<Node>,
+    },
+    Table {
+        at: Position,
+        entries: Vec<(Key, Node)>,
+        key: Option<Key>,
+        /// The line of each key.
+        lines: BTreeMap<String, u32>,
+    },
 }
 
 /// Reads one document. What is wrong is told; then there is no tree.
@@ -106,21 +120,24 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Option<Node> {
                 return None;
             }
             None => root = Some(node),
+            Some(Open::List { items, at }) if items.len() >= MAX_ENTRIES => {
+                return too_long(*at, findings);
+            }
+            Some(Open::Table { entries, at, .. }) if entries.len() >= MAX_ENTRIES => {
+                return too_long(*at, findings);
+            }
             Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Table { entries, key, .. }) => match key.take() {
+            Some(Open::Table { entries, key, lines, .. }) => match key.take() {
                 Some(name) => {
-                    if let Some((first, _)) = entries.iter().find(|(had, _)| had.text == name.text)
-                    {
-                        findings.error(
-                            name.at,
-                            Code::DuplicateKey,
-                            format!(
-                                "`{}` stands in line {} too.",
-                                shown(&name.text),
-                                first.at.line
-                            ),
-                            "Put both into one.",
-                        );
+                    match lines.entry(name.text.clone()) {
+                        Entry::Occupied(first) => {
+                            let first = first.get();
+                            let message =
+                                format!("`{}` stands in line {first} too.", shown(&name.text));
+                            let code = Code::DuplicateKey;
+                            findings.error(name.at, code, message, "Put both into one.");
+                        }
+                        Entry::Vacant(free) => drop(free.insert(name.at.line)),
                     }
                     entries.push((name, node));
                 }
@@ -140,6 +157,13 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Option<Node> {
         findings.error(start, Code::Syntax, "The file is empty.", hint);
     }
     root
+}
+
+/// A list or table that nobody wrote by hand.
+fn too_long(at: Position, findings: &mut Findings) -> Option<Node> {
+    let message = format!("This list or table has more than {MAX_ENTRIES} entries.");
+    findings.error(at, Code::TooLarge, message, "No policy needs that.");
+    None
 }
 
 type Refused = (Code, String, &'static str);
@@ -182,7 +206,7 @@ fn step(event: Event<'_>, at: Position, open: &mut Vec<Open>) -> Result<Option<N
             None
         }
         Event::MappingStart(..) => {
-            open.push(Open::Table { at, entries: Vec::new(), key: None });
+            open.push(Open::Table { at, entries: Vec::new(), key: None, lines: BTreeMap::new() });
             None
         }
         Event::SequenceEnd | Event::MappingEnd => open.pop().map(|closed| match closed {

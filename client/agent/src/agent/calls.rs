@@ -74,7 +74,7 @@ impl Agent {
     }
 
     async fn start(&mut self, subject: Subject, call: Dispatched, admitted: Admitted) {
-        let Admitted { permit, spec, parsed: _ } = admitted;
+        let Admitted { permit, spec, parsed: _, verdict } = admitted;
         let Some(executor) = crate::tools::find(spec.name).copied() else {
             let message = format!("This device cannot run {}.", spec.name);
             return self.refuse(&subject, ToolError::new(ErrorCode::NotSupported, message));
@@ -118,6 +118,7 @@ impl Agent {
             deadline: Instant::now() + call.time_left.min(self.settings.call_timeout),
             cancelled: Arc::clone(&cancelled),
             roots: Arc::clone(&self.roots),
+            verdict: Some(verdict),
             toolbox: Arc::clone(&self.toolbox),
         };
         self.running.insert(call.call, Running { cancelled });

@@ -5,7 +5,7 @@
 //! that would outlive the terminal that it was started in.
 
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -25,14 +25,23 @@ const RESTLESS: u32 = 20;
 /// Reads the file, if its owner alone can have written it.
 pub(super) fn read(path: &Path, required: Required) -> Result<String, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
+    let is_fit = |metadata: &Metadata| metadata.is_file() && metadata.len() <= MAX_BYTES;
+    let not_a_file = || ConfigError::NotAFile { path: path.to_owned() };
     match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() || metadata.len() > MAX_BYTES => {
-            Err(ConfigError::NotAFile { path: path.to_owned() })
+        // A pipe would hold up whoever opens it.
+        Ok(metadata) if !is_fit(&metadata) => Err(not_a_file()),
+        Ok(_) => {
+            let file = fs::File::open(path).map_err(failed)?;
+            // What is read is what is judged, whatever stands at the path by then.
+            let metadata = file.metadata().map_err(failed)?;
+            if !is_fit(&metadata) {
+                return Err(not_a_file());
+            }
+            if let Some((why, fix)) = distrust(path, &metadata) {
+                return Err(ConfigError::NotTheOwners { path: path.to_owned(), why, fix });
+            }
+            io::read_to_string(file.take(MAX_BYTES)).map_err(failed)
         }
-        Ok(metadata) => match distrust(path, &metadata) {
-            Some((why, fix)) => Err(ConfigError::NotTheOwners { path: path.to_owned(), why, fix }),
-            None => fs::read_to_string(path).map_err(failed),
-        },
         Err(error) if error.kind() == io::ErrorKind::NotFound && required == Required::No => {
             Ok(String::new())
         }
@@ -47,19 +56,42 @@ pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'
     use std::os::unix::fs::MetadataExt;
 
     const OTHERS_WRITE: u32 = 0o002;
+    const GROUP_WRITES: u32 = 0o020;
     const STICKY: u32 = 0o1000;
     let (me, root) = (rustix::process::geteuid().as_raw(), 0);
+    let own_group = rustix::process::getegid().as_raw();
+    // Many systems give each account a group of its own, with its number.
+    let is_alone = |it: &Metadata| it.gid() == own_group && own_group == me;
+    let group_writes = |it: &Metadata| it.mode() & GROUP_WRITES != 0 && !is_alone(it);
     let folder =
         path.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
     let folder = folder.and_then(|folder| fs::metadata(folder).ok());
     if file.mode() & OTHERS_WRITE != 0 {
         Some(("may be written by everybody on this device", "take that away with chmod o-w"))
+    } else if group_writes(file) {
+        Some(("may be written by a group of accounts", "take that away with chmod g-w"))
     } else if file.uid() != me && file.uid() != root {
         Some(("belongs to another account", "give it to this one, or to root, with chown"))
-    } else if folder.is_some_and(|it| it.mode() & OTHERS_WRITE != 0 && it.mode() & STICKY == 0) {
+    } else if let Some(it) = &folder
+        && it.uid() != me
+        && it.uid() != root
+    {
+        Some((
+            "lies in a folder of another account, which may replace it",
+            "keep it in a folder of this account or of root",
+        ))
+    } else if folder
+        .as_ref()
+        .is_some_and(|it| it.mode() & OTHERS_WRITE != 0 && it.mode() & STICKY == 0)
+    {
         Some((
             "lies in a folder in which everybody on this device may replace it",
             "take that away with chmod o-w on the folder",
+        ))
+    } else if folder.is_some_and(|it| group_writes(&it) && it.mode() & STICKY == 0) {
+        Some((
+            "lies in a folder in which a group of accounts may replace it",
+            "take that away with chmod g-w on the folder",
         ))
     } else {
         None

@@ -56,6 +56,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         roots: Arc::new(Lent::new(Box::new(|| {
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         }))),
+        verdict: None,
         toolbox: Arc::new(Toolbox {
             places: Places { style: PathStyle::Posix, home: None, workspace: None },
             apps: Apps::default(),

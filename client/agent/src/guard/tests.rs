@@ -12,6 +12,8 @@ use uuid::Uuid;
 
 use super::*;
 
+#[cfg(unix)]
+mod linked;
 mod owner;
 
 fn device() -> DeviceId {
@@ -91,7 +93,11 @@ fn code(guard: &Guard, call: &Dispatched) -> ErrorCode {
 }
 
 /// The call with a person's yes, as an honest backend would send it.
-fn approved(guard: &Guard, mut call: Dispatched) -> Dispatched {
+fn approved(guard: &Guard, call: Dispatched) -> Dispatched {
+    approved_until(guard, call, now_ms() + 60_000)
+}
+
+fn approved_until(guard: &Guard, mut call: Dispatched, expires_at: i64) -> Dispatched {
     let (spec, _) = orion_catalog::find(&call.tool).unwrap();
     let parsed = spec.parse(call.arguments_value.clone(), &places()).unwrap();
     let binding = CallBinding {
@@ -102,12 +108,14 @@ fn approved(guard: &Guard, mut call: Dispatched) -> Dispatched {
         caller: &call.caller,
         touches: &parsed.touches,
         policy_version: &guard.policy().version,
+        expires_at,
     }
     .digest();
     let proof = v1::ApprovalProof {
         approval_id: Uuid::from_u128(9).to_string(),
         binding: binding.as_bytes().to_vec().into(),
         approved_by: "bob".to_owned(),
+        expires_at,
     };
     call.approval = Some(proof.try_into().unwrap());
     call
@@ -260,6 +268,33 @@ fn an_approval_does_not_outlive_its_policy_or_its_use() {
 }
 
 #[test]
+fn an_approval_has_its_time_and_a_longer_one_than_is_remembered_is_none() {
+    let (guard, now) = (guard(), now_ms());
+    let admit =
+        |call: &Dispatched| guard.admit(call, |_| false).map(drop).map_err(|error| error.code);
+    let refused = Err(ErrorCode::ApprovalRequired);
+    assert_eq!(admit(&approved_until(&guard, delete(), now - 1)), refused);
+    assert_eq!(admit(&approved_until(&guard, delete(), i64::MAX)), refused);
+    let longest = now + APPROVED_REMEMBERED_MS;
+    assert_eq!(admit(&approved_until(&guard, delete(), longest)), Ok(()));
+    assert_eq!(admit(&approved_until(&guard, delete(), longest + 3_600_000)), refused);
+    // A late yes is not made good by another date on it.
+    let mut late = approved_until(&guard, delete(), now - 1);
+    late.approval.as_mut().unwrap().expires_at = now + 60_000;
+    assert_eq!(admit(&late), refused);
+}
+
+#[test]
+fn a_read_that_a_rule_asks_about_is_not_had_by_calling_it_a_preview() {
+    let asks = Rule::new("look", RuleAction::Ask);
+    let policy = DevicePolicy { rules: vec![asks], ..policy() };
+    let guard = guard_with(&grants(&["/srv/files"]), &policy);
+    let look = call("read_file", json!({"path": "x"}));
+    assert_eq!(code(&guard, &look), ErrorCode::ApprovalRequired);
+    assert_eq!(code(&guard, &Dispatched { dry_run: true, ..look }), ErrorCode::ApprovalRequired);
+}
+
+#[test]
 fn an_approval_opens_nothing_that_is_denied() {
     let guard = guard();
     let outside =
@@ -316,10 +351,6 @@ fn hours_are_told_by_this_devices_clock_in_the_policys_zone() {
         let admitted = guard_with(&grants(&["/srv/files"]), &timed).admit(&make("x"), |_| false);
         assert_eq!(admitted.map(drop).map_err(|error| error.code), expected);
     }
-    let unknown = DevicePolicy { timezone: "Mars/Base".to_owned(), ..policy() };
-    let bytes = unknown.to_bytes();
-    let refused = guard().update(&DevicePolicy::version_of(&bytes), &bytes);
-    assert!(matches!(refused, Err(PolicyError::Unreadable(_))), "{refused:?}");
 }
 
 #[test]

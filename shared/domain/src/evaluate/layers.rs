@@ -39,7 +39,7 @@ pub(super) fn scope(
             deny(Reason::CapabilityMissing(missing));
         }
     }
-    if scope.read_only && question.tool.has_effects && !question.dry_run {
+    if scope.read_only && question.tool.has_effects && !question.is_preview() {
         deny(Reason::ReadOnly);
     }
     if let Some(touches) = question.touches {
@@ -72,6 +72,8 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
         let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
         if !(lower.starts_with("http://") || lower.starts_with("https://")) {
             deny(Reason::UrlScheme { touch });
+        } else if !scope.lists_host(url) {
+            deny(Reason::UrlHost { touch });
         }
     }
 }
@@ -104,9 +106,9 @@ pub(super) fn rules(
         let decision = match rule.action {
             RuleAction::Deny => Decision::Deny,
             // A preview needs no person.
-            RuleAction::Ask | RuleAction::DryRunFirst if question.dry_run => Decision::Allow,
+            RuleAction::Ask | RuleAction::DryRunFirst if question.is_preview() => Decision::Allow,
             RuleAction::Ask => Decision::Ask,
-            RuleAction::DryRunFirst => Decision::DryRunFirst,
+            RuleAction::DryRunFirst => shown_first(question),
             RuleAction::Preapprove => {
                 let line = Some(evidence.len());
                 heard.preapproved = heard.preapproved.or(line);
@@ -118,7 +120,7 @@ pub(super) fn rules(
         };
         if matches!(decision, Decision::Ask | Decision::DryRunFirst) {
             heard.approvers = heard.approvers.and(rule.approvers);
-            heard.preview_first |= rule.dry_run_first;
+            heard.preview_first |= rule.dry_run_first && question.tool.has_effects;
         }
         evidence.push(Evidence {
             layer: Layer::Rule,
@@ -127,6 +129,11 @@ pub(super) fn rules(
         });
     }
     heard
+}
+
+/// What a wish for a preview comes to. Of what only looks there is none, and a person is asked.
+const fn shown_first(question: &Question<'_>) -> Decision {
+    if question.tool.has_effects { Decision::DryRunFirst } else { Decision::Ask }
 }
 
 /// What the risk said.
@@ -149,7 +156,7 @@ pub(super) fn risk(
     let mut line = |decision, reason| {
         evidence.push(Evidence { layer: Layer::Risk, decision, reason });
     };
-    if question.dry_run {
+    if question.is_preview() {
         line(Decision::Allow, Reason::Fits);
         return Weighed { risk: stated, saved_by: None };
     }
@@ -160,15 +167,17 @@ pub(super) fn risk(
     let tainted = question.tainted && tool.has_effects && heard.preapproved_tainted.is_none();
     let risk = if tainted { stated.raised() } else { stated };
     let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
-    let asked = policy.risk.of(risk);
+    let of = |risk| match policy.risk.of(risk) {
+        Decision::DryRunFirst => shown_first(question),
+        asked @ (Decision::Allow | Decision::Ask | Decision::Deny) => asked,
+    };
+    let asked = of(risk);
     // A question is saved, a refusal is not.
     let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
     let reason = match asked {
         Decision::Allow => Reason::Fits,
         Decision::DryRunFirst | Decision::Ask if saved => Reason::Fits,
-        Decision::DryRunFirst | Decision::Ask | Decision::Deny
-            if policy.risk.of(stated) == asked =>
-        {
+        Decision::DryRunFirst | Decision::Ask | Decision::Deny if of(stated) == asked => {
             Reason::Asks
         }
         Decision::DryRunFirst | Decision::Ask | Decision::Deny => Reason::AsksForProvenance,
@@ -177,8 +186,10 @@ pub(super) fn risk(
     let lent = policy.grants.strict && tool.has_effects;
     // What the owner wants to be asked about is not for a rule of the backend to spare.
     let owned = policy.ceiling.as_ref().is_some_and(|it| it.strict) && tool.has_effects;
-    if owned || (lent && preapproved.is_none()) {
-        line(Decision::Ask, Reason::Strict);
+    for (layer, asks) in [(Layer::Grants, lent && preapproved.is_none()), (Layer::Ceiling, owned)] {
+        if asks {
+            evidence.push(Evidence { layer, decision: Decision::Ask, reason: Reason::Strict });
+        }
     }
     Weighed { risk, saved_by: preapproved.filter(|_| lent || saved) }
 }

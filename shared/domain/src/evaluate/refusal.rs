@@ -3,7 +3,7 @@
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::code::ErrorCode;
 use crate::envelope::ToolError;
-use crate::grants::Scope;
+use crate::grants::{Scope, address_of};
 use crate::touches::Access;
 
 impl Layer {
@@ -90,6 +90,7 @@ impl Evidence {
             }
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
+            Reason::UrlHost { .. } => format!("{layer}: hosts"),
             Reason::ConfirmMissing => "risk: confirm".to_owned(),
             Reason::Matched { rule } => policy
                 .rules
@@ -97,8 +98,7 @@ impl Evidence {
                 .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
             Reason::Asks => format!("risk {}", question.tool.risk),
             Reason::AsksForProvenance => "risk: content from strangers in this chat".to_owned(),
-            Reason::Strict if policy.grants.strict => "grants: strict".to_owned(),
-            Reason::Strict => "ceiling: strict".to_owned(),
+            Reason::Strict => format!("{layer}: strict"),
         }
     }
 
@@ -158,6 +158,19 @@ impl Evidence {
                 ErrorCode::UrlForbidden,
                 "Only http and https addresses may be opened.",
             ),
+            Reason::UrlHost { touch } => {
+                let url = question.touches.and_then(|t| t.urls.get(touch));
+                let host = url.and_then(|url| address_of(url)).map(|it| it.to_string());
+                let host = host.unwrap_or_else(|| "The address".to_owned());
+                let hosts: Vec<_> =
+                    self.scope(policy).into_iter().flat_map(|it| it.hosts.clone()).collect();
+                ToolError::new(
+                    ErrorCode::UrlForbidden,
+                    format!("{host} is not among the hosts in {whose} {device}."),
+                )
+                .with("attempted_host", host)
+                .with("allowed_hosts", hosts)
+            }
             Reason::ConfirmMissing => ToolError::new(
                 ErrorCode::ConfirmationRequired,
                 format!(
@@ -178,15 +191,12 @@ impl Evidence {
                     ),
                 )
             }
-            Reason::Strict => {
-                let whose = if policy.grants.strict { "grants" } else { "ceiling" };
-                ToolError::new(
-                    ErrorCode::ApprovalRequired,
-                    format!(
-                        "The profile in the {whose} of {device} is strict: a person sees a preview of {tool} and approves it first."
-                    ),
-                )
-            }
+            Reason::Strict => ToolError::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "The profile in {whose} {device} is strict: a person sees a preview of {tool} and approves it first."
+                ),
+            ),
             Reason::Fits => ToolError::new(
                 ErrorCode::PermissionDenied,
                 "Nothing allows this call, and what is not allowed is denied.",

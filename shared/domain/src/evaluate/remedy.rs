@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
-use crate::grants::{AllowedPath, Scope};
+use crate::grants::{AllowedPath, Scope, address_of};
 use crate::path::DevicePath;
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
@@ -135,6 +135,16 @@ impl Evidence {
             }
             Reason::UrlScheme { .. } => {
                 nobody("no change would: only http and https addresses can be opened")
+            }
+            Reason::UrlHost { touch } => {
+                let url = touches.and_then(|touches| touches.urls.get(touch));
+                match url.and_then(|url| address_of(url)) {
+                    Some(address) => {
+                        let host = quoted(&address.to_string());
+                        self.grant(question, &format!("add {host} to the hosts"))
+                    }
+                    None => requester("write the address with its plain host and no user"),
+                }
             }
             Reason::ConfirmMissing => requester("say confirm: true in the arguments"),
             Reason::Matched { rule } => policy

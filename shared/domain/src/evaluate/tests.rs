@@ -1,5 +1,7 @@
 //! The laws of the evaluator, and the product's first story.
 
+mod around;
+mod previews;
 mod remedies;
 mod rules;
 mod total;
@@ -9,8 +11,10 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::approval::Approved;
 use crate::code::ErrorCode;
 use crate::grants::Grants;
+use crate::id::ApprovalId;
 use crate::path::{DevicePath, PathStyle, Places};
 use crate::rule::{Moment, Rule, RuleAction};
 use crate::touches::Access;

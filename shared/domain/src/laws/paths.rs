@@ -219,7 +219,7 @@ fn allows_only_inside(policy: &Compiled, path: &DevicePath, access: Access) {
                 && !(access == Access::Delete && holds_system(&entry.root, path))
         });
         assert!(lending.is_some(), "{access} of {path} is allowed, and no root lends it");
-        let denied = scope.denied.iter().find(|entry| entry.pattern.denies(path));
+        let denied = scope.denied.iter().find(|entry| entry.keeps_out(path, access));
         assert!(denied.is_none(), "{path} is allowed, and {denied:?} denies it");
         if access == Access::Delete {
             let ground = scope.allowed.iter().any(|entry| path.contains(&entry.root));

@@ -61,6 +61,16 @@ impl Name {
         &self.loose
     }
 
+    /// Of a prefix, the letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other as it is.
+    pub(super) fn drive(&self) -> &str {
+        let share = self.loose().rsplit_once('/').map_or("", |(_, share)| share);
+        share
+            .strip_suffix('$')
+            .or_else(|| self.loose().strip_suffix(':'))
+            .filter(|letter| letter.len() == 1)
+            .unwrap_or(self.loose())
+    }
+
     pub(super) fn signature(&self) -> Signature {
         Signature::of(&self.loose)
     }

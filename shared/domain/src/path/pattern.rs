@@ -119,6 +119,33 @@ impl PathPattern {
             || (self.is_wild && !path.is_ascii && self.matches(path))
     }
 
+    /// Whether what this entry of a deny list takes away lies in the folder at `path`, by what is
+    /// written of the way there.
+    ///
+    /// `~/work/*/prod` reaches into `~/work/a` and into all around it. Where `**` stands before the
+    /// last name, as in `**/prod`, what is meant may lie in any folder or in none: that is seen only
+    /// by looking, and is not said here.
+    pub fn reaches_into(&self, path: &DevicePath) -> bool {
+        let Some(root) = &self.root else { return false };
+        if path.may_contain(root) {
+            return true;
+        }
+        if !root.may_contain(path) {
+            return false;
+        }
+        let names = path.names.iter().skip(root.names.len());
+        let mut tail = self.tail.iter().take(self.tail.len().saturating_sub(1));
+        for name in names {
+            let fits = |token: &Token| {
+                token.fits(Comparison::Loose, name) || token.fits(Comparison::Exact, name)
+            };
+            if !tail.next().is_some_and(fits) {
+                return false;
+            }
+        }
+        tail.all(|token| *token != Token::AnyDepth)
+    }
+
     /// The folder at which the entry begins, up to the first wildcard; `None` when it holds anywhere.
     ///
     /// An entry touches something beneath a folder only if that folder contains this one, or this one that folder.
@@ -145,7 +172,7 @@ impl PathPattern {
         };
         let same_prefix = match comparison {
             Comparison::Exact => root.prefix.is(&path.prefix),
-            Comparison::Loose => drive_behind(&root.prefix) == drive_behind(&path.prefix),
+            Comparison::Loose => root.prefix.drive() == path.prefix.drive(),
         };
         let Some((head, rest)) = path.names.split_at_checked(root.names.len()) else {
             return false;
@@ -159,18 +186,25 @@ impl PathPattern {
             &self.tail,
             names,
             |token| *token == Token::AnyDepth,
-            |token, name| match token {
-                Token::AnyDepth => false,
-                Token::One(pattern) => comparison.key(pattern) == comparison.key(name),
-                Token::Wild(pattern, exact, loose) => {
-                    let ends = match comparison {
-                        Comparison::Exact => exact,
-                        Comparison::Loose => loose,
-                    };
-                    wild_matches(comparison.key(pattern), *ends, comparison.key(name))
-                }
-            },
+            |token, name| token.fits(comparison, name),
         )
+    }
+}
+
+impl Token {
+    /// Whether one component is what stands here; `**` stands for none in particular.
+    fn fits(&self, comparison: Comparison, name: &Name) -> bool {
+        match self {
+            Self::AnyDepth => false,
+            Self::One(pattern) => comparison.key(pattern) == comparison.key(name),
+            Self::Wild(pattern, exact, loose) => {
+                let ends = match comparison {
+                    Comparison::Exact => exact,
+                    Comparison::Loose => loose,
+                };
+                wild_matches(comparison.key(pattern), *ends, comparison.key(name))
+            }
+        }
     }
 }
 
@@ -198,16 +232,6 @@ fn pattern_component(style: PathStyle, component: &str) -> Result<Name, PathErro
         windows::check_pattern_component(component)?;
     }
     Ok(Name::new(style, component))
-}
-
-/// The letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other prefix as it is.
-fn drive_behind(prefix: &Name) -> &str {
-    let share = prefix.loose().rsplit_once('/').map_or("", |(_, share)| share);
-    share
-        .strip_suffix('$')
-        .or_else(|| prefix.loose().strip_suffix(':'))
-        .filter(|letter| letter.len() == 1)
-        .unwrap_or(prefix.loose())
 }
 
 fn token(name: Name) -> Token {

@@ -240,12 +240,16 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
             accesses.into_iter().collect()
         });
         fields.finish(findings);
+        let hint = "Write { path: \"~/Projects\", access: [read] }.";
         let Some(path) = path else {
-            let hint = "Write { path: \"~/Projects\", access: [read] }.";
             findings.error(node.at, Code::Missing, "This entry names no path.", hint);
             return None;
         };
-        (read::text(path, "a path", findings)?, access.unwrap_or_else(every))
+        if access.is_none() {
+            // A device's own file wants it said too, and nobody is to lend deletion by leaving out a word.
+            findings.error(node.at, Code::Missing, "This entry says no access.", hint);
+        }
+        (read::text(path, "a path", findings)?, access?)
     } else {
         (read::text(node, "a path", findings)?, every())
     };

@@ -105,7 +105,7 @@ fn preapproval(policy: &PolicyFile, entry: &RuleEntry, findings: &mut Findings) 
     }
     if specs().any(|spec| policy.risk.of(spec.risk) != Decision::Allow) {
         let message = format!("{} pre-approves everywhere, of anything, by anyone.", rule.id);
-        let hint = "Name devices, paths or users.";
+        let hint = "Name devices, users, or paths that are less than everything.";
         findings.error(entry.at, Code::Unscoped, message, hint);
     } else {
         let message = format!("{} pre-approves what runs without asking; it is left out.", rule.id);

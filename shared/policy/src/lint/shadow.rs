@@ -174,7 +174,8 @@ impl Compared<'_> {
     }
 }
 
-/// Whether a list, which means all when it is empty, holds another.
-fn holds<T: PartialEq>(wide: &[T], narrow: &[T]) -> bool {
-    wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(|item| wide.contains(item)))
+/// Whether a list, which means all when it is empty, holds another. Both are in order.
+fn holds<T: Ord>(wide: &[T], narrow: &[T]) -> bool {
+    let holds = |item: &T| wide.binary_search(item).is_ok();
+    wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(holds))
 }

@@ -29,6 +29,7 @@ use crate::{codes, findings, valid};
 #[case::capability("devices: { a: { capabilities: [file_writ] } }", "1:32 !bad-value")]
 #[case::access("devices: { a: { paths: [{ path: /srv, access: [execute] }] } }", "1:48 !bad-value")]
 #[case::no_access("devices: { a: { paths: [{ path: /srv, access: [] }] } }", "1:47 !bad-value")]
+#[case::no_access_said("devices: { a: { paths: [{ path: /srv }] } }", "1:25 !missing")]
 #[case::no_path("devices: { a: { paths: [{ access: [read] }] } }", "1:25 !missing")]
 #[case::bare_home("devices: { a: { paths: [~] } }", "1:25 !wrong-type")]
 #[case::wildcard("devices: { a: { paths: [\"/srv/**\"] } }", "1:25 !bad-path")]
@@ -102,15 +103,16 @@ rules:
     action: dney
 ";
     let told: Vec<_> = findings(text).iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(told.join("\n"), @r#"
     policy.yaml:5:5: error[unknown-key]: `profil` is no key of a device. Did you mean `profile`?
     policy.yaml:6:13: error[unknown-tool]: There is no tool `create_directry`. Did you mean `create_directory`?
     policy.yaml:6:30: error[unknown-tool]: There is no tool `mkfs`. `orion tools list` shows those there are.
+    policy.yaml:7:13: error[missing]: This entry says no access. Write { path: "~/Projects", access: [read] }.
     policy.yaml:7:33: error[unknown-key]: `acces` is no key of a path. Did you mean `access`?
     policy.yaml:13:5: error[unknown-key]: `aprovers` is no key of a rule. Did you mean `approvers`?
     policy.yaml:14:5: error[duplicate-id]: The rule in line 9 is called `a` too. Denials and records name rules by their ids; each has its own.
     policy.yaml:15:13: error[bad-value]: An action is one of deny, ask, dry_run_first, allow, and not `dney`. Did you mean `deny`?
-    ");
+    "#);
 }
 
 #[test]
@@ -137,4 +139,37 @@ proptest! {
         let (policy, findings) = PolicyFile::parse(&text, "p.yaml");
         prop_assert!(policy.is_some() || !findings.is_empty());
     }
+}
+
+#[test]
+fn a_file_says_no_more_than_can_be_compared() {
+    let list = |count: usize, item: &str| vec![item; count].join(", ");
+    let rules = |count: usize, each: usize| {
+        let paths: Vec<_> = (0..each).map(|number| format!("/srv/{number}")).collect();
+        let rule = format!("{{ tool: read_file, paths: [{}], action: deny }}", paths.join(", "));
+        format!("rules: [{}]", list(count, &rule))
+    };
+    for text in [
+        format!("rules: [{{ users: [{}], action: deny }}]", list(201, "ann")),
+        format!("rules: [{{ tools: [{}], action: deny }}]", list(201, "read_file")),
+        rules(1, 201),
+        rules(26, 200),
+        format!("devices: {{ a: {{ paths: [{}] }} }}", list(1_001, "/srv")),
+        format!("profiles: {{ p: {{ deny_paths: [{}] }} }}", list(1_001, "/srv")),
+        format!("devices: {{ a: {{ apps: [{}] }} }}", list(10_001, "code")),
+    ] {
+        let told = codes(&text);
+        assert!(told.iter().any(|code| code.ends_with("!too-large")), "{told:?}");
+    }
+    assert_eq!(codes(&rules(1, 200)), Vec::<String>::new());
+}
+
+#[test]
+fn a_table_of_many_keys_is_read_in_no_time() {
+    let keys: Vec<_> = (0..9_999).map(|key| format!("k{key}: x")).collect();
+    let told = codes(&format!("labels: {{ {}, k0: y }}", keys.join(", ")));
+    assert!(told.iter().any(|code| code.ends_with("!duplicate-key")), "{told:?}");
+    let more: Vec<_> = (0..150_000).map(|key| format!("a{key}: ")).collect();
+    let told = codes(&format!("{{{}}}", more.join(",")));
+    assert_eq!(told, ["1:1 !too-large"]);
 }

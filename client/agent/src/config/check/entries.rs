@@ -65,7 +65,15 @@ fn tool(name: &str, at: usize, findings: &mut Findings<'_>) {
 
 fn command(entry: &Entry<'_>, findings: &mut Findings<'_>) {
     let Some(program) = entry.text("program") else { return };
-    if let Some(why) = orion_catalog::runs_anything(program, entry.under("args").is_some()) {
+    let args: Option<Vec<String>> = entry.under("args").map(|args| {
+        args.items().iter().filter_map(|arg| arg.text("").map(ToOwned::to_owned)).collect()
+    });
+    if let Some(why) = orion_catalog::runs_much(program, args.as_deref()) {
+        let message = format!("`{}` on the command list without arguments: {why}.", shown(program));
+        let hint = "List the arguments that it may be given.";
+        findings.warn(entry.at, "interpreter", message, hint);
+    }
+    if let Some(why) = orion_catalog::runs_anything(program, args.as_deref()) {
         let message = format!("`{}` on the command list: {why}.", shown(program));
         let hint = "List the program that is needed itself, or a script of your own by its whole path, with the arguments it may be given.";
         findings.error(entry.at, "interpreter", message, hint);

@@ -22,9 +22,29 @@ fn a_file_that_others_may_write_or_replace_is_not_believed() {
     let file = folder.path().join("agent.toml");
     fs::write(&file, "").unwrap();
     let load = || Settings::load(&file, Required::Yes, &folder.path().join("state"));
-    for mode in [0o600, 0o644, 0o664, 0o444] {
+    for mode in [0o600, 0o644, 0o444] {
         chmod(&file, mode);
         assert!(load().is_ok(), "{mode:o}");
+    }
+    // Only root can give a file to a group of strangers.
+    let strangers = |path: &Path| std::os::unix::fs::chown(path, None, Some(54_321)).is_ok();
+    if rustix::process::geteuid().is_root() {
+        for (path, alone, shared, words) in [
+            (file.as_path(), 0o644, 0o664, "may be written by a group of accounts"),
+            (folder.path(), 0o755, 0o775, "a group of accounts may replace it"),
+        ] {
+            assert!(strangers(path));
+            chmod(path, alone);
+            assert!(load().is_ok(), "{words}");
+            chmod(path, shared);
+            let error = load().unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+            chmod(path, alone);
+        }
+        std::os::unix::fs::chown(folder.path(), Some(54_321), None).unwrap();
+        let error = load().unwrap_err();
+        assert!(error.to_string().contains("in a folder of another account"), "{error}");
+        std::os::unix::fs::chown(folder.path(), Some(0), None).unwrap();
     }
     chmod(&file, 0o646);
     let error = load().unwrap_err();

@@ -110,3 +110,42 @@ fn a_pre_approval_saves_the_question_inside_the_ceiling_and_opens_nothing() {
     let ceiling = Grants { profile: Some(Profile::Strict), ..grants(&["/srv/files"]) };
     assert_eq!(code(&guard_with(&ceiling, &lent), &delete()), ErrorCode::ApprovalRequired);
 }
+
+#[test]
+fn where_the_hours_cannot_be_told_rules_that_tighten_hold_and_pre_approvals_do_not() {
+    let always = Some(Hours { from: 0, to: 1440, days: Vec::new() });
+    let never = Some(Hours { from: 0, to: 0, days: vec![7] });
+    let deny = Rule {
+        hours: never,
+        tools: vec!["create_directory".to_owned()],
+        ..Rule::new("at-night", RuleAction::Deny)
+    };
+    let spare = Rule {
+        hours: always,
+        tools: vec!["delete_directory".to_owned()],
+        ..Rule::new("by-day", RuleAction::Preapprove)
+    };
+    let code = |timezone: &str, call: &Dispatched| {
+        let (rules, timezone) = (vec![deny.clone(), spare.clone()], timezone.to_owned());
+        let mut guard =
+            guard_with(&grants(&["/srv/files"]), &DevicePolicy { rules, timezone, ..policy() });
+        let before = guard.admit(call, |_| false).map(drop).map_err(|error| error.code);
+        let (places, ceiling) = (guard.places.clone(), guard.policy().ceiling.clone().unwrap());
+        guard.limit(places, ceiling);
+        let after = guard.admit(call, |_| false).map(drop).map_err(|error| error.code);
+        assert_eq!(before, after, "a ceiling that changes leaves the policy as it was");
+        before
+    };
+    assert_eq!(code("UTC", &make("x")), Ok(()));
+    assert_eq!(code("UTC", &delete()), Ok(()));
+    assert_eq!(code("Mars/Base", &make("x")), Err(ErrorCode::PermissionDenied));
+    assert_eq!(code("Mars/Base", &delete()), Err(ErrorCode::ApprovalRequired));
+    // The next one is understood again.
+    let mut guard = guard_with(
+        &grants(&["/srv/files"]),
+        &DevicePolicy { timezone: "Mars/Base".to_owned(), ..policy() },
+    );
+    let bytes = DevicePolicy { rules: vec![deny], ..policy() }.to_bytes();
+    guard.update(&DevicePolicy::version_of(&bytes), &bytes).unwrap();
+    assert!(guard.admit(&make("x"), |_| false).is_ok());
+}

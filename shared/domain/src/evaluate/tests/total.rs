@@ -109,10 +109,26 @@ proptest! {
             let refusal = evaluation.refusal(question, &policy);
             assert!(!refusal.message.is_empty());
             if evaluation.decision() == Decision::Deny {
-                let yes = Approved(ApprovalId::new(uuid::Uuid::from_u128(1)));
+                let yes = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(1)));
                 assert!(evaluation.permit(question, &policy, Some(yes)).is_err());
             }
         });
+    }
+
+    #[test]
+    fn of_what_only_looks_a_preview_is_judged_as_the_look_itself(
+        ask in any_ask(),
+        policy in any_policy(),
+    ) {
+        let ask = Ask { tool: "list_directory", ..ask };
+        let answers = |dry_run| {
+            Ask { dry_run, ..Ask { touches: ask.touches.clone(), ..ask } }.asked(&policy, |_, it| {
+                (it.evidence().to_vec(), it.approvers(), it.preview_first())
+            })
+        };
+        let (_, _, preview_first) = answers(true);
+        assert!(!preview_first);
+        assert_eq!(answers(true), answers(false));
     }
 
     #[test]

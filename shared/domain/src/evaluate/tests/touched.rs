@@ -8,6 +8,7 @@ fn opens(app: &str, urls: &[&str]) -> Ask {
         paths: Vec::new(),
         apps: vec![app.to_owned()],
         urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+        whole: false,
     };
     Ask { tool: "open_app", touches, ..Ask::make("D:/") }
 }
@@ -95,12 +96,12 @@ fn a_layer_that_objects_says_nothing_else_and_one_that_does_not_says_so() {
 #[test]
 fn a_permit_names_the_approval_that_it_rests_on() {
     let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
-    let yes = Approved(ApprovalId::new(uuid::Uuid::from_u128(9)));
+    let yes = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(9)));
     let approval = Ask::delete("D:/x").asked(&lent, |question, evaluation| {
         let permit = evaluation.permit(question, &lent, Some(yes)).unwrap();
         (permit.rule().to_owned(), permit.approval())
     });
-    assert_eq!(approval, ("risk high".to_owned(), Some(yes.0)));
+    assert_eq!(approval, ("risk high".to_owned(), Some(yes.id())));
     let denied = Ask::delete("C:/x").asked(&lent, |question, evaluation| {
         evaluation.permit(question, &lent, Some(yes)).map(drop).map_err(|error| error.code)
     });
