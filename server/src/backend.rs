@@ -11,9 +11,9 @@ use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::model::Model;
 use crate::people::{FirstAdmin, People};
-use crate::policy::Policies;
 use crate::pipeline::load::Load;
-use crate::store::Store;
+use crate::policy::Policies;
+use crate::store::{Store, StoreError};
 
 /// See the module.
 #[derive(Debug)]
@@ -50,4 +50,22 @@ pub struct Backend {
     pub shutdown: CancellationToken,
     /// Calls had their time: streams end.
     pub closing: CancellationToken,
+}
+
+impl Backend {
+    /// Does a piece of work to its end, also where whoever asked for it goes away: what was recorded is
+    /// then taken in and told as well.
+    ///
+    /// # Errors
+    /// The work's own; [`StoreError::Unavailable`] where it broke off.
+    pub async fn whole<T, E>(
+        &self,
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.calls.spawn(work).await.unwrap_or_else(|_| Err(StoreError::Unavailable.into()))
+    }
 }

@@ -258,7 +258,8 @@ impl Turn<'_> {
     async fn call(&mut self, written: ExtractedCall) -> Result<Reply, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
-        let strangers = self.heard.about(&written);
+        let target = pipeline::validate::target(self.backend, &request).ok();
+        let strangers = self.heard.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = strangers.quoted;
         let incoming = Incoming { strangers, ..Incoming::new(self.caller.clone(), request) };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod extract;
 pub mod load;
 pub mod preview;
+pub mod renew;
 pub mod repeat;
 pub mod result;
 pub mod route;
@@ -133,7 +134,7 @@ async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply,
             Ok(permit) => route::route(backend, &judged, permit).await,
             Err(refusal) => audit::deny_judged(backend, &judged, *refusal).await,
         },
-        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged).await,
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,
         Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Api(pub(crate) Arc<Backend>);
 pub fn device_routes(backend: &Arc<Backend>) -> Routes {
     let api = || Api(Arc::clone(backend));
     Routes::new(
-        AgentServiceServer::new(api())
+        AgentServiceServer::new(agent::Agents::new(Arc::clone(backend)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES),
     )
@@ -59,7 +59,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
         .add_service(ChatServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
         .add_service(DeviceServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
         .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
-        .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+        .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(AuditServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(health)

@@ -26,8 +26,8 @@ use crate::listen::accept;
 use crate::model::{Model, Planner};
 use crate::people::{self, FirstAdmin};
 use crate::pipeline::confirm;
-use crate::policy::Policies;
 use crate::pipeline::load::Load;
+use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
 use crate::store::Store;
@@ -39,6 +39,8 @@ const KEEPALIVE: Duration = Duration::from_secs(8);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long work that is under way may take when the backend stops.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long connections may stay open after that.
+const LINGER: Duration = Duration::from_secs(2);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
 /// How long the certificate for devices is good; made anew at each start and long before it ends.
@@ -132,7 +134,16 @@ pub async fn prepare(
     }
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
-    Ok(Ready { backend, people, devices, people_listener, device_listener, webhook, lock, data_dir })
+    Ok(Ready {
+        backend,
+        people,
+        devices,
+        people_listener,
+        device_listener,
+        webhook,
+        lock,
+        data_dir,
+    })
 }
 
 impl Ready {
@@ -189,36 +200,38 @@ impl Ready {
         }
 
         let doors = async { tokio::try_join!(device_door, people_door) };
-        let closer = async {
-            backend.shutdown.cancelled().await;
-            backend.calls.close();
-            if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
-                tracing::warn!(
-                    "some calls did not end in time; their outcome is told at the next start"
-                );
-            }
-            backend.fleet.drain(RECONNECT);
-            closing.cancel();
-            backend.tasks.close();
-            if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
-                tracing::warn!("some work did not end in time");
-            }
+        let closer = tokio::spawn(close(Arc::clone(&backend)));
+        let cut = async {
+            closing.cancelled().await;
+            tokio::time::sleep(LINGER).await;
         };
-        tokio::pin!(doors);
         let served = tokio::select! {
-            served = &mut doors => served,
-            () = closer => match tokio::time::timeout(Duration::from_secs(2), doors).await {
-                Ok(served) => served,
-                // Somebody keeps a connection open; it is cut with the process.
-                Err(_) => Ok(((), ())),
-            },
+            served = doors => served,
+            // Somebody keeps a connection open; it is cut with the process.
+            () = cut => Ok(((), ())),
         };
+        // Where a listener failed, nobody has asked to stop yet.
         backend.shutdown.cancel();
-        backend.closing.cancel();
+        closer.await.context("the backend did not stop in order")?;
         backend.store.close().await;
         std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
         drop(lock);
         served.map(drop).context("a listener failed")
+    }
+}
+
+/// Lets work under way end, once that is asked for.
+async fn close(backend: Arc<Backend>) {
+    backend.shutdown.cancelled().await;
+    backend.calls.close();
+    if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
+        tracing::warn!("some calls did not end in time; their outcome is told at the next start");
+    }
+    backend.fleet.drain(RECONNECT);
+    backend.closing.cancel();
+    backend.tasks.close();
+    if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
+        tracing::warn!("some work did not end in time");
     }
 }
 
@@ -229,6 +242,7 @@ async fn housekeeping(backend: Arc<Backend>) {
             () = backend.shutdown.cancelled() => return,
             _ = tick.tick() => {}
         }
+        enrollment::catch_up(&backend).await;
         if let Err(error) = enrollment::end_modes(&backend).await {
             tracing::error!(%error, "modes whose time is over could not be recorded");
         }

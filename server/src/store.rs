@@ -32,15 +32,15 @@ use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{
-    ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, MOST_OF_PERSON, MOST_OPEN,
-    NewApproval, NewVote, Standing, StandingRule, Vote,
+    ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
+    MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, Standing, StandingRule, Vote,
 };
 pub use audit::{AuditVerdict, verify_file};
 pub use calls::{Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, first_id_at};
 pub use chats::MessageRow;
 pub use devices::{DeviceRow, DeviceState, HelloError, ModeRow, NewDevice};
 pub use invites::{Invite, NewInvite, RedeemError};
-pub use labels::{Label, Strangers};
+pub use labels::{Label, Strangers, Voice};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
 };

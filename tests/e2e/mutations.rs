@@ -71,6 +71,7 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
         conversation: (dice.roll(2) == 0).then(|| ConversationId::new(dice.uuid())),
     };
     let call = CallId::new(dice.uuid());
+    let expires_at = orion_agent::clock::now_ms() + 60_000;
     let binding = CallBinding {
         call,
         device,
@@ -79,6 +80,7 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
         caller: &caller,
         touches: &parsed.touches,
         policy_version: &guard.policy().version,
+        expires_at,
     };
     v1::Dispatch {
         call_id: call.to_string(),
@@ -95,6 +97,7 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
             approval_id: ApprovalId::new(dice.uuid()).to_string(),
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "bob".to_owned(),
+            expires_at,
         }),
         traceparent: String::new(),
         device_id: device.to_string(),
@@ -105,7 +108,7 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
 fn mutated(call: &v1::Dispatch, other: &v1::Dispatch, dice: &mut Dice) -> v1::Dispatch {
     let mut call = call.clone();
     let mut arguments: Value = serde_json::from_slice(&call.arguments).unwrap();
-    match dice.roll(13) {
+    match dice.roll(14) {
         0 => call.call_id = dice.uuid().to_string(),
         1 => call.device_id = dice.uuid().to_string(),
         2 => {
@@ -126,6 +129,7 @@ fn mutated(call: &v1::Dispatch, other: &v1::Dispatch, dice: &mut Dice) -> v1::Di
             binding[dice.roll(32)] ^= 1 << dice.roll(8);
             proof.binding = binding.into();
         }
+        12 => call.approval.as_mut().unwrap().expires_at += 1 + i64::from(dice.roll(2) == 0),
         _ => {
             let mut bytes = call.arguments.to_vec();
             let at = dice.roll(bytes.len());

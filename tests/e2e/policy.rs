@@ -1,5 +1,6 @@
 //! The policy file: what it lends, how it comes to devices, what is kept out, and going back.
 
+mod counted;
 mod history;
 mod ten_denials;
 

@@ -103,26 +103,14 @@ async fn what_is_dangerous_anyway_then_needs_another_admin_if_there_is_one() {
     assert!(!kiosk.files().join("old").exists());
 }
 
-/// A world whose model reads a note and then makes a folder.
-async fn tempted() -> (World, Device, Aimock, tempfile::TempDir) {
-    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
-    let fixtures = json!({"fixtures": [
-        {
-            "match": {"toolResultContains": "APPROVAL_REJECTED"},
-            "response": {"content": "Then not."},
-        },
-        {"match": {"toolResultContains": "created_path"}, "response": {"content": "Done."}},
-        {
-            "match": {"userMessage": "note", "hasToolResult": false},
-            "response": {"toolCalls": [call("read_file", json!({"path": "note.txt"}))]},
-        },
-        {
-            "match": {"toolResultContains": "Hi!"},
-            "response": {"toolCalls": [call("create_directory", json!({"path": "planted"}))]},
-        },
-    ]});
+fn native(name: &str, arguments: Value) -> Value {
+    json!({"toolCalls": [{"name": name, "arguments": arguments}]})
+}
+
+/// A world whose model answers so, with one device.
+async fn modelled(fixtures: Value) -> (World, Device, Aimock, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let aimock = Aimock::start(folder.path(), &fixtures).await;
+    let aimock = Aimock::start(folder.path(), &json!({"fixtures": fixtures})).await;
     let section = format!(
         "[[models]]\nname = \"mock\"\nkind = \"openai\"\nurl = \"{}/v1\"\nmodel = \"any\"\n",
         aimock.url
@@ -130,6 +118,71 @@ async fn tempted() -> (World, Device, Aimock, tempfile::TempDir) {
     let world = World::configured(&section).await;
     let kiosk = world.device("kiosk").start().await;
     (world, kiosk, aimock, folder)
+}
+
+/// A world whose model reads a note and then makes a folder.
+async fn tempted() -> (World, Device, Aimock, tempfile::TempDir) {
+    let read = native("read_file", json!({"path": "note.txt"}));
+    let make = native("create_directory", json!({"path": "planted"}));
+    modelled(json!([
+        {
+            "match": {"toolResultContains": "APPROVAL_REJECTED"},
+            "response": {"content": "Then not."},
+        },
+        {"match": {"toolResultContains": "created_path"}, "response": {"content": "Done."}},
+        {"match": {"userMessage": "note", "hasToolResult": false}, "response": read},
+        {"match": {"toolResultContains": "Hi!"}, "response": make},
+    ]))
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_preview_shows_of_a_file_marks_the_chat_like_reading_it() {
+    let write = |dry_run: bool| {
+        let arguments = json!({"path": "note.txt", "content": "mine", "dry_run": dry_run});
+        native("write_file", arguments)
+    };
+    let (world, kiosk, _aimock, _folder) = modelled(json!([
+        {
+            "match": {"toolResultContains": "APPROVAL_REJECTED"},
+            "response": {"content": "Then not."},
+        },
+        {"match": {"toolResultContains": "theirs"}, "response": write(false)},
+        {"match": {"userMessage": "note", "hasToolResult": false}, "response": write(true)},
+    ]))
+    .await;
+    kiosk.put("note.txt", "theirs");
+    let (answer, card) = say_and_answer(&world, "", "replace the note", false).await;
+    assert_eq!(card.rule, "risk: content from strangers in this chat");
+    let tools: Vec<_> = card.content.iter().map(|label| label.tool.as_str()).collect();
+    assert_eq!((tools, card.quoted), (vec!["write_file"], false), "{card:?}");
+    assert_eq!(answer.calls[0].end(), (CallState::Succeeded, None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_device_says_is_content_of_strangers_for_another_and_not_for_itself() {
+    let write = |device: &str| {
+        native("write_file", json!({"device": device, "path": "a.txt", "content": "x"}))
+    };
+    let (world, _kiosk, _aimock, _folder) = modelled(json!([
+        {
+            "match": {"toolResultContains": "APPROVAL_REJECTED"},
+            "response": {"content": "Then not."},
+        },
+        {"match": {"toolResultContains": "size_bytes"}, "response": write("other")},
+        {"match": {"toolResultContains": "timezone"}, "response": write("kiosk")},
+        {
+            "match": {"userMessage": "time", "hasToolResult": false},
+            "response": native("get_datetime", json!({"device": "kiosk"})),
+        },
+    ]))
+    .await;
+    let other = world.device("other").start().await;
+    let (answer, card) = say_and_answer(&world, "", "write down the time", false).await;
+    assert_eq!((&card.device, &card.content[0].device), (&other.name, &"kiosk".to_owned()));
+    let ends: Vec<_> = answer.calls.iter().map(orion_tests::Call::end).collect();
+    let rejected = (CallState::Denied, Some(ErrorCode::ApprovalRejected));
+    assert_eq!(ends, [(CallState::Succeeded, None), (CallState::Succeeded, None), rejected]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

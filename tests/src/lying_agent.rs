@@ -117,7 +117,9 @@ fn request(message: link_request::Message) -> v1::LinkRequest {
     v1::LinkRequest { message: Some(message) }
 }
 
-fn hello(device: &Device, generation: u64) -> v1::Hello {
+/// What a device says of itself that lends its folder.
+#[must_use]
+pub fn hello(device: &Device, generation: u64) -> v1::Hello {
     let files = device.files().display().to_string();
     v1::Hello {
         protocol_major: PROTOCOL.major,

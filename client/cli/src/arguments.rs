@@ -159,7 +159,11 @@ mod tests {
             let schema = spec.arguments_schema();
             let properties = schema["properties"].as_object().unwrap();
             for (name, property) in properties {
-                assert!(!orion_catalog::kinds(property).is_empty(), "{}.{name}: {property}", spec.name);
+                assert!(
+                    !orion_catalog::kinds(property).is_empty(),
+                    "{}.{name}: {property}",
+                    spec.name
+                );
             }
         }
     }

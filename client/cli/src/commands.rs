@@ -15,8 +15,8 @@ pub(crate) mod password;
 pub(crate) mod policy;
 pub(crate) mod tokens;
 pub(crate) mod tools;
-pub(crate) mod users;
 pub(crate) mod undo;
+pub(crate) mod users;
 pub(crate) mod why;
 
 use crate::app::App;

@@ -8,6 +8,8 @@ ALTER TABLE approvals ADD COLUMN may_stand INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE approvals ADD COLUMN conversation_id TEXT;
 ALTER TABLE approvals ADD COLUMN card_json TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE approvals ADD COLUMN standing_id TEXT;
+-- Who wrote the arguments, where an approver changed the call that was asked for.
+ALTER TABLE approvals ADD COLUMN written_by TEXT;
 
 CREATE TABLE votes (
     approval_id TEXT NOT NULL REFERENCES approvals (id),
@@ -27,6 +29,9 @@ CREATE TABLE standing_answers (
     conversation_id TEXT NOT NULL,
     device_id TEXT NOT NULL,
     tool TEXT NOT NULL,
+    -- What asked: the same policy, by the same line.
+    policy_version TEXT NOT NULL,
+    rule TEXT NOT NULL,
     given_by TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
@@ -46,7 +51,8 @@ CREATE TABLE standing_rules (
     revoked_by TEXT
 ) STRICT;
 
--- Where content that strangers may have written came into a chat; the newest fifty of each.
+-- Where content that strangers may have written came into a chat; the newest fifty of each
+-- kind, and the newest of each device.
 CREATE TABLE content_labels (
     seq INTEGER PRIMARY KEY,
     conversation_id TEXT NOT NULL REFERENCES conversations (id),
@@ -54,6 +60,8 @@ CREATE TABLE content_labels (
     tool TEXT NOT NULL,
     device TEXT NOT NULL,
     place TEXT NOT NULL,
+    -- Whether only the device itself speaks there.
+    is_own INTEGER NOT NULL,
     at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX content_labels_chat ON content_labels (conversation_id, seq);
@@ -61,4 +69,8 @@ CREATE INDEX content_labels_chat ON content_labels (conversation_id, seq);
 -- Whether such content was in the chat, and whether the call stood in it.
 ALTER TABLE calls ADD COLUMN tainted INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE calls ADD COLUMN quoted INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX calls_counted ON calls (user_name, device_id, created_at);
+-- When it was first sent to its device; none for what never was.
+ALTER TABLE calls ADD COLUMN admitted_at INTEGER;
+UPDATE calls SET admitted_at = created_at
+    WHERE state NOT IN ('received', 'denied', 'awaiting_approval');
+CREATE INDEX calls_counted ON calls (user_name, device_id, admitted_at);

@@ -1,5 +1,6 @@
 //! Becoming a device: invitation, redemption, approval, certificate, and the end of all that.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::id::InviteId;
@@ -7,7 +8,7 @@ use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
 use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
 use orion_wire::EnrollmentToken;
 
-pub use super::holding::{attach, end_modes, learn, refresh};
+pub use super::holding::{attach, catch_up, end_modes, learn, person_changed, refresh};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
@@ -288,24 +289,36 @@ async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, 
 /// # Errors
 /// No such device, or not from the state it is in.
 pub async fn set_state(
-    backend: &Backend,
+    backend: &Arc<Backend>,
     device: &str,
     from: &[DeviceState],
     to: DeviceState,
     by: &Caller,
     reason: &str,
 ) -> Result<DeviceRow, StoreError> {
-    let row = backend.store.device(device).await?;
+    let id = backend.store.device(device).await?.id;
     let reason: String = reason.chars().take(500).collect();
-    let row = backend.store.set_device_state(row.id, from, to, &by.user, &reason, now_ms()).await?;
-    let row = refresh(backend, row.id).await?;
-    match to {
-        DeviceState::Revoked | DeviceState::Rejected => {
-            backend.fleet.revoke(backend.store.certificates_of(row.id).await?);
+    let (shared, from, by) = (Arc::clone(backend), from.to_vec(), by.user.clone());
+    let work = async move {
+        let changed = shared.store.set_device_state(id, &from, to, &by, &reason, now_ms()).await;
+        let row = match changed {
+            Ok(_) => refresh(&shared, id).await?,
+            // It may be so already, and not be taken in.
+            Err(StoreError::Conflict) => {
+                refresh(&shared, id).await?;
+                return Err(StoreError::Conflict);
+            }
+            Err(error) => return Err(error),
+        };
+        match to {
+            DeviceState::Revoked | DeviceState::Rejected => {
+                shared.fleet.revoke(shared.store.certificates_of(id).await?);
+            }
+            DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
         }
-        DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
-    }
-    Ok(row)
+        Ok(row)
+    };
+    backend.whole(work).await
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What holds on a device, taken from the record into the fleet and told to the device.
 
-use orion_domain::{Caller, DeviceId};
+use std::sync::Arc;
+
+use orion_domain::{Caller, DeviceId, UserName};
 
 use super::{Known, Session, Terms};
 use crate::backend::Backend;
@@ -38,12 +40,45 @@ async fn terms(backend: &Backend, row: &DeviceRow) -> Result<Terms, StoreError> 
 }
 
 /// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
-/// what may not be connected is cut off, and what is lent otherwise is told.
+/// what may not be connected is cut off, and what is lent otherwise is told. Where the record cannot be
+/// read nothing is allowed on the device until [`catch_up`] has read it.
 ///
 /// # Errors
 /// The record cannot be read.
 pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
     let _turn = backend.fleet.turn().await;
+    let taken = take_in(backend, id).await;
+    match &taken {
+        Ok(_) => backend.fleet.caught_up(id),
+        Err(error) => {
+            tracing::error!(device = %id, %error, "what holds on a device could not be read, so nothing is allowed there");
+            backend.fleet.fall_behind(id);
+        }
+    }
+    taken
+}
+
+/// Reads what holds on the devices of which it could not be read before.
+pub async fn catch_up(backend: &Backend) {
+    for id in backend.fleet.behind() {
+        if refresh(backend, id).await.is_err() {
+            // The others fail as well, or are met the next time.
+            return;
+        }
+    }
+}
+
+/// Takes in that a person has another role or is let in no longer, or again: the rules that they made
+/// of answers hold only while they could make them.
+pub async fn person_changed(backend: &Backend, user: &UserName) -> Result<(), StoreError> {
+    for id in backend.store.devices_with_rules_of(user, now_ms()).await? {
+        // What fails falls behind, and nothing is allowed there.
+        refresh(backend, id).await.ok();
+    }
+    Ok(())
+}
+
+async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
     let row = backend.store.device_by_id(id).await?;
     let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
     learn(backend, &row).await?;
@@ -88,7 +123,8 @@ pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
 pub async fn end_modes(backend: &Backend) -> Result<(), StoreError> {
     for device in backend.store.end_modes_that_are_over(now_ms()).await? {
         tracing::info!(%device, "a device is held strictly again");
-        refresh(backend, device).await?;
+        // What fails falls behind, and nothing is allowed there.
+        refresh(backend, device).await.ok();
     }
     Ok(())
 }
@@ -115,7 +151,7 @@ pub enum ModeError {
 /// # Errors
 /// See [`ModeError`].
 pub async fn begin_dangerous(
-    backend: &Backend,
+    backend: &Arc<Backend>,
     row: &DeviceRow,
     seconds: u64,
     by: &Caller,
@@ -135,24 +171,31 @@ pub async fn begin_dangerous(
     let (device, by) = (row.id, by.user.clone());
     tracing::warn!(device = %row.name, %by, seconds, "a device's tool list and capabilities are lifted");
     let mode = ModeRow { device, until: at + milliseconds, by, at, reason };
-    backend.store.begin_dangerous(mode).await?;
-    refresh(backend, device).await?;
-    Ok(())
+    let shared = Arc::clone(backend);
+    let work = async move {
+        shared.store.begin_dangerous(mode).await?;
+        refresh(&shared, device).await?;
+        Ok(())
+    };
+    backend.whole(work).await
 }
 
-/// Holds a device strictly again.
+/// Holds a device strictly again. Where the record says so already, it is taken in once more.
 ///
 /// # Errors
 /// The record cannot be kept.
 pub async fn end_dangerous(
-    backend: &Backend,
+    backend: &Arc<Backend>,
     row: &DeviceRow,
     by: &Caller,
     reason: &str,
 ) -> Result<(), StoreError> {
     let reason: String = reason.chars().filter(|c| !c.is_control()).take(500).collect();
-    if backend.store.end_dangerous(row.id, &by.user, &reason, now_ms()).await? {
-        refresh(backend, row.id).await?;
-    }
-    Ok(())
+    let (shared, device, by) = (Arc::clone(backend), row.id, by.user.clone());
+    let work = async move {
+        shared.store.end_dangerous(device, &by, &reason, now_ms()).await?;
+        refresh(&shared, device).await?;
+        Ok(())
+    };
+    backend.whole(work).await
 }

@@ -139,6 +139,23 @@ impl Known {
         )
     }
 
+    /// The same device with nothing allowed, here and there.
+    #[must_use]
+    pub fn denying_all(&self) -> Self {
+        let policy = PolicyTerms { unreadable: true, ..PolicyTerms::default() };
+        let terms = Terms { policy, ..Terms::default() };
+        let known = self.clone();
+        Self::new(
+            known.id,
+            known.name,
+            known.state,
+            known.facts,
+            known.own_grants,
+            known.ceiling,
+            terms,
+        )
+    }
+
     /// The line of the policy file that lends the grants; `None` where the device has its own.
     #[must_use]
     pub fn policy_line(&self) -> Option<u32> {
@@ -244,6 +261,26 @@ mod tests {
             known.policy.grants.missing_capability(&[orion_domain::Capability::FileRead]),
             Some(orion_domain::Capability::FileRead)
         );
+    }
+
+    #[test]
+    fn of_a_device_whose_record_cannot_be_read_nothing_is_allowed_until_it_is() {
+        let policy = PolicyTerms { rules: Vec::new(), ..PolicyTerms::default() };
+        let known = known(Terms { policy, ..Terms::default() });
+        let fleet = crate::fleet::Fleet::default();
+        let id = known.id;
+        assert!(known.policy.grants.lists_tool("read_file"));
+        fleet.learn(known.clone());
+        fleet.fall_behind(id);
+        let held = fleet.known(id).unwrap();
+        assert!(!held.policy.grants.lists_tool("read_file"));
+        assert_eq!(*held.policy_bytes, DevicePolicy::default().to_bytes());
+        assert_ne!(held.policy.version, known.policy.version);
+        assert_eq!(fleet.behind(), [id]);
+        fleet.learn(known);
+        fleet.caught_up(id);
+        assert_eq!(fleet.behind(), []);
+        assert!(fleet.known(id).unwrap().policy.grants.lists_tool("read_file"));
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub struct Proof {
     pub binding: Digest,
     /// Who said it.
     pub approved_by: String,
+    /// From when on it is good no longer, Unix milliseconds.
+    pub expires_at: i64,
 }
 
 /// How a device says that a call ended.

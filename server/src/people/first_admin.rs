@@ -27,7 +27,7 @@ pub struct FirstAdmin {
     secret: Mutex<Option<Secret>>,
     reset_file: PathBuf,
     /// The reset that the audit has heard of.
-    noticed: Mutex<Option<Digest>>,
+    noticed: tokio::sync::Mutex<Option<Digest>>,
 }
 
 /// A reset as it stands in its file: `reset:NAME:UNTIL:SECRET`.
@@ -53,7 +53,12 @@ impl FirstAdmin {
             Some(secret)
         };
         let reset_file = data_dir.join(RESET_FILE);
-        Ok(Self { file, secret: Mutex::new(secret), reset_file, noticed: Mutex::new(None) })
+        Ok(Self {
+            file,
+            secret: Mutex::new(secret),
+            reset_file,
+            noticed: tokio::sync::Mutex::default(),
+        })
     }
 
     /// Where the first admin's secret stands, while there is one.
@@ -153,13 +158,15 @@ impl FirstAdmin {
             return Ok(());
         }
         let digest = Digest::of(reset.text.expose().as_bytes());
-        let known = self.noticed.lock().unwrap_or_else(PoisonError::into_inner).replace(digest);
-        if known == Some(digest) {
+        let mut noticed = self.noticed.lock().await;
+        if *noticed == Some(digest) {
             return Ok(());
         }
         tracing::warn!(user = %reset.user, "`orion-server admin reset` was run: its secret lets this admin in for an hour");
         let body = json!({"user": reset.user, "expires_at": reset.expires_at});
-        store.audit_event("admin.reset_made", body, now_ms()).await
+        store.audit_event("admin.reset_made", body, now_ms()).await?;
+        *noticed = Some(digest);
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use orion_catalog::find;
 use orion_domain::{
     CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Risk, ToolError,
 };
@@ -34,10 +35,12 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Gives a request its identity. It came from no chat with content of strangers.
+    /// Gives a request its identity. It came from no chat with content of strangers. Of a tool that
+    /// changes nothing there is no preview: it is a call like any, judged, counted and recorded so.
     #[must_use]
-    pub fn new(caller: Caller, request: CallRequest) -> Self {
+    pub fn new(caller: Caller, mut request: CallRequest) -> Self {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
+        request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
         Self { id, caller, request, created_at, strangers: Strangers::default() }
     }
 
@@ -76,6 +79,7 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
+        admitted_at: (state == CallState::Dispatched).then(now_ms),
     }
 }
 
@@ -109,6 +113,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
+        admitted_at: None,
     }
 }
 

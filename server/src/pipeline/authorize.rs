@@ -1,11 +1,11 @@
 //! May it? The one evaluator answers; here its question is put together.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use orion_catalog::ParsedCall;
-use orion_domain::evaluate::{Approved, Decision, Evaluation, Evidence, Layer, Reason};
+use orion_domain::evaluate::{Decision, Evaluation, Evidence, Layer, Reason};
 use orion_domain::rule::{Approvers, CompiledRule, Counted, Moment, Quantity, RuleAction};
-use orion_domain::{CallBinding, Digest, ErrorCode, Permit, Question, ToolError, evaluate};
+use orion_domain::{Approved, CallBinding, ErrorCode, Permit, Question, ToolError, evaluate};
 use tokio::sync::OwnedMutexGuard;
 
 use super::audit::Incoming;
@@ -35,6 +35,8 @@ pub struct Judged {
     counts: Counts,
     /// Held while nothing else may be counted.
     turn: Mutex<Option<OwnedMutexGuard<()>>>,
+    /// What stands against it besides the policy.
+    barred: Option<ToolError>,
     evaluation: Evaluation,
 }
 
@@ -92,7 +94,7 @@ pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
     let question = question(&incoming, &target, Some(&parsed), at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
     let turn = Mutex::default();
-    Judged { incoming, target, parsed, preview: None, at, counts, turn, evaluation }
+    Judged { incoming, target, parsed, preview: None, at, counts, turn, barred: None, evaluation }
 }
 
 impl Judged {
@@ -110,9 +112,35 @@ impl Judged {
 
     /// The same call, judged by how often the like was done before.
     #[must_use]
-    pub fn counted(self, earlier: Vec<u32>, turn: OwnedMutexGuard<()>) -> Self {
+    pub fn counted(self, earlier: Vec<u32>) -> Self {
         let counts = Counts { earlier, ..self.counts };
-        Self { counts, turn: Mutex::new(Some(turn)), ..self }.judged_again()
+        Self { counts, ..self }.judged_again()
+    }
+
+    /// The same call, which nobody else is counted before until it is released.
+    #[must_use]
+    pub fn holding(self, turn: Option<OwnedMutexGuard<()>>) -> Self {
+        Self { turn: Mutex::new(turn), ..self }
+    }
+
+    /// The same call, which does not run whatever the policy says.
+    #[must_use]
+    pub fn barred(self, error: ToolError) -> Self {
+        Self { barred: Some(error), ..self }
+    }
+
+    /// Whether both were judged for the same person by the same that is known of the device.
+    #[must_use]
+    pub fn is_as_known(&self, other: &Self) -> bool {
+        !self.is_barred()
+            && self.incoming.caller == other.incoming.caller
+            && Arc::ptr_eq(&self.target.device, &other.target.device)
+    }
+
+    /// Whether it does not run whatever the policy says.
+    #[must_use]
+    pub const fn is_barred(&self) -> bool {
+        self.barred.is_some()
     }
 
     /// The same call, judged by how much it would touch.
@@ -166,6 +194,7 @@ impl Judged {
             | Reason::PathDenied { .. }
             | Reason::AppNotListed { .. }
             | Reason::UrlScheme { .. }
+            | Reason::UrlHost { .. }
             | Reason::ConfirmMissing
             | Reason::Asks
             | Reason::AsksForProvenance
@@ -182,7 +211,13 @@ impl Judged {
     /// What holds.
     #[must_use]
     pub fn decision(&self) -> Decision {
-        if self.is_asked_as_quoted() { Decision::Ask } else { self.evaluation.decision() }
+        if self.is_barred() {
+            Decision::Deny
+        } else if self.is_asked_as_quoted() {
+            Decision::Ask
+        } else {
+            self.evaluation.decision()
+        }
     }
 
     /// Whether a person's yes may hold for more than this one call: nothing asks but the tool's own
@@ -236,6 +271,9 @@ impl Judged {
     /// The name of the line that decided.
     #[must_use]
     pub fn rule(&self) -> String {
+        if let Some(error) = &self.barred {
+            return error.code.to_string();
+        }
         if self.is_asked_as_quoted() {
             return QUOTED.to_owned();
         }
@@ -245,6 +283,9 @@ impl Judged {
     /// What the caller is told where there is no permit.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
+        if let Some(error) = &self.barred {
+            return error.clone();
+        }
         if self.is_asked_as_quoted() {
             return ToolError::new(
                 ErrorCode::ApprovalRequired,
@@ -263,7 +304,7 @@ impl Judged {
     /// # Errors
     /// What the caller is told instead.
     pub fn permit(&self, approved: Option<Approved>) -> Result<Permit, Box<ToolError>> {
-        if approved.is_none() && self.is_asked_as_quoted() {
+        if self.is_barred() || (approved.is_none() && self.is_asked_as_quoted()) {
             return Err(Box::new(self.refusal()));
         }
         self.evaluation.permit(&self.question(), &self.target.device.policy, approved)
@@ -286,9 +327,9 @@ impl Judged {
         self.evaluation.deciding()
     }
 
-    /// What a person's yes would be bound to.
+    /// What a person's yes would be bound to that is good until `expires_at`, Unix milliseconds.
     #[must_use]
-    pub fn binding(&self) -> Digest {
+    pub fn binding(&self, expires_at: i64) -> CallBinding<'_> {
         CallBinding {
             call: self.incoming.id,
             device: self.target.device.id,
@@ -297,8 +338,8 @@ impl Judged {
             caller: &self.incoming.caller,
             touches: &self.parsed.touches,
             policy_version: &self.target.device.policy.version,
+            expires_at,
         }
-        .digest()
     }
 
     /// What it would touch, a line each.

@@ -9,7 +9,7 @@ mod stand;
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, CallState, ErrorCode, ToolError};
+use orion_domain::{ApprovalId, CallState, ErrorCode, ToolError, UserName};
 
 use super::authorize::Judged;
 use super::preview::{Preview, preview};
@@ -24,12 +24,19 @@ pub use run::{expire, resume_approved};
 pub use stand::{LONGEST_RULE_MS, revoke_rule};
 
 /// Records the call as waiting and asks. The reply says where to answer. Where a yes that was given
-/// for this chat holds, the call runs and nobody is asked.
+/// for this chat holds, the call runs and nobody is asked. An approver who changed a call is named as
+/// the one who wrote this one.
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, StoreError> {
-    if let Some(standing) = stand::find(backend, judged).await? {
+pub async fn ask(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+    written_by: Option<&UserName>,
+) -> Result<Reply, StoreError> {
+    if written_by.is_none()
+        && let Some(standing) = stand::find(backend, judged).await?
+    {
         return run_standing(backend, judged, standing).await;
     }
     let seen = match &judged.preview {
@@ -58,11 +65,15 @@ pub async fn ask(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, Store
 
     let quantity = seen.quantity().unwrap_or_default();
     let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(judged) };
-    let question = NewApproval { preview: shown, card, ..question(backend, judged) };
+    let written_by = written_by.cloned();
+    let question = NewApproval { preview: shown, card, written_by, ..question(backend, judged) };
     let (id, expires_at) = (question.id, question.expires_at);
     match backend.store.ask(question).await {
         Ok(()) => {}
-        Err(AskError::Store(error)) => return Err(error),
+        Err(AskError::Store(error)) => {
+            run::break_off(backend, &reply).await;
+            return Err(error);
+        }
         Err(error @ (AskError::TooManyOfPerson | AskError::TooMany)) => {
             let error = ToolError::new(
                 ErrorCode::ResourceExhausted,
@@ -96,6 +107,16 @@ async fn run_standing(
     judged.release();
     let question =
         NewApproval { card: card(judged), standing: Some(standing), ..question(backend, judged) };
+    if let Err(error) = start_standing(backend, question).await {
+        run::break_off(backend, &reply).await;
+        return Err(error);
+    }
+    let ended = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
+    // Nobody is asked any more.
+    Ok(Reply { approval: None, ..ended })
+}
+
+async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result<(), StoreError> {
     let id = question.id;
     backend.store.ask(question).await.map_err(|error| match error {
         AskError::Store(error) => error,
@@ -103,18 +124,16 @@ async fn run_standing(
     })?;
     let approval = backend.store.approval(&id.to_string()).await?;
     backend.bus.publish(Change::Approval(id));
-    run::run_approved(backend, &approval).await?;
-    let ended = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
-    // Nobody is asked any more.
-    Ok(Reply { approval: None, ..ended })
+    run::run_approved(backend, &approval).await
 }
 
 fn question(backend: &Backend, judged: &Judged) -> NewApproval {
     let now = now_ms();
+    let expires_at = now + i64::from(backend.config.approvals.expire_seconds) * 1000;
     NewApproval {
         id: ApprovalId::new(new_uuid()),
         call: judged.incoming.id,
-        binding: judged.binding(),
+        binding: judged.binding(expires_at).digest(),
         tool: judged.target.spec.name.to_owned(),
         device: (judged.target.device.id, judged.target.device.name.clone()),
         arguments: judged.parsed.arguments.as_bytes().to_vec(),
@@ -128,8 +147,9 @@ fn question(backend: &Backend, judged: &Judged) -> NewApproval {
         preview: None,
         card: Card::default(),
         standing: None,
+        written_by: None,
         created_at: now,
-        expires_at: now + i64::from(backend.config.approvals.expire_seconds) * 1000,
+        expires_at,
     }
 }
 

@@ -1,14 +1,17 @@
-//! Why a call would be allowed, asked about or denied: the same steps, with nothing recorded and
-//! nothing sent. Only where somebody wants the device's own word is it asked, by a preview.
+//! Why a call would be allowed, asked about or denied: the same steps with the same counts, with
+//! nothing recorded and nothing sent. Only where somebody wants the device's own word is it asked, by a
+//! preview, which then tells how much the call touches as well.
 
 use std::sync::Arc;
 
 use orion_domain::evaluate::{Evidence, Mode};
-use orion_domain::{CallRequest, Caller, Decision, DeviceName, ToolError};
+use orion_domain::{CallRequest, CallState, Caller, Decision, DeviceName, ToolError};
 use serde_json::Value;
 
 use super::audit::Incoming;
-use super::{Reply, authorize, run, validate};
+use super::authorize::Judged;
+use super::preview::Preview;
+use super::{Reply, authorize, count, run, validate};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::Known;
@@ -30,6 +33,8 @@ pub struct Explanation {
     pub arguments: Vec<u8>,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
+    /// Whether a rule asks how much it would touch and nobody has told: then it counts as too much.
+    pub is_unmeasured: bool,
 }
 
 impl Explanation {
@@ -69,21 +74,29 @@ fn dangerous(known: &Known) -> Option<(String, String)> {
     Some((mode.by.to_string(), mode.reason.clone()))
 }
 
-/// Judges without doing.
-#[must_use]
-pub fn explain(backend: &Backend, caller: Caller, request: CallRequest) -> Explanation {
+/// Judges without doing. What the device told in a preview of the call says how much it would touch.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn explain(
+    backend: &Backend,
+    caller: Caller,
+    request: CallRequest,
+    told: Option<&Reply>,
+) -> Result<Explanation, StoreError> {
     let incoming = Incoming::new(caller, request);
     let target = match validate::target(backend, &incoming.request) {
         Ok(target) => target,
-        Err(refusal) => return refused(refusal, None),
+        Err(refusal) => return Ok(refused(refusal, None)),
     };
     let found = Some((target.spec.name, Arc::clone(&target.device)));
     let parsed = match validate::arguments(&target, incoming.request.arguments.clone()) {
         Ok(parsed) => parsed,
-        Err(refusal) => return refused(refusal, found),
+        Err(refusal) => return Ok(refused(refusal, found)),
     };
     let arguments = parsed.arguments.as_bytes().to_vec();
-    let judged = authorize::call(incoming, target, parsed);
+    let (judged, is_unmeasured) =
+        known(backend, authorize::call(incoming, target, parsed), told).await?;
     let deciding = judged.deciding().copied();
     let refusal = (judged.decision() != Decision::Allow).then(|| judged.refusal());
     let mut is_found = false;
@@ -97,7 +110,26 @@ pub fn explain(backend: &Backend, caller: Caller, request: CallRequest) -> Expla
         })
         .collect();
     let (decision, touches) = (judged.decision(), judged.touches());
-    Explanation { decision, refusal, trace, target: found, arguments, touches }
+    Ok(Explanation { decision, refusal, trace, target: found, arguments, touches, is_unmeasured })
+}
+
+/// The call by everything that is known of it, and whether how much it touches is missing.
+async fn known(
+    backend: &Backend,
+    mut judged: Judged,
+    told: Option<&Reply>,
+) -> Result<(Judged, bool), StoreError> {
+    if judged.has_rule(|rule, question| rule.rule.limit.is_some() && rule.counts(question)) {
+        let earlier = count::earlier(backend, &judged).await?;
+        judged = judged.counted(earlier);
+    }
+    if !count::is_measured(&judged) {
+        return Ok((judged, false));
+    }
+    match told.filter(|reply| reply.state == CallState::Succeeded) {
+        Some(reply) => Ok((judged.measured(Preview::Shown(reply.result.clone())), false)),
+        None => Ok((judged, true)),
+    }
 }
 
 fn refused(refusal: ToolError, target: Option<(&'static str, Arc<Known>)>) -> Explanation {
@@ -108,6 +140,7 @@ fn refused(refusal: ToolError, target: Option<(&'static str, Arc<Known>)>) -> Ex
         target,
         arguments: Vec::new(),
         touches: Vec::new(),
+        is_unmeasured: false,
     }
 }
 
@@ -130,7 +163,7 @@ pub async fn ask_device(
     request: CallRequest,
 ) -> Result<DeviceVerdict, StoreError> {
     let preview = CallRequest { dry_run: true, idempotency_key: None, ..request };
-    let explained = explain(backend, caller.clone(), preview.clone());
+    let explained = explain(backend, caller.clone(), preview.clone(), None).await?;
     let Some((_, known)) = &explained.target else {
         return Ok(not_asked("there is no such tool or device"));
     };

@@ -6,6 +6,9 @@ use dashmap::DashMap;
 use orion_domain::{DeviceId, UserName};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+/// From how many turns on those that nobody takes are forgotten.
+const TURNS: usize = 1024;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Load {
@@ -36,6 +39,9 @@ impl Load {
     /// Waits until nobody else counts this person's calls on this device. Whoever holds it has
     /// counted and not yet recorded what is to be counted next.
     pub async fn turn(&self, user: &UserName, device: DeviceId) -> OwnedMutexGuard<()> {
+        if self.turns.len() >= TURNS {
+            self.turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
         let turn = Arc::clone(&self.turns.entry((user.clone(), device)).or_default());
         turn.lock_owned().await
     }
@@ -52,6 +58,8 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
@@ -63,5 +71,18 @@ mod tests {
         drop(places);
         assert!(load.under_way.is_empty());
         assert!(load.place(&ann, 3).is_some());
+    }
+
+    #[tokio::test]
+    async fn turns_that_nobody_takes_are_forgotten_and_those_that_are_taken_are_not() {
+        let (load, ann): (Load, UserName) = (Load::default(), "ann".parse().unwrap());
+        let device = |number: usize| DeviceId::new(Uuid::from_u128(number as u128));
+        let held = load.turn(&ann, device(0)).await;
+        for number in 1..=TURNS {
+            drop(load.turn(&ann, device(number)).await);
+        }
+        assert_eq!(load.turns.len(), 2);
+        assert!(load.turns.get(&(ann, device(0))).unwrap().try_lock().is_err());
+        drop(held);
     }
 }

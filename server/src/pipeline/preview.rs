@@ -39,8 +39,12 @@ impl Preview {
     }
 }
 
-/// Asks the device for a dry run of a call.
+/// Asks the device for a dry run of a call. A tool that changes nothing has none: it would be the call
+/// itself, before anybody said yes to it.
 pub async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Preview {
+    if !judged.target.spec.has_effects {
+        return Preview::Missing;
+    }
     let request = CallRequest {
         dry_run: true,
         idempotency_key: None,

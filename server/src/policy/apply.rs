@@ -95,6 +95,17 @@ pub async fn apply(
     expected: Option<i64>,
     note: &str,
 ) -> Result<Applied, StoreError> {
+    let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
+    backend.whole(async move { apply_whole(&shared, &by, text, expected, &note).await }).await
+}
+
+async fn apply_whole(
+    backend: &Arc<Backend>,
+    by: &Caller,
+    text: String,
+    expected: Option<i64>,
+    note: &str,
+) -> Result<Applied, StoreError> {
     let _turn = backend.policies.turn.lock().await;
     let active = backend.policies.active();
     if expected.is_some_and(|expected| expected != active.version()) {
@@ -105,6 +116,8 @@ pub async fn apply(
         && !active.is_unreadable()
         && let Some(row) = active.row.as_ref().filter(|row| row.text == text)
     {
+        // Nothing is new but for devices that could not take it in when it was.
+        refresh_devices(backend).await;
         let Checked { findings, changes, .. } = checked;
         return Ok(Applied { row: Some(row.clone()), findings, changes });
     }
@@ -121,10 +134,14 @@ pub async fn roll_back(
     version: i64,
     note: &str,
 ) -> Result<Applied, StoreError> {
-    let _turn = backend.policies.turn.lock().await;
-    let row = backend.store.policy(version).await?;
-    let checked = check(backend, row.text.clone(), Text::Accepted).await?;
-    put(backend, by, row.text, checked, note, Some(version)).await
+    let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
+    let work = async move {
+        let _turn = shared.policies.turn.lock().await;
+        let row = shared.store.policy(version).await?;
+        let checked = check(&shared, row.text.clone(), Text::Accepted).await?;
+        put(&shared, &by, row.text, checked, &note, Some(version)).await
+    };
+    backend.whole(work).await
 }
 
 async fn put(
@@ -152,7 +169,7 @@ async fn put(
     let row = backend.store.apply_policy(new, now_ms()).await?;
     tracing::info!(version = row.version, by = %row.by, "a policy holds");
     backend.policies.set(Active { row: Some(row.clone()), file, findings: Vec::new() });
-    refresh_devices(backend).await?;
+    refresh_devices(backend).await;
     Ok(Applied { row: Some(row), findings, changes })
 }
 
@@ -178,15 +195,12 @@ async fn refused(
     backend.store.audit_event("policy.refused", body, now_ms()).await
 }
 
-/// Takes the policy that holds to every device. One that fails is told at its next connection.
-///
-/// # Errors
-/// The record cannot be read.
-pub async fn refresh_devices(backend: &Backend) -> Result<(), StoreError> {
+/// Takes the policy that holds to every device. On one where that fails nothing is allowed until it
+/// has been taken there.
+pub async fn refresh_devices(backend: &Backend) {
     for known in backend.fleet.all() {
         if !known.has_ended() {
-            enrollment::refresh(backend, known.id).await?;
+            enrollment::refresh(backend, known.id).await.ok();
         }
     }
-    Ok(())
 }

@@ -257,7 +257,9 @@ impl Side {
         question.counted = Some(Counted { earlier: &earlier, quantity: None });
         let evaluation: Evaluation = evaluate(&question, policy);
         let decision = evaluation.decision();
-        if decision != Decision::Deny {
+        // One that people refused would be refused again; of one that was denied nobody knows.
+        let would_run = call.was_admitted || call.decision == Decision::Deny.as_str();
+        if decision != Decision::Deny && would_run {
             self.limits.admitted(&question, policy);
         }
         Judged { decision, rule: evaluation.rule_name(&question, policy) }
@@ -275,7 +277,7 @@ pub async fn replay(
 ) -> Result<Replayed, StoreError> {
     let mut replay = Replay::new(&backend.fleet.all(), candidate);
     let mut after = first_id_at(since);
-    let newest = backend.store.newest_calls_begin(MOST).await?;
+    let newest = backend.store.newest_calls_begin(MOST, None).await?;
     let mut judged_since = None;
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;

@@ -16,7 +16,7 @@ use crate::store::{RecordedCall, StoreError, first_id_at};
 
 /// How many days of calls are looked at.
 pub const DAYS: u32 = 30;
-/// How many calls are looked at, the newest in that time last.
+/// How many calls are looked at, the newest in that time.
 const MOST: u64 = 100_000;
 /// How many calls prove something.
 const PROOFS: usize = 5;
@@ -32,7 +32,7 @@ pub struct GrantReview {
     pub server: bool,
     /// Whether its owner leaves it.
     pub ceiling: bool,
-    /// How often calls that were not denied used it.
+    /// How often calls that were let through used it.
     pub uses: u64,
     /// When last, Unix milliseconds; 0 for never.
     pub last_used_at: i64,
@@ -49,6 +49,8 @@ pub struct GrantReview {
 pub struct Review {
     /// How many.
     pub calls: u64,
+    /// Where there were too many: when the oldest was made that was looked at, Unix milliseconds.
+    pub looked_since: Option<i64>,
     /// An entry each.
     pub grants: Vec<GrantReview>,
 }
@@ -84,27 +86,32 @@ struct Uses {
     calls: u64,
 }
 
-/// Looks at the calls of the last 30 days.
+/// Looks at the calls of the last 30 days, the newest 100,000 of them.
 ///
 /// # Errors
 /// The record cannot be read.
 pub async fn review(backend: &Backend, known: &Known) -> Result<Review, StoreError> {
     let mut after = first_id_at(now_ms() - i64::from(DAYS) * 24 * 3_600_000);
-    let mut uses = Uses::default();
-    while uses.calls < MOST {
+    let newest = backend.store.newest_calls_begin(MOST, Some(known.id)).await?;
+    let (mut uses, mut looked_since) = (Uses::default(), None);
+    if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
+        after = id;
+        looked_since = Some(at);
+    }
+    loop {
         let page = backend.store.calls_after(&after, Some(known.id)).await?;
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
         page.iter().for_each(|call| uses.see(known, call));
     }
-    Ok(Review { calls: uses.calls, grants: entries(known, &uses) })
+    Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses) })
 }
 
 impl Uses {
     fn see(&mut self, known: &Known, call: &RecordedCall) {
         self.calls += 1;
-        // A preview used nothing; explaining a call makes one.
-        if call.decision == "deny" || call.dry_run {
+        // A preview used nothing; explaining a call makes one. Nor did a call that somebody refused.
+        if !call.was_admitted || call.dry_run {
             return;
         }
         self.tools.entry(call.tool.clone()).or_default().by(call);

@@ -3,15 +3,19 @@
 mod tokens;
 mod users;
 
-use orion_domain::Role;
+use std::sync::Arc;
+
+use orion_domain::{Role, UserName};
 use orion_wire::v1;
 use orion_wire::v1::auth_service_server::AuthService;
 use tonic::{Request, Response, Status};
 
 use super::{Api, status};
 use crate::clock::now_ms;
+use crate::fleet::enrollment;
 use crate::listen::Peer;
 use crate::people::{self, Change, Identity, SignInError, Source};
+use crate::store::ChangeUserError;
 
 #[tonic::async_trait]
 impl AuthService for Api {
@@ -104,10 +108,15 @@ impl AuthService for Api {
         let by = identity(&request)?;
         let v1::SetUserRoleRequest { user, role } = request.into_inner();
         let role: Role = role.parse().map_err(status::invalid)?;
-        let user = user.parse().map_err(status::invalid)?;
-        let changed = self.0.store.set_role(&user, role, &by.caller.user, now_ms()).await;
-        changed.map_err(status::change_user)?;
-        self.0.people.changed(Change::Role(user.clone()));
+        let user: UserName = user.parse().map_err(status::invalid)?;
+        let (backend, who) = (Arc::clone(&self.0), user.clone());
+        let work = async move {
+            backend.store.set_role(&who, role, &by.caller.user, now_ms()).await?;
+            backend.people.changed(Change::Role(who.clone()));
+            enrollment::person_changed(&backend, &who).await?;
+            Ok::<_, ChangeUserError>(())
+        };
+        self.0.whole(work).await.map_err(status::change_user)?;
         Ok(Response::new(v1::SetUserRoleResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -116,10 +125,15 @@ impl AuthService for Api {
         request: Request<v1::DisableUserRequest>,
     ) -> Result<Response<v1::DisableUserResponse>, Status> {
         let by = identity(&request)?;
-        let user = request.into_inner().user.parse().map_err(status::invalid)?;
-        let changed = self.0.store.disable_user(&user, &by.caller.user, now_ms()).await;
-        changed.map_err(status::change_user)?;
-        self.0.people.changed(Change::Disabled(user.clone()));
+        let user: UserName = request.into_inner().user.parse().map_err(status::invalid)?;
+        let (backend, who) = (Arc::clone(&self.0), user.clone());
+        let work = async move {
+            backend.store.disable_user(&who, &by.caller.user, now_ms()).await?;
+            backend.people.changed(Change::Disabled(who.clone()));
+            enrollment::person_changed(&backend, &who).await?;
+            Ok::<_, ChangeUserError>(())
+        };
+        self.0.whole(work).await.map_err(status::change_user)?;
         Ok(Response::new(v1::DisableUserResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -128,9 +142,14 @@ impl AuthService for Api {
         request: Request<v1::EnableUserRequest>,
     ) -> Result<Response<v1::EnableUserResponse>, Status> {
         let by = identity(&request)?;
-        let user = request.into_inner().user.parse().map_err(status::invalid)?;
-        let changed = self.0.store.enable_user(&user, &by.caller.user, now_ms()).await;
-        changed.map_err(status::change_user)?;
+        let user: UserName = request.into_inner().user.parse().map_err(status::invalid)?;
+        let (backend, who) = (Arc::clone(&self.0), user.clone());
+        let work = async move {
+            backend.store.enable_user(&who, &by.caller.user, now_ms()).await?;
+            enrollment::person_changed(&backend, &who).await?;
+            Ok::<_, ChangeUserError>(())
+        };
+        self.0.whole(work).await.map_err(status::change_user)?;
         Ok(Response::new(v1::EnableUserResponse { user: Some(self.user(&user).await?) }))
     }
 

@@ -127,11 +127,13 @@ impl DeviceService for Api {
         let row = self.0.store.device(&device).await.map_err(status::device)?;
         let known =
             self.0.fleet.known(row.id).ok_or_else(|| status::device(StoreError::NotFound))?;
-        let Review { calls, grants } = review(&self.0, &known).await.map_err(status::store)?;
+        let Review { calls, looked_since, grants } =
+            review(&self.0, &known).await.map_err(status::store)?;
         Ok(Response::new(v1::ReviewDeviceResponse {
             device: row.name.to_string(),
             days: DAYS,
             calls,
+            looked_since: looked_since.unwrap_or_default(),
             grants: grants.into_iter().map(reviewed).collect(),
         }))
     }

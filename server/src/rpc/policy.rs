@@ -2,17 +2,20 @@
 
 mod words;
 
-use orion_domain::{CallRequest, Caller, Role, UserName};
+use std::sync::Arc;
+
+use orion_domain::{CallRequest, Caller, Digest, Role, UserName};
 use orion_wire::v1;
 use orion_wire::v1::policy_service_server::PolicyService;
 use orion_wire::{call_request, status_from};
+use serde_json::json;
 use tonic::{Request, Response, Status};
 
 use super::device::parse_grants;
 use super::{Api, caller, status};
 use crate::clock::now_ms;
 use crate::fleet::{Known, enrollment};
-use crate::pipeline::explain::{ask_device, explain};
+use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
 use crate::policy::{self, Applied, Checked, Text};
 use crate::store::StoreError;
 
@@ -75,12 +78,13 @@ impl PolicyService for Api {
         // The version that is read is a hash over more than the grants, so it was compared above; here
         // it only matters that nobody set others meanwhile.
         let expected = (!expected_version.is_empty()).then_some(row.policy_version).flatten();
-        self.0
-            .store
-            .set_grants(row.id, &json, &version, expected.as_deref(), &by.user, now_ms())
-            .await
-            .map_err(status::store)?;
-        enrollment::refresh(&self.0, row.id).await.map_err(status::store)?;
+        let (backend, told) = (Arc::clone(&self.0), version.clone());
+        let work = async move {
+            let (store, expected) = (&backend.store, expected.as_deref());
+            store.set_grants(row.id, &json, &told, expected, &by.user, now_ms()).await?;
+            enrollment::refresh(&backend, row.id).await
+        };
+        self.0.whole(work).await.map_err(status::store)?;
         Ok(Response::new(v1::SetDevicePermissionsResponse { version }))
     }
 
@@ -142,7 +146,18 @@ impl PolicyService for Api {
     ) -> Result<Response<v1::ApplyPolicyResponse>, Status> {
         let by = caller(&request)?;
         let v1::ApplyPolicyRequest { text, expected_version, note } = request.into_inner();
-        fits(&text)?;
+        if let Err(refusal) = fits(&text) {
+            let body = json!({
+                "by": by.user,
+                "sha256": Digest::of(text.as_bytes()),
+                "size_bytes": text.len(),
+                "errors": 1,
+                "findings": [refusal.message()],
+            });
+            let audited = self.0.store.audit_event("policy.refused", body, now_ms()).await;
+            audited.map_err(status::store)?;
+            return Err(refusal);
+        }
         let expected = (expected_version >= 0).then_some(expected_version);
         let applied = policy::apply(&self.0, &by, text, expected, &note).await;
         let Applied { row, findings, changes } = applied.map_err(status::policy)?;
@@ -199,9 +214,14 @@ impl PolicyService for Api {
         let called = v1::CallToolRequest { tool, device, arguments, dry_run, ..Default::default() };
         let (request, _) = call_request(called).map_err(status::wire)?;
         let subject = self.subject(&asks, &as_user).await?;
-        let explained = explain(&self.0, subject.clone(), request.clone());
-        let verdict = self.verdict(wants, &asks, &subject, request).await?;
-        Ok(Response::new(words::explained(&explained, &subject, verdict)))
+        let verdict = self.verdict(wants, &asks, &subject, request.clone()).await?;
+        let told = match &verdict {
+            DeviceVerdict::Asked(reply) => Some(reply.as_ref()),
+            DeviceVerdict::NotAsked(_) => None,
+        };
+        let explained = explain(&self.0, subject.clone(), request, told).await;
+        let explained = explained.map_err(status::store)?;
+        Ok(Response::new(words::explained(&explained, &subject, words::verdict(verdict))))
     }
 }
 
@@ -271,16 +291,16 @@ impl Api {
         asks: &Caller,
         subject: &Caller,
         request: CallRequest,
-    ) -> Result<v1::DeviceVerdict, Status> {
+    ) -> Result<DeviceVerdict, Status> {
+        let not_asked = |why: &str| Ok(DeviceVerdict::NotAsked(why.to_owned()));
         if !wants {
-            return Ok(words::not_asked("nobody wanted it to be"));
+            return not_asked("nobody wanted it to be");
         }
         if asks.user != subject.user {
-            return Ok(words::not_asked("a device is asked in one's own name only"));
+            return not_asked("a device is asked in one's own name only");
         }
         self.not_stopping()?;
-        let verdict = ask_device(&self.0, asks.clone(), request).await.map_err(status::store)?;
-        Ok(words::verdict(verdict))
+        ask_device(&self.0, asks.clone(), request).await.map_err(status::store)
     }
 }
 

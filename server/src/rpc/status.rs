@@ -94,7 +94,7 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
         ),
         ChangeUserError::LastAdmin => with(
             ErrorCode::PreconditionFailed,
-            "this is the last enabled admin, and nobody could make another; make another admin first",
+            "this is the last enabled admin who can sign in, and nobody could make another; make another admin with a password first",
         ),
         ChangeUserError::Taken => with(
             ErrorCode::AlreadyExists,
@@ -204,7 +204,8 @@ pub(crate) fn unanswered(error: Unanswered) -> Status {
         Unanswered::AlreadyDecided(_)
         | Unanswered::AlreadyVoted
         | Unanswered::ReasonMissing
-        | Unanswered::OnlyOnce(_) => ErrorCode::PreconditionFailed,
+        | Unanswered::OnlyOnce(_)
+        | Unanswered::Rule(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
         Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,
         Unanswered::Changed(why) => why.code,

@@ -49,7 +49,8 @@ impl ToolService for Api {
         let caller = caller(&request)?;
         let (request, asks_why) = call_request(request.into_inner()).map_err(status::wire)?;
         if asks_why {
-            return explained(explain(&self.0, caller, request));
+            let why = explain(&self.0, caller, request, None).await.map_err(status::store)?;
+            return explained(why);
         }
         self.not_stopping()?;
         let reply = pipeline::run(&self.0, caller, request).await.map_err(status::store)?;
@@ -152,7 +153,7 @@ fn tool(spec: &ToolSpec) -> v1::Tool {
         returns_schema: spec.returns_schema().to_string(),
         has_effects: spec.has_effects,
         undo: spec.undo,
-        untrusted: spec.untrusted,
+        untrusted: spec.untrusted || spec.untrusted_preview,
         example: spec.example.to_owned(),
     }
 }

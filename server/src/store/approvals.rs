@@ -9,12 +9,12 @@ use orion_domain::{ApprovalId, CallId, CallState, UserName};
 use serde::Serialize;
 
 use super::calls;
-use super::row::{id_range, only};
+use super::row::{id_range, only, parsed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
 pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, Standing, Vote};
-pub use standing::StandingRule;
+pub use standing::{Like, MOST_ON_DEVICE, StandingRule};
 pub use vote::{DecideError, Lasting, NewVote};
 
 /// How many questions are listed or ended at a time.
@@ -61,6 +61,8 @@ struct Asked<'a> {
     second_if_any: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     standing: Option<ApprovalId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_by: Option<&'a UserName>,
     expires_at: i64,
 }
 
@@ -114,6 +116,7 @@ impl Store {
                         approvers: new.approvers,
                         second_if_any: new.approvers.second_if_any,
                         standing: new.standing.as_ref().map(|standing| standing.id),
+                        written_by: new.written_by.as_ref(),
                         expires_at: new.expires_at,
                     },
                 )?;
@@ -134,7 +137,8 @@ impl Store {
         .await?
     }
 
-    /// Spends a yes, just before its call is sent; `false` where there is none to spend.
+    /// Spends a yes, just before its call is sent; `false` where there is none to spend, or its time
+    /// is over.
     ///
     /// # Errors
     /// The record cannot be kept.
@@ -144,7 +148,7 @@ impl Store {
                 let used: Option<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET consumed_at = $1 \
                          WHERE id = $2 AND state = 'approved' AND consumed_at IS NULL \
-                         RETURNING *, ",
+                         AND expires_at > $1 RETURNING *, ",
                     with_votes!()
                 ))
                 .bind(now)
@@ -242,34 +246,35 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn approvals(&self, open_only: bool) -> Result<Vec<ApprovalRow>, StoreError> {
+    pub async fn approval_ids(&self, open_only: bool) -> Result<Vec<ApprovalId>, StoreError> {
         let sql = if open_only {
-            concat!(
-                "SELECT *, ",
-                with_votes!(),
-                " FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
-            )
+            "SELECT id FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
         } else {
-            concat!("SELECT *, ", with_votes!(), " FROM approvals ORDER BY id DESC LIMIT $1")
+            "SELECT id FROM approvals ORDER BY id DESC LIMIT $1"
         };
-        Ok(sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?)
+        let rows = sqlx::query(sql).bind(PAGE).fetch_all(self.reads()).await?;
+        Ok(rows.iter().map(|row| parsed(row, "id")).collect::<Result<_, _>>()?)
     }
 
-    /// The questions that were answered with yes and whose call has not been started; oldest
-    /// first, at most 500.
+    /// The questions that were answered with yes and whose call has not been started, after the one
+    /// with this id; oldest first, at most 500.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn approved_and_unused(&self) -> Result<Vec<ApprovalRow>, StoreError> {
+    pub async fn approved_and_unused(
+        &self,
+        after: Option<ApprovalId>,
+    ) -> Result<Vec<ApprovalRow>, StoreError> {
         Ok(sqlx::query_as(concat!(
             "SELECT approvals.*, ",
             with_votes!(),
             " FROM calls JOIN approvals ON approvals.id = calls.approval_id \
              WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
              AND approvals.state = 'approved' AND approvals.consumed_at IS NULL \
-             ORDER BY approvals.id LIMIT $1"
+             AND approvals.id > $2 ORDER BY approvals.id LIMIT $1"
         ))
         .bind(PAGE)
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
         .fetch_all(self.reads())
         .await?)
     }

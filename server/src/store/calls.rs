@@ -27,9 +27,10 @@ const ALIKE: u8 = 8;
 const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, device_id, \
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
-    created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted) \
+    created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
+    admitted_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)";
 
 /// What the audit holds of a call's end.
 #[derive(Serialize)]
@@ -311,6 +312,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(close.as_ref().map(|close| close.at))
         .bind(call.tainted)
         .bind(call.quoted)
+        .bind(call.admitted_at)
         .execute(&mut tx.conn)
         .await?;
     Ok(())
@@ -324,13 +326,15 @@ pub(super) async fn advance(
     now: i64,
 ) -> Result<bool, StoreError> {
     let sql = format!(
-        "UPDATE calls SET state = $1, history = history || $2 WHERE id = $3 AND state IN ({})",
+        "UPDATE calls SET state = $1, history = history || $2, \
+         admitted_at = COALESCE(admitted_at, $4) WHERE id = $3 AND state IN ({})",
         sources(to, |_| true)
     );
     let done = sqlx::query(AssertSqlSafe(sql))
         .bind(to.as_str())
         .bind(StateChange { state: to, at: now }.next())
         .bind(id.to_string())
+        .bind((to == CallState::Dispatched).then_some(now))
         .execute(&mut tx.conn)
         .await?;
     Ok(done.rows_affected() == 1)

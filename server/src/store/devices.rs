@@ -7,7 +7,7 @@ mod row;
 
 use std::collections::HashSet;
 
-use orion_domain::{DeviceId, DeviceName, UserName};
+use orion_domain::{DeviceId, DeviceName, Digest, UserName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -19,6 +19,8 @@ pub use row::{DeviceRow, DeviceState, NewDevice};
 
 /// The longest name of a device, in bytes.
 const NAME_BYTES: usize = 63;
+/// The longest ceiling that the audit holds itself, in bytes.
+const AUDITED: usize = 8 * 1024;
 
 /// Why a greeting does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -54,8 +56,17 @@ struct StateSet<'a> {
 #[derive(Serialize)]
 struct CeilingTold<'a> {
     device_id: DeviceId,
-    before: Option<&'a RawValue>,
-    after: Option<&'a RawValue>,
+    before: Shown<'a>,
+    after: Shown<'a>,
+}
+
+/// What the audit holds of a ceiling: itself, or the digest of one that is long. It is the device's
+/// own word, and the audit is kept for good.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    Whole(Option<&'a RawValue>),
+    Long { sha256: Digest, size_bytes: usize },
 }
 
 #[derive(Serialize)]
@@ -73,6 +84,16 @@ struct PermissionsSet<'a> {
     after: Option<&'a RawValue>,
 }
 
+fn shown(ceiling: Option<&str>) -> Shown<'_> {
+    match ceiling {
+        Some(text) if text.len() > AUDITED => {
+            Shown::Long { sha256: Digest::of(text.as_bytes()), size_bytes: text.len() }
+        }
+        Some(text) => Shown::Whole(raw(text)),
+        None => Shown::Whole(None),
+    }
+}
+
 fn raw(json: &str) -> Option<&RawValue> {
     serde_json::from_str(json).ok()
 }
@@ -87,8 +108,8 @@ fn ceiling_told(
     if before.ceiling.as_deref() != Some(ceiling) {
         let body = CeilingTold {
             device_id: before.id,
-            before: before.ceiling.as_deref().and_then(raw),
-            after: raw(ceiling),
+            before: shown(before.ceiling.as_deref()),
+            after: shown(Some(ceiling)),
         };
         tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
     }

@@ -10,7 +10,7 @@ use super::row::parsed;
 use super::writer::Durability;
 use super::{Store, StoreError};
 
-/// How many labels a chat keeps, the newest.
+/// How many labels of a kind a chat keeps, the newest, and the newest of each device.
 const LABELS: i64 = 50;
 
 /// Where content came from.
@@ -24,6 +24,15 @@ pub struct Label {
     pub device: String,
     /// The path or address; empty where there is none.
     pub place: String,
+}
+
+/// Who may have written what came from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// Anybody: the content of files, names, what programs printed.
+    Strangers,
+    /// The device's own agent, or who holds the device.
+    Device,
 }
 
 /// What strangers may have had to do with a call.
@@ -66,28 +75,36 @@ impl Store {
         &self,
         conversation: ConversationId,
         label: Label,
+        voice: Voice,
         now: i64,
     ) -> Result<(), StoreError> {
+        let is_own = voice == Voice::Device;
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO content_labels (conversation_id, call_id, tool, device, place, at) \
-                     VALUES ($1, $2, $3, $4, $5, $6)",
+                    "INSERT INTO content_labels \
+                     (conversation_id, call_id, tool, device, place, is_own, at) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
                 .bind(conversation.to_string())
                 .bind(label.call.to_string())
                 .bind(label.tool)
                 .bind(label.device)
                 .bind(label.place)
+                .bind(is_own)
                 .bind(now)
                 .execute(&mut tx.conn)
                 .await?;
+                // A device that says much cannot make what another said forgotten.
                 sqlx::query(
-                    "DELETE FROM content_labels WHERE conversation_id = $1 AND seq NOT IN \
-                     (SELECT seq FROM content_labels WHERE conversation_id = $1 \
-                     ORDER BY seq DESC LIMIT $2)",
+                    "DELETE FROM content_labels WHERE conversation_id = $1 AND is_own = $2 \
+                     AND seq NOT IN (SELECT seq FROM content_labels \
+                     WHERE conversation_id = $1 AND is_own = $2 ORDER BY seq DESC LIMIT $3) \
+                     AND seq NOT IN (SELECT MAX(seq) FROM content_labels \
+                     WHERE conversation_id = $1 AND is_own = $2 GROUP BY device)",
                 )
                 .bind(conversation.to_string())
+                .bind(is_own)
                 .bind(LABELS)
                 .execute(&mut tx.conn)
                 .await?;
@@ -97,26 +114,34 @@ impl Store {
         .await
     }
 
-    /// The content of strangers in a chat, oldest first, each with its result's envelope.
+    /// What came into a chat from outside, oldest first, each with its result's envelope. The newest
+    /// results are given up to so many bytes together; those before are empty.
     ///
     /// # Errors
     /// The record cannot be read.
     pub async fn labelled_content(
         &self,
         conversation: ConversationId,
-    ) -> Result<Vec<(Label, Vec<u8>)>, StoreError> {
+        most: usize,
+    ) -> Result<Vec<(Label, Voice, Vec<u8>)>, StoreError> {
         let rows = sqlx::query(
-            "SELECT content_labels.*, calls.result FROM content_labels \
-             JOIN calls ON calls.id = content_labels.call_id \
-             WHERE content_labels.conversation_id = $1 ORDER BY seq",
+            "SELECT labels.*, CASE WHEN labels.bytes <= $2 THEN calls.result END AS result FROM \
+             (SELECT content_labels.*, SUM(COALESCE(LENGTH(calls.result), 0)) \
+             OVER (ORDER BY seq DESC) AS bytes \
+             FROM content_labels JOIN calls ON calls.id = content_labels.call_id \
+             WHERE content_labels.conversation_id = $1) AS labels \
+             JOIN calls ON calls.id = labels.call_id ORDER BY labels.seq",
         )
         .bind(conversation.to_string())
+        .bind(i64::try_from(most).unwrap_or(i64::MAX))
         .fetch_all(self.reads())
         .await?;
         rows.iter()
             .map(|row| {
                 let result: Option<Vec<u8>> = row.try_get("result")?;
-                Ok((Label::from_row(row)?, result.unwrap_or_default()))
+                let is_own: bool = row.try_get("is_own")?;
+                let voice = if is_own { Voice::Device } else { Voice::Strangers };
+                Ok((Label::from_row(row)?, voice, result.unwrap_or_default()))
             })
             .collect()
     }

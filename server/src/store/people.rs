@@ -91,8 +91,8 @@ pub enum ChangeUserError {
     /// There is no such account.
     #[error("there is no such account")]
     NotFound,
-    /// It is the only admin who can get in.
-    #[error("this is the last enabled admin")]
+    /// It is the only admin who can sign in.
+    #[error("this is the last admin who can sign in")]
     LastAdmin,
     /// There are too many accounts.
     #[error("there are too many accounts")]

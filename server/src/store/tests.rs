@@ -4,8 +4,10 @@ mod approvals;
 mod audit;
 mod calls;
 mod devices;
+mod labels;
 mod people;
 mod policies;
+mod standing;
 mod writer;
 
 use std::path::PathBuf;
@@ -117,6 +119,7 @@ fn call(n: u128) -> NewCall {
         idempotency_key: None,
         deadline_at: 61_000,
         created_at: 1_000,
+        admitted_at: None,
     }
 }
 
@@ -151,6 +154,7 @@ fn question(n: u128) -> NewApproval {
         preview: None,
         card: Card::default(),
         standing: None,
+        written_by: None,
         created_at: 1_500,
         expires_at: 5_000,
     }

@@ -85,6 +85,8 @@ pub struct Approval {
     pub binding: Digest,
     /// Who said it.
     pub approved_by: String,
+    /// From when on it is good no longer, Unix milliseconds.
+    pub expires_at: i64,
 }
 
 impl TryFrom<v1::Dispatch> for Dispatched {
@@ -146,7 +148,7 @@ impl TryFrom<v1::ApprovalProof> for Approval {
     type Error = WireError;
 
     fn try_from(proof: v1::ApprovalProof) -> Result<Self, WireError> {
-        let v1::ApprovalProof { approval_id, binding, approved_by } = proof;
+        let v1::ApprovalProof { approval_id, binding, approved_by, expires_at } = proof;
         Ok(Self {
             id: approval_id
                 .parse()
@@ -154,6 +156,7 @@ impl TryFrom<v1::ApprovalProof> for Approval {
             binding: Digest::from_slice(&binding)
                 .ok_or(WireError::Field { field: "approval.binding" })?,
             approved_by,
+            expires_at,
         })
     }
 }

@@ -177,9 +177,9 @@ async fn set_password(
     let is_own = user.is_empty() || user == me;
     let old = match old {
         Some(given) => password::read(&given)?,
-        None if is_own && terminal::is_interactive() => {
-            Secret::new(terminal::password("Old password (empty where there is none):", false).await?)
-        }
+        None if is_own && terminal::is_interactive() => Secret::new(
+            terminal::password("Old password (empty where there is none):", false).await?,
+        ),
         None => Secret::new(""),
     };
     let new = new_password(new, "your old one goes into --old-password @file").await?;

@@ -43,6 +43,7 @@ pub(crate) struct ApprovalView {
     pub(crate) entries: Option<u64>,
     pub(crate) bytes: Option<u64>,
     pub(crate) by_standing_answer: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// One person's word.
@@ -159,6 +160,7 @@ impl From<v1::Approval> for ApprovalView {
             entries,
             bytes,
             by_standing_answer,
+            is_cut,
         } = approval;
         Self {
             approval_id,
@@ -200,6 +202,7 @@ impl From<v1::Approval> for ApprovalView {
             entries,
             bytes,
             by_standing_answer,
+            is_cut,
         }
     }
 }
@@ -216,7 +219,11 @@ pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> Strin
         } else {
             text::short_id(&approval.approval_id)
         };
-        let arguments = short_arguments(approval.arguments.to_string().as_bytes());
+        let arguments = if approval.is_cut {
+            "(see `orion approvals show`)".to_owned()
+        } else {
+            short_arguments(approval.arguments.to_string().as_bytes())
+        };
         let mut row = vec![
             id.to_owned(),
             approval.state.to_owned(),

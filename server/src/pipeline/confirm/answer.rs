@@ -80,7 +80,7 @@ pub enum Unanswered {
     },
     /// It is their own call.
     #[error(
-        "you asked for this call yourself, and somebody else with the role {0} has to approve it"
+        "you asked for this call or wrote it yourself, and somebody else with the role {0} has to approve it"
     )]
     OwnCall(Role),
     /// A reason is wanted.
@@ -89,6 +89,9 @@ pub enum Unanswered {
     /// The answer may not reach beyond this call.
     #[error("this approval can be given only once, for this call: {0}")]
     OnlyOnce(&'static str),
+    /// The answer would make a rule that a policy file could not have.
+    #[error("no rule was made of this answer, and the question still stands: {0}")]
+    Rule(String),
     /// The changed call is none that can be made.
     #[error("the changed call was not made, and the question still stands: {}", .0.message)]
     Changed(Box<ToolError>),
@@ -193,19 +196,28 @@ pub(super) async fn vote(
         Err(DecideError::AlreadyVoted) => return Err(Unanswered::AlreadyVoted),
         Err(DecideError::ReasonMissing) => return Err(Unanswered::ReasonMissing),
         Err(DecideError::OnlyOnce) => return Err(Unanswered::OnlyOnce(ONLY_ONCE)),
+        Err(DecideError::TooManyRules) => return Err(Unanswered::OnlyOnce(TOO_MANY)),
         Err(DecideError::Store(_)) => return Err(Unanswered::Store),
         Err(DecideError::Role(needed)) => Unanswered::Role { risk: row.risk, needed },
         Err(DecideError::OwnCall) => Unanswered::OwnCall(row.approvers.role),
     };
-    // Somebody tried to say yes who may not.
-    let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
-    backend
-        .store
-        .audit_call_event("approval.refused", row.call, body, now_ms())
-        .await
-        .map_err(|_| Unanswered::Store)?;
+    record_refused(backend, by, row).await?;
     Err(refused)
 }
+
+/// Records that somebody tried to say yes who may not.
+pub(super) async fn record_refused(
+    backend: &Backend,
+    by: &Caller,
+    row: &ApprovalRow,
+) -> Result<(), Unanswered> {
+    let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
+    let recorded = backend.store.audit_call_event("approval.refused", row.call, body, now_ms());
+    recorded.await.map_err(|_| Unanswered::Store)
+}
+
+/// Why there is no room for one rule more.
+const TOO_MANY: &str = "as many rules of answers hold on this device as may; `orion approvals rules revoke` ends those that are not needed";
 
 /// Why an answer may not reach beyond its call.
 const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";

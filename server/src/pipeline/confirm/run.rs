@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::evaluate::{Approved, Decision};
-use orion_domain::{CallRequest, Caller, DeviceId, ErrorCode, ToolError, UserName};
+use orion_domain::evaluate::Decision;
+use orion_domain::{Approved, CallRequest, DeviceId, ErrorCode, ToolError, UserName};
 use serde_json::Value;
 
 use crate::backend::Backend;
@@ -13,35 +13,15 @@ use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Proof;
 use crate::pipeline::audit::{self, Incoming};
-use crate::pipeline::{Reply, count, route, validate};
-use crate::store::{ApprovalRow, CallRow, StoreError};
+use crate::pipeline::authorize::Judged;
+use crate::pipeline::{Reply, count, renew, route, validate};
+use crate::store::{ApprovalRow, StoreError};
 
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
 
-/// The person that a call is made for, with the role that they have by now.
-///
-/// # Errors
-/// The record cannot be read; inside, what the caller is told where the person is gone.
-pub(super) async fn requester(
-    backend: &Backend,
-    call: &CallRow,
-) -> Result<Result<Caller, ToolError>, StoreError> {
-    let user = match backend.store.user(&call.caller.user).await {
-        Ok(user) if user.disabled_at.is_none() => user,
-        Ok(_) | Err(StoreError::NotFound) => {
-            let message = format!(
-                "The account of {} is disabled, so its calls are not made.",
-                call.caller.user
-            );
-            return Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)));
-        }
-        Err(error) => return Err(error),
-    };
-    Ok(Ok(Caller { role: user.role, ..call.caller.clone() }))
-}
-
-/// Runs a call that enough people approved, if it is still the call that they saw.
+/// Runs a call that enough people approved, if it is still the call that they saw. Where the record
+/// fails before the call is sent, the call ends rather than wait for a restart.
 ///
 /// # Errors
 /// The record cannot be kept.
@@ -49,12 +29,38 @@ pub(super) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
 ) -> Result<(), StoreError> {
+    let done = try_approved(backend, approval).await;
+    if done.is_err()
+        && let Ok(row) = backend.store.call(&approval.call.to_string()).await
+    {
+        break_off(backend, &Reply::from(row)).await;
+    }
+    done
+}
+
+/// Ends a call that was not sent and cannot go on because the record failed, as far as the record
+/// allows.
+pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
+    let error = ToolError::new(
+        ErrorCode::Internal,
+        "The record could not be kept, so the call was not sent. Make it again.",
+    );
+    match backend.store.close_unsent_call(audit::closing(reply, error)).await {
+        Ok(true) => backend.bus.publish(Change::CallClosed(reply.call)),
+        Ok(false) => {}
+        Err(error) => {
+            tracing::error!(call = %reply.call, %error, "a call that broke off could not be ended");
+        }
+    }
+}
+
+async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
     let arguments = match serde_json::from_slice(&row.arguments) {
         Ok(Value::Object(object)) => object,
         Ok(_) | Err(_) => return Err(StoreError::Corrupt),
     };
-    let caller = match requester(backend, &row).await? {
+    let caller = match renew::person(backend, &row.caller).await? {
         Ok(caller) => caller,
         Err(error) => return audit::close(backend, Reply::from(row), error).await.map(drop),
     };
@@ -83,22 +89,15 @@ pub(super) async fn run_approved(
         Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
         Err(error) => return audit::close(backend, reply, error).await.map(drop),
     };
-    if judged.decision() == Decision::Deny {
-        let error = judged.refusal();
-        return audit::close(backend, reply, error).await.map(drop);
-    }
-    if judged.binding() != approval.binding {
-        let error = ToolError::new(
-            ErrorCode::ApprovalExpired,
-            "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since. Make the call again to be asked again.",
-        );
-        return audit::close(backend, reply, error).await.map(drop);
-    }
+    let approved = match still_holds(&judged, approval) {
+        Ok(approved) => approved,
+        Err(error) => return audit::close(backend, reply, *error).await.map(drop),
+    };
     // From here on the yes is spent, whatever becomes of the call.
     if !backend.store.consume_approval(approval.id, now_ms()).await? {
-        return Ok(());
+        return not_consumed(backend, approval, reply).await;
     }
-    let permit = match judged.permit(Some(Approved(approval.id))) {
+    let permit = match judged.permit(Some(approved)) {
         Ok(permit) => permit,
         Err(error) => return audit::close(backend, reply, *error).await.map(drop),
     };
@@ -106,8 +105,58 @@ pub(super) async fn run_approved(
         id: approval.id,
         binding: approval.binding,
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
+        expires_at: approval.expires_at,
     };
     route::resume(backend, &judged, permit, reply, proof).await.map(drop)
+}
+
+/// The yes, where it is still to what would run, and enough for it.
+fn still_holds(judged: &Judged, approval: &ApprovalRow) -> Result<Approved, Box<ToolError>> {
+    let over = |why: &str| {
+        let message = format!("{why} Make the call again to be asked again.");
+        Err(Box::new(ToolError::new(ErrorCode::ApprovalExpired, message)))
+    };
+    let binding = judged.binding(approval.expires_at);
+    match judged.decision() {
+        Decision::Deny => return Err(Box::new(judged.refusal())),
+        // Limits, hours and amounts ask for more at one time than at another, by the same policy.
+        Decision::Ask | Decision::DryRunFirst if asks_for_more(judged, approval) => {
+            return over("By now this call needs more than the yes that was given to it.");
+        }
+        Decision::Allow | Decision::Ask | Decision::DryRunFirst => {}
+    }
+    if binding.digest() != approval.binding {
+        return over(
+            "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since.",
+        );
+    }
+    match binding.approved(approval.id, approval.binding, now_ms()) {
+        Some(approved) => Ok(approved),
+        None => over("The time of the approval was over before the call could be sent."),
+    }
+}
+
+/// Whether the call needs more people, other people or more to look at than were asked for.
+fn asks_for_more(judged: &Judged, approval: &ApprovalRow) -> bool {
+    approval.approvers.and(judged.approvers()) != approval.approvers
+        || (judged.preview_first() && approval.preview.is_none())
+        || (approval.standing.is_some() && !judged.may_stand())
+}
+
+/// A yes that could not be spent: another run of the same call spent it, or its time is over.
+async fn not_consumed(
+    backend: &Backend,
+    approval: &ApprovalRow,
+    reply: Reply,
+) -> Result<(), StoreError> {
+    if backend.store.approval(&approval.id.to_string()).await?.consumed_at.is_some() {
+        return Ok(());
+    }
+    let error = ToolError::new(
+        ErrorCode::ApprovalExpired,
+        "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
+    );
+    audit::close(backend, reply, error).await.map(drop)
 }
 
 /// Ends the call that a question was about.
@@ -148,15 +197,20 @@ pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
 /// # Errors
 /// The record cannot be read.
 pub async fn resume_approved(backend: &Arc<Backend>) -> Result<(), StoreError> {
-    for approval in backend.store.approved_and_unused().await? {
-        let task = Arc::clone(backend);
-        backend.calls.spawn(async move {
-            if let Err(error) = resume(&task, &approval).await {
-                tracing::error!(call = %approval.call, %error, "an approved call could not be taken up again");
-            }
-        });
+    let mut after = None;
+    loop {
+        let page = backend.store.approved_and_unused(after).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.id);
+        for approval in page {
+            let task = Arc::clone(backend);
+            backend.calls.spawn(async move {
+                if let Err(error) = resume(&task, &approval).await {
+                    tracing::error!(call = %approval.call, %error, "an approved call could not be taken up again");
+                }
+            });
+        }
     }
-    Ok(())
 }
 
 async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), StoreError> {

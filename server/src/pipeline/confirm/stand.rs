@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use orion_domain::rule::RuleAction;
-use orion_domain::{Caller, DevicePath, Risk, Rule, UserName};
-use serde_json::{Map, Value};
+use orion_domain::{Caller, DeviceName, DevicePath, Places, Risk, Rule, UserName};
+use orion_policy::{Code, Severity, Surroundings};
+use serde_json::{Map, Value, json};
 
 use super::answer::Unanswered;
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::pipeline::authorize::Judged;
-use crate::store::{ApprovalRow, Lasting, Standing, StandingRule, StoreError};
+use crate::store::{ApprovalRow, Lasting, Like, Standing, StandingRule, StoreError};
 
 /// How long an answer holds for a chat, in milliseconds.
 const CHAT_MS: i64 = 8 * 3600 * 1000;
@@ -28,17 +29,15 @@ pub(super) async fn find(
     let (Some(conversation), true) = (caller.conversation, judged.may_stand()) else {
         return Ok(None);
     };
-    backend
-        .store
-        .standing_answer(
-            &caller.user,
-            conversation,
-            judged.target.device.id,
-            judged.target.spec.name,
-            judged.approvers().role,
-            now_ms(),
-        )
-        .await
+    let like = Like {
+        requester: &caller.user,
+        conversation,
+        device: judged.target.device.id,
+        tool: judged.target.spec.name,
+        policy_version: &judged.target.device.policy.version,
+        rule: &judged.rule(),
+    };
+    backend.store.standing_answer(&like, judged.approvers().role, now_ms()).await
 }
 
 /// A yes for the chat that a question came from.
@@ -66,7 +65,7 @@ pub(super) fn as_rule(
     if row.risk == Risk::Critical {
         return Err(Unanswered::OnlyOnce("its risk is critical"));
     }
-    let paths = paths(backend, row, folder)?;
+    let (paths, places) = paths(backend, row, folder)?;
     let rule = Rule {
         tools: vec![row.tool.clone()],
         users: vec![row.requester.clone()],
@@ -76,6 +75,9 @@ pub(super) fn as_rule(
         source: format!("approval {} by {}", row.id, by.user),
         ..Rule::new(format!("approval-{}", row.id), RuleAction::Preapprove)
     };
+    if let Some(finding) = lint(&rule, &row.device.1, places) {
+        return Err(Unanswered::Rule(finding));
+    }
     Ok(Lasting::AsRule(Box::new(StandingRule {
         id: row.id,
         device: row.device.clone(),
@@ -86,8 +88,31 @@ pub(super) fn as_rule(
     })))
 }
 
-/// The paths that a question was about, as a rule writes them.
-fn paths(backend: &Backend, row: &ApprovalRow, folder: bool) -> Result<Vec<String>, Unanswered> {
+/// What the linter of policy files has against a rule, if an admin wrote it there for the device.
+fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<String> {
+    /// The line of the text below that holds the rule; those before it only make room for it.
+    const LINE: u32 = 5;
+    let lent = json!({"tools": rule.tools, "paths": rule.paths});
+    let written = json!({
+        "id": rule.id, "devices": [device], "tools": rule.tools, "users": rule.users,
+        "paths": rule.paths, "because": rule.because, "action": "allow",
+    });
+    let text = format!("version: 1\ndevices:\n  \"{device}\": {lent}\nrules:\n  - {written}\n");
+    let devices = Some([(device.clone(), Some(places))].into());
+    let (_, findings) =
+        orion_policy::check(&text, "", &Surroundings { devices, now_ms: Some(now_ms()) });
+    let mut findings = findings.into_iter().filter(|finding| finding.line >= LINE);
+    let refused = findings
+        .find(|finding| finding.severity == Severity::Error || finding.code == Code::TooWide)?;
+    Some(format!("{} {}", refused.message, refused.hint).trim_end().to_owned())
+}
+
+/// The paths that a question was about, as a rule writes them, and where paths begin there.
+fn paths(
+    backend: &Backend,
+    row: &ApprovalRow,
+    folder: bool,
+) -> Result<(Vec<String>, Places), Unanswered> {
     const NO_PATHS: Unanswered =
         Unanswered::OnlyOnce("a rule has to name paths, and this call touches none alone");
     let known = backend.fleet.known(row.device.0).ok_or(NO_PATHS)?;
@@ -119,7 +144,7 @@ fn paths(backend: &Backend, row: &ApprovalRow, folder: bool) -> Result<Vec<Strin
             paths.push(text);
         }
     }
-    Ok(paths)
+    Ok((paths, places.clone()))
 }
 
 /// Takes a rule back, which counts at once.
@@ -131,7 +156,40 @@ pub async fn revoke_rule(
     id: &str,
     by: &UserName,
 ) -> Result<StandingRule, StoreError> {
-    let rule = backend.store.revoke_standing_rule(id, by, now_ms()).await?;
-    enrollment::refresh(backend, rule.device.0).await?;
-    Ok(rule)
+    let (shared, id, by) = (Arc::clone(backend), id.to_owned(), by.clone());
+    let work = async move {
+        let rule = shared.store.revoke_standing_rule(&id, &by, now_ms()).await?;
+        enrollment::refresh(&shared, rule.device.0).await?;
+        Ok(rule)
+    };
+    backend.whole(work).await
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_domain::PathStyle;
+
+    use super::*;
+
+    #[test]
+    fn a_rule_of_an_answer_is_one_that_an_admin_could_have_written() {
+        let places = Places::parse(PathStyle::Posix, Some("/home/ann"), Some("/home/ann")).unwrap();
+        let lint = |tool: &str, path: &str| {
+            let rule = Rule {
+                tools: vec![tool.to_owned()],
+                users: vec!["ann".parse().unwrap()],
+                paths: vec![path.to_owned()],
+                ..Rule::new("approval-1", RuleAction::Preapprove)
+            };
+            lint(&rule, &"kiosk".parse().unwrap(), places.clone())
+        };
+        for path in ["/home/ann/old", "/srv/files/a \"quoted\" name", "/home/ann/ä: #b"] {
+            assert_eq!(lint("delete_directory", path), None, "{path}");
+        }
+        for path in ["/home/ann", "/home"] {
+            let found = lint("delete_directory", path).unwrap();
+            assert!(found.contains("home folder"), "{found}");
+        }
+        assert!(lint("no_such_tool", "/home/ann/old").is_some());
+    }
 }

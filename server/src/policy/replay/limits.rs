@@ -30,7 +30,7 @@ impl Limits {
             let key = (question.caller.user.clone(), index);
             let Some(times) = self.admitted.get_mut(&key) else { return 0 };
             let from = now - i64::from(limit.per_seconds) * 1000;
-            while times.front().is_some_and(|at| *at <= from) {
+            while times.front().is_some_and(|at| *at < from) {
                 times.pop_front();
             }
             u32::try_from(times.len()).unwrap_or(u32::MAX)
@@ -38,9 +38,9 @@ impl Limits {
         policy.rules.iter().enumerate().map(count).collect()
     }
 
-    /// This call was not denied.
+    /// This call was not denied. A preview is not counted.
     pub(super) fn admitted(&mut self, question: &Question<'_>, policy: &Policy) {
-        if !self.any {
+        if !self.any || question.dry_run {
             return;
         }
         for (index, rule) in policy.rules.iter().enumerate() {

@@ -12,6 +12,9 @@ use crate::store::PolicyRow;
 
 /// How many milliseconds a week has.
 const WEEK_MS: f64 = 7.0 * 24.0 * 3600.0 * 1000.0;
+/// What stands where nobody has told how much a call would touch.
+const UNMEASURED: &str =
+    "preview: a rule decides by how much the call touches; until the device tells, it is too much";
 
 pub(super) fn version(row: &PolicyRow, active: &Active) -> v1::PolicyVersion {
     v1::PolicyVersion {
@@ -90,13 +93,11 @@ fn sample(sample: Sample) -> v1::PolicySample {
     }
 }
 
-pub(super) fn not_asked(why: &str) -> v1::DeviceVerdict {
-    v1::DeviceVerdict { not_asked: why.to_owned(), ..v1::DeviceVerdict::default() }
-}
-
 pub(super) fn verdict(verdict: DeviceVerdict) -> v1::DeviceVerdict {
     match verdict {
-        DeviceVerdict::NotAsked(why) => not_asked(&why),
+        DeviceVerdict::NotAsked(why) => {
+            v1::DeviceVerdict { not_asked: why, ..v1::DeviceVerdict::default() }
+        }
         DeviceVerdict::Asked(reply) => v1::DeviceVerdict {
             not_asked: String::new(),
             call_id: reply.call.to_string(),
@@ -166,6 +167,14 @@ pub(super) fn explained(
         }
     };
     let mut evidence: Vec<_> = explained.trace.iter().map(line).collect();
+    if explained.is_unmeasured {
+        evidence.push(v1::Evidence {
+            layer: "preview".to_owned(),
+            decision: explained.decision.as_str().to_owned(),
+            name: UNMEASURED.to_owned(),
+            deciding: false,
+        });
+    }
     let (mut decision, mut error) = (explained.decision, explained.refusal.clone());
     let mut remedies = explained.remedies();
     if let Some((mut line, refusal)) = device_line(&verdict) {

@@ -14,6 +14,26 @@ use crate::store::{Store, StoreError};
 /// How many rules are read at most.
 const MOST_RULES: i64 = 10_000;
 
+/// How many rules that people made of answers hold on one device at once.
+pub const MOST_ON_DEVICE: i64 = 200;
+
+/// What an answer for a chat has to have been given to, so that it holds for a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Like<'a> {
+    /// Whose calls.
+    pub requester: &'a UserName,
+    /// From which chat.
+    pub conversation: ConversationId,
+    /// Where.
+    pub device: DeviceId,
+    /// Of which tool.
+    pub tool: &'a str,
+    /// The policy that asks.
+    pub policy_version: &'a str,
+    /// The line of it that asks.
+    pub rule: &'a str,
+}
+
 /// A rule that a person made of an answer. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingRule {
@@ -75,7 +95,8 @@ pub(super) async fn give(
     let Some(conversation) = row.conversation else { return Err(StoreError::Conflict) };
     sqlx::query(
         "INSERT INTO standing_answers (id, requester, conversation_id, device_id, tool, given_by, \
-         created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+         created_at, expires_at, rule, policy_version) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, policy_version FROM calls WHERE id = $10",
     )
     .bind(row.id.to_string())
     .bind(row.requester.as_str())
@@ -85,6 +106,8 @@ pub(super) async fn give(
     .bind(row.decided_by.as_ref().map(UserName::as_str))
     .bind(now)
     .bind(until)
+    .bind(row.rule.as_str())
+    .bind(row.call.to_string())
     .execute(&mut tx.conn)
     .await?;
     let body = Given {
@@ -98,6 +121,19 @@ pub(super) async fn give(
     };
     tx.record(Event::new(now, "approval.stands", row.call.to_string(), &body)?);
     Ok(())
+}
+
+/// Whether the device has room for one rule more.
+pub(super) async fn has_room(tx: &mut Tx, device: DeviceId, now: i64) -> Result<bool, StoreError> {
+    let (held,): (i64,) = sqlx::query_as(
+        "SELECT COUNT(*) FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
+         AND expires_at > $2",
+    )
+    .bind(device.to_string())
+    .bind(now)
+    .fetch_one(&mut tx.conn)
+    .await?;
+    Ok(held < MOST_ON_DEVICE)
 }
 
 /// Keeps a rule.
@@ -132,17 +168,14 @@ fn record(
 }
 
 impl Store {
-    /// The answer for this chat that holds for a call: given by somebody who is still let in with
-    /// at least this role, and in time.
+    /// The answer for this chat that holds for a call: given to what asks by the same policy, by
+    /// somebody who is still let in with at least this role, and in time.
     ///
     /// # Errors
     /// The record cannot be read.
     pub async fn standing_answer(
         &self,
-        requester: &UserName,
-        conversation: ConversationId,
-        device: DeviceId,
-        tool: &str,
+        like: &Like<'_>,
         role: Role,
         now: i64,
     ) -> Result<Option<Standing>, StoreError> {
@@ -150,13 +183,16 @@ impl Store {
             "SELECT standing_answers.id, given_by, users.role FROM standing_answers \
              JOIN users ON users.name = given_by WHERE conversation_id = $1 AND device_id = $2 \
              AND tool = $3 AND requester = $4 AND expires_at > $5 AND disabled_at IS NULL \
+             AND policy_version = $6 AND rule = $7 \
              ORDER BY standing_answers.created_at DESC LIMIT 20",
         )
-        .bind(conversation.to_string())
-        .bind(device.to_string())
-        .bind(tool)
-        .bind(requester.as_str())
+        .bind(like.conversation.to_string())
+        .bind(like.device.to_string())
+        .bind(like.tool)
+        .bind(like.requester.as_str())
         .bind(now)
+        .bind(like.policy_version)
+        .bind(like.rule)
         .fetch_all(self.reads())
         .await?;
         let held = rows.into_iter().find_map(|(id, by, held)| {
@@ -183,7 +219,7 @@ impl Store {
     }
 
     /// What the rules say that were made of answers and hold on one device at this moment, oldest
-    /// first.
+    /// first: those of people who are still let in with the role that the answer took.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -192,16 +228,47 @@ impl Store {
         device: DeviceId,
         now: i64,
     ) -> Result<Vec<Rule>, StoreError> {
-        let rows: Vec<StandingRule> = sqlx::query_as(
-            "SELECT * FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
-             AND expires_at > $2 ORDER BY id LIMIT $3",
+        let rows = sqlx::query(
+            "SELECT standing_rules.*, users.role AS role, approver_role FROM standing_rules \
+             JOIN users ON users.name = made_by JOIN approvals ON approvals.id = standing_rules.id \
+             WHERE standing_rules.device_id = $1 AND revoked_at IS NULL \
+             AND standing_rules.expires_at > $2 AND disabled_at IS NULL \
+             ORDER BY standing_rules.id LIMIT $3",
         )
         .bind(device.to_string())
         .bind(now)
         .bind(MOST_RULES)
         .fetch_all(self.reads())
         .await?;
-        Ok(rows.into_iter().map(|row| row.rule).collect())
+        let mut rules = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (held, needed): (Role, Role) =
+                (parsed(row, "role")?, parsed(row, "approver_role")?);
+            if held >= needed {
+                rules.push(json(row, "rule_json")?);
+            }
+        }
+        Ok(rules)
+    }
+
+    /// The devices on which rules hold that this person made of answers.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn devices_with_rules_of(
+        &self,
+        user: &UserName,
+        now: i64,
+    ) -> Result<Vec<DeviceId>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT device_id FROM standing_rules WHERE made_by = $1 \
+             AND revoked_at IS NULL AND expires_at > $2",
+        )
+        .bind(user.as_str())
+        .bind(now)
+        .fetch_all(self.reads())
+        .await?;
+        Ok(rows.iter().map(|row| parsed(row, "device_id")).collect::<Result<_, _>>()?)
     }
 
     /// Takes a rule back; its id may be shortened.

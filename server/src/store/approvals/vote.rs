@@ -4,7 +4,7 @@ use orion_domain::{ApprovalId, Role, UserName};
 use serde::Serialize;
 
 use super::row::{ApprovalRow, ApprovalState, Vote};
-use super::standing::{self, StandingRule};
+use super::standing::{self, MOST_ON_DEVICE, StandingRule};
 use super::{answered, with_votes};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
@@ -27,12 +27,15 @@ pub enum DecideError {
     /// The role is too small.
     #[error("the role {0} is needed")]
     Role(Role),
-    /// The one who asked for the call does not count.
-    #[error("whoever asked for the call does not count")]
+    /// Whoever asked for the call or wrote it does not count.
+    #[error("whoever asked for the call or wrote it does not count")]
     OwnCall,
     /// Each has to say why.
     #[error("a reason is needed")]
     ReasonMissing,
+    /// As many rules of answers hold on the device as may.
+    #[error("{MOST_ON_DEVICE} rules of answers hold on this device already")]
+    TooManyRules,
     /// Only this one call can be approved.
     #[error("this approval cannot stand for more than one call")]
     OnlyOnce,
@@ -52,14 +55,14 @@ pub enum Lasting {
     AsRule(Box<StandingRule>),
 }
 
-/// A person's word. The role is the one that they have at this moment.
+/// A person's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewVote {
     /// On what.
     pub approval: ApprovalId,
     /// Whose.
     pub by: UserName,
-    /// What they may do at most.
+    /// What they may do at most. Where they have a smaller role by now, that one counts.
     pub role: Role,
     /// What.
     pub yes: bool,
@@ -86,12 +89,17 @@ impl Store {
     ///
     /// # Errors
     /// See [`DecideError`].
-    pub async fn vote(&self, vote: NewVote) -> Result<ApprovalRow, DecideError> {
+    pub async fn vote(&self, mut vote: NewVote) -> Result<ApprovalRow, DecideError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let Some(row) = find(tx, vote.approval).await? else {
                     return Ok(Err(DecideError::NotFound));
                 };
+                // Time has passed since the person was let in.
+                let Some(role) = role_of(tx, &vote.by).await? else {
+                    return Ok(Err(DecideError::Role(row.approvers.role)));
+                };
+                vote.role = vote.role.min(role);
                 if let Err(error) = counts(tx, &row, &vote).await? {
                     return Ok(Err(error));
                 }
@@ -130,8 +138,11 @@ async fn counts(
     if vote.role < asked.role {
         return Ok(Err(DecideError::Role(asked.role)));
     }
-    let own = vote.by == row.requester;
-    if own && (asked.not_requester || (asked.second_if_any && is_another(tx, row).await?)) {
+    let (asked_for, wrote) = (vote.by == row.requester, row.written_by.as_ref() == Some(&vote.by));
+    if (asked_for || wrote)
+        && (asked.not_requester
+            || (asked.second_if_any && is_another(tx, row, asked_for && !wrote).await?))
+    {
         return Ok(Err(DecideError::OwnCall));
     }
     if asked.reason && vote.reason.trim().is_empty() {
@@ -143,16 +154,36 @@ async fn counts(
     if vote.lasting != Lasting::Once && !row.may_stand {
         return Ok(Err(DecideError::OnlyOnce));
     }
+    if let Lasting::AsRule(rule) = &vote.lasting
+        && !standing::has_room(tx, rule.device.0, vote.at).await?
+    {
+        return Ok(Err(DecideError::TooManyRules));
+    }
     Ok(Ok(()))
 }
 
-/// Whether somebody other than the one who asked for the call could say yes.
-async fn is_another(tx: &mut Tx, row: &ApprovalRow) -> Result<bool, StoreError> {
-    let users: Vec<(String,)> =
-        sqlx::query_as("SELECT role FROM users WHERE disabled_at IS NULL AND name <> $1")
-            .bind(row.requester.as_str())
-            .fetch_all(&mut tx.conn)
+/// The role of a person who is let in.
+async fn role_of(tx: &mut Tx, user: &UserName) -> Result<Option<Role>, StoreError> {
+    let found: Option<(String,)> =
+        sqlx::query_as("SELECT role FROM users WHERE name = $1 AND disabled_at IS NULL")
+            .bind(user.as_str())
+            .fetch_optional(&mut tx.conn)
             .await?;
+    found.map(|(role,)| role.parse().map_err(|_| StoreError::Corrupt)).transpose()
+}
+
+/// Whether somebody else could say yes. To whoever only asked for a call that another wrote, that
+/// other is nobody else: of the two, one wrote it and the other one sees it.
+async fn is_another(tx: &mut Tx, row: &ApprovalRow, only_asked: bool) -> Result<bool, StoreError> {
+    let author = row.written_by.as_ref().unwrap_or(&row.requester);
+    let asker = if only_asked { &row.requester } else { author };
+    let users: Vec<(String,)> = sqlx::query_as(
+        "SELECT role FROM users WHERE disabled_at IS NULL AND name <> $1 AND name <> $2",
+    )
+    .bind(author.as_str())
+    .bind(asker.as_str())
+    .fetch_all(&mut tx.conn)
+    .await?;
     Ok(users.iter().any(|(role,)| is_enough(role, row.approvers.role)))
 }
 

@@ -9,6 +9,8 @@ use crate::store::{Store, StoreError};
 
 /// How many calls are read at a time.
 const PAGE: i64 = 1000;
+/// How many bytes of arguments are read at a time, or one call's where that has more.
+const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 /// A call that was recorded, as it was asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +31,8 @@ pub struct RecordedCall {
     pub tainted: bool,
     /// What was decided then.
     pub decision: String,
+    /// Whether it was let through: neither denied, nor waiting, nor ended while it waited.
+    pub was_admitted: bool,
     /// When it was made, Unix milliseconds.
     pub created_at: i64,
 }
@@ -48,6 +52,7 @@ impl FromRow<'_, SqliteRow> for RecordedCall {
             dry_run: row.try_get("dry_run")?,
             tainted: row.try_get("tainted")?,
             decision: row.try_get("decision")?,
+            was_admitted: row.try_get("was_admitted")?,
             created_at: row.try_get("created_at")?,
         })
     }
@@ -62,18 +67,28 @@ pub fn first_id_at(unix_ms: i64) -> String {
 }
 
 impl Store {
-    /// The call before the newest `most`, by id and time; none where there are not so many.
+    /// The call before the newest `most` of one device or of all, by id and time; none where there
+    /// are not so many.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn newest_calls_begin(&self, most: u64) -> Result<Option<(String, i64)>, StoreError> {
-        Ok(sqlx::query_as("SELECT id, created_at FROM calls ORDER BY id DESC LIMIT 1 OFFSET $1")
-            .bind(signed(most))
-            .fetch_optional(self.reads())
-            .await?)
+    pub async fn newest_calls_begin(
+        &self,
+        most: u64,
+        device: Option<DeviceId>,
+    ) -> Result<Option<(String, i64)>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT id, created_at FROM calls WHERE ($2 IS NULL OR device_id = $2) \
+             ORDER BY id DESC LIMIT 1 OFFSET $1",
+        )
+        .bind(signed(most))
+        .bind(device.map(|id| id.to_string()))
+        .fetch_optional(self.reads())
+        .await?)
     }
 
-    /// The next 1,000 calls with ids after this text, of one device or of all.
+    /// The next calls with ids after this text, of one device or of all: as many as 1,000 and 8 MiB of
+    /// arguments, and one at least.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -84,12 +99,17 @@ impl Store {
     ) -> Result<Vec<RecordedCall>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT id, user_name, role, conversation_id, device_id, tool, arguments, dry_run, \
-             tainted, decision, created_at FROM calls \
-             WHERE id > $1 AND ($2 IS NULL OR device_id = $2) ORDER BY id LIMIT $3",
+             tainted, decision, created_at, \
+             admitted_at IS NOT NULL AS was_admitted \
+             FROM calls JOIN (SELECT page_id, SUM(size) OVER (ORDER BY page_id) AS bytes, \
+             ROW_NUMBER() OVER (ORDER BY page_id) AS place FROM (SELECT id AS page_id, \
+             LENGTH(arguments) AS size FROM calls WHERE id > $1 AND ($2 IS NULL OR device_id = $2) ORDER BY id LIMIT $3)) \
+             ON page_id = id WHERE bytes <= $4 OR place = 1 ORDER BY id",
         )
         .bind(after)
         .bind(device.map(|id| id.to_string()))
         .bind(PAGE)
+        .bind(PAGE_BYTES)
         .fetch_all(self.reads())
         .await?)
     }

@@ -55,6 +55,8 @@ pub struct NewCall {
     pub deadline_at: i64,
     /// When it was made.
     pub created_at: i64,
+    /// When it was let through, for a call that enters the record so.
+    pub admitted_at: Option<i64>,
 }
 
 /// How a call ended.

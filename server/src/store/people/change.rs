@@ -48,7 +48,7 @@ impl Store {
                 if user.role == role {
                     return Ok(Ok(()));
                 }
-                if is_last_admin(tx, &user).await? {
+                if is_last_admin(tx, &user, now).await? {
                     return Ok(Err(ChangeUserError::LastAdmin));
                 }
                 sqlx::query("UPDATE users SET role = $1 WHERE name = $2")
@@ -83,7 +83,7 @@ impl Store {
                 if user.disabled_at.is_some() {
                     return Ok(Ok(()));
                 }
-                if is_last_admin(tx, &user).await? {
+                if is_last_admin(tx, &user, now).await? {
                     return Ok(Err(ChangeUserError::LastAdmin));
                 }
                 sqlx::query("UPDATE users SET disabled_at = $1 WHERE name = $2")
@@ -207,16 +207,20 @@ impl Store {
     }
 }
 
-/// Whether nobody else could administer the backend.
-async fn is_last_admin(tx: &mut Tx, user: &UserRow) -> Result<bool, StoreError> {
+/// Whether nobody else could administer the backend. An admin without a password and a session is
+/// nobody who could.
+async fn is_last_admin(tx: &mut Tx, user: &UserRow, now: i64) -> Result<bool, StoreError> {
     if user.role != Role::Admin || user.disabled_at.is_some() {
         return Ok(false);
     }
     let other: Option<(i64,)> = sqlx::query_as(
-        "SELECT 1 FROM users WHERE role = $1 AND disabled_at IS NULL AND name <> $2 LIMIT 1",
+        "SELECT 1 FROM users WHERE role = $1 AND disabled_at IS NULL AND name <> $2 \
+         AND (password_hash IS NOT NULL OR EXISTS (SELECT 1 FROM tokens \
+         WHERE user_name = users.name AND scopes = 'session' AND expires_at > $3)) LIMIT 1",
     )
     .bind(Role::Admin.as_str())
     .bind(user.name.as_str())
+    .bind(now)
     .fetch_optional(&mut tx.conn)
     .await?;
     Ok(other.is_none())

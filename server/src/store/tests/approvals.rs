@@ -3,13 +3,11 @@
 use super::*;
 use crate::store::{
     ApprovalRow, ApprovalState, AskError, DecideError, Lasting, MOST_OF_PERSON, MOST_OPEN, NewVote,
-    StandingRule, StoreError,
+    StoreError,
 };
-use orion_domain::Rule;
-use orion_domain::rule::RuleAction;
 
 /// A word on question 1 of somebody with the role of an admin.
-fn vote(by: &str, yes: bool, at: i64) -> NewVote {
+pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
     NewVote {
         approval: approval_id(1),
         by: user(by),
@@ -23,6 +21,8 @@ fn vote(by: &str, yes: bool, at: i64) -> NewVote {
 
 async fn asked(n: u128) -> Place {
     let place = Place::new().await;
+    person(&place, "admin", "admin").await;
+    person(&place, "bob", "operator").await;
     place.store.open_call(NewCall { has_effects: true, ..call(n) }).await.unwrap();
     place.store.ask(question(n)).await.unwrap();
     place
@@ -52,6 +52,7 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
         preview: None,
         card: asked.card,
         standing: None,
+        written_by: None,
         votes: Vec::new(),
         created_at: 1_500,
         expires_at: 5_000,
@@ -62,7 +63,7 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
     };
     assert_eq!(place.store.approval(&approval_id(1).to_string()).await, Ok(expected.clone()));
     assert_eq!(place.store.approval("0197").await, Ok(expected.clone()));
-    assert_eq!(place.store.approvals(true).await, Ok(vec![expected]));
+    assert_eq!(place.store.approval_ids(true).await, Ok(vec![expected.id]));
     assert_eq!(place.store.approval("0196").await, Err(StoreError::NotFound));
 }
 
@@ -94,8 +95,8 @@ async fn a_question_is_decided_once() {
     let already = Err(DecideError::AlreadyDecided(ApprovalState::Approved));
     assert_eq!(decide(false, 2_001).await, already);
     assert_eq!(decide(true, 6_000).await, already);
-    assert_eq!(place.store.approvals(true).await, Ok(Vec::new()));
-    assert_eq!(place.store.approvals(false).await, Ok(vec![decided]));
+    assert_eq!(place.store.approval_ids(true).await, Ok(Vec::new()));
+    assert_eq!(place.store.approval_ids(false).await, Ok(vec![decided.id]));
     assert_eq!(
         place.audit().await.pop().unwrap(),
         (
@@ -131,7 +132,7 @@ async fn a_yes_is_used_once() {
     let place = asked(1).await;
     assert_eq!(place.store.consume_approval(approval_id(1), 1_900).await, Ok(false));
     place.store.vote(vote("admin", true, 2_000)).await.unwrap();
-    let waiting = place.store.approved_and_unused().await.unwrap();
+    let waiting = place.store.approved_and_unused(None).await.unwrap();
     assert_eq!(waiting.iter().map(|row| row.id).collect::<Vec<_>>(), [approval_id(1)]);
     let mut uses = Vec::new();
     for _ in 0..20 {
@@ -143,7 +144,7 @@ async fn a_yes_is_used_once() {
         used += u32::from(one.await.unwrap().unwrap());
     }
     assert_eq!(used, 1);
-    assert_eq!(place.store.approved_and_unused().await, Ok(Vec::new()));
+    assert_eq!(place.store.approved_and_unused(None).await, Ok(Vec::new()));
     assert_eq!(place.kinds().await.pop().unwrap(), "approval.used");
 }
 
@@ -180,26 +181,30 @@ async fn a_withdrawn_question_takes_no_answer() {
     assert_eq!(late, Err(DecideError::AlreadyDecided(ApprovalState::Withdrawn)));
 }
 
-/// Question 1 with these approvers, at a backend with these people.
-async fn asked_of(approvers: Approvers, people: &[(&str, &str)]) -> Place {
-    let place = Place::new().await;
+pub(super) async fn person(place: &Place, name: &str, role: &str) {
     let mut raw = place.raw().await;
-    for (name, role) in people {
-        sqlx::query("INSERT INTO users (name, role, created_at) VALUES ($1, $2, 0)")
-            .bind(name)
-            .bind(role)
-            .execute(&mut raw)
-            .await
-            .unwrap();
-    }
+    sqlx::query("INSERT INTO users (name, role, created_at) VALUES ($1, $2, 0)")
+        .bind(name)
+        .bind(role)
+        .execute(&mut raw)
+        .await
+        .unwrap();
     raw.close().await.unwrap();
+}
+
+/// Question 1 with these approvers, at a backend with these people.
+pub(super) async fn asked_of(approvers: Approvers, people: &[(&str, &str)]) -> Place {
+    let place = Place::new().await;
+    for (name, role) in people {
+        person(&place, name, role).await;
+    }
     place.store.open_call(call(1)).await.unwrap();
     let asked = NewApproval { approvers, may_stand: true, ..question(1) };
     place.store.ask(asked).await.unwrap();
     place
 }
 
-const PEOPLE: &[(&str, &str)] =
+pub(super) const PEOPLE: &[(&str, &str)] =
     &[("ann", "operator"), ("bob", "operator"), ("carl", "operator"), ("eve", "viewer")];
 
 #[tokio::test]
@@ -296,6 +301,7 @@ async fn a_critical_call_needs_another_admin_unless_there_is_none() {
 #[tokio::test]
 async fn a_person_and_all_together_have_so_many_open_questions() {
     let place = Place::new().await;
+    person(&place, "admin", "admin").await;
     let ask = async |n: u128, who: &str| {
         place.store.open_call(call(n)).await.unwrap();
         place.store.ask(NewApproval { requester: user(who), ..question(n) }).await
@@ -311,36 +317,7 @@ async fn a_person_and_all_together_have_so_many_open_questions() {
     assert_eq!(ask(501, "zoe").await, Err(AskError::TooMany));
     place.store.vote(vote("admin", false, 2_000)).await.unwrap();
     assert_eq!(ask(502, "ann").await, Ok(()));
-    assert_eq!(place.store.approvals(true).await.unwrap().len(), 500);
-}
-
-#[tokio::test]
-async fn an_answer_for_a_chat_holds_for_that_person_chat_device_and_tool_in_time() {
-    let place = Place::new().await;
-    tamper(&place, "INSERT INTO users (name, role, created_at) VALUES ('bob', 'operator', 0)")
-        .await;
-    place.store.open_call(call(1)).await.unwrap();
-    let asked =
-        NewApproval { conversation: Some(conversation_id(1)), may_stand: true, ..question(1) };
-    place.store.ask(asked).await.unwrap();
-    let yes = NewVote { lasting: Lasting::ForChat(9_000), ..vote("bob", true, 2_000) };
-    place.store.vote(yes).await.unwrap();
-    let find = async |who: &str, chat, device, tool: &str, role, at| {
-        let (chat, device) = (conversation_id(chat), device_id(device));
-        let found = place.store.standing_answer(&user(who), chat, device, tool, role, at).await;
-        found.unwrap().map(|standing| (standing.id, standing.by))
-    };
-    let (tool, operator) = ("delete_directory", Role::Operator);
-    let held = Some((approval_id(1), user("bob")));
-    assert_eq!(find("ann", 1, 1, tool, operator, 8_999).await, held);
-    assert_eq!(find("ann", 1, 1, tool, operator, 9_000).await, None);
-    assert_eq!(find("bob", 1, 1, tool, operator, 3_000).await, None);
-    assert_eq!(find("ann", 2, 1, tool, operator, 3_000).await, None);
-    assert_eq!(find("ann", 1, 2, tool, operator, 3_000).await, None);
-    assert_eq!(find("ann", 1, 1, "delete_file", operator, 3_000).await, None);
-    assert_eq!(find("ann", 1, 1, tool, Role::Admin, 3_000).await, None);
-    tamper(&place, "UPDATE users SET disabled_at = 1").await;
-    assert_eq!(find("ann", 1, 1, tool, operator, 3_000).await, None);
+    assert_eq!(place.store.approval_ids(true).await.unwrap().len(), 500);
 }
 
 #[tokio::test]
@@ -355,28 +332,52 @@ async fn what_may_not_stand_is_answered_only_once() {
 }
 
 #[tokio::test]
-async fn a_rule_of_an_answer_holds_until_it_ends_or_is_taken_back() {
-    let place = asked_of(Approvers::default(), PEOPLE).await;
-    let rule = StandingRule {
-        id: approval_id(1),
-        device: (device_id(1), "kiosk".parse().unwrap()),
-        rule: Rule { tools: vec!["x".to_owned()], ..Rule::new("r", RuleAction::Preapprove) },
-        made_by: user("bob"),
-        created_at: 2_000,
-        expires_at: 9_000,
+async fn a_voter_counts_with_the_role_and_account_that_they_have_by_then() {
+    let admins = Approvers { role: Role::Admin, ..Approvers::default() };
+    for lost in [
+        "UPDATE users SET role = 'operator' WHERE name = 'bob'",
+        "UPDATE users SET disabled_at = 1 WHERE name = 'bob'",
+    ] {
+        let place = asked_of(admins, &[("ann", "operator"), ("bob", "admin")]).await;
+        tamper(&place, lost).await;
+        let yes = place.store.vote(vote("bob", true, 2_000)).await;
+        assert_eq!(yes, Err(DecideError::Role(Role::Admin)), "{lost}");
+    }
+    let place = asked_of(Approvers::default(), &[("bob", "admin")]).await;
+    tamper(&place, "UPDATE users SET disabled_at = 1").await;
+    let no = place.store.vote(vote("bob", false, 2_000)).await;
+    assert_eq!(no, Err(DecideError::Role(Role::Operator)));
+}
+
+#[tokio::test]
+async fn whoever_wrote_the_call_is_no_second_person_to_it() {
+    let written = async |approvers, people| {
+        let place = asked_of(approvers, people).await;
+        tamper(&place, "UPDATE approvals SET written_by = 'bob'").await;
+        place
     };
-    let lasting = Lasting::AsRule(Box::new(rule.clone()));
-    place.store.vote(NewVote { lasting, ..vote("bob", true, 2_000) }).await.unwrap();
-    assert_eq!(place.store.standing_rules(8_999).await, Ok(vec![rule.clone()]));
-    assert_eq!(place.store.standing_rules(9_000).await, Ok(Vec::new()));
-    assert_eq!(
-        place.store.standing_rules_of(device_id(1), 3_000).await,
-        Ok(vec![rule.rule.clone()])
-    );
-    assert_eq!(place.store.standing_rules_of(device_id(2), 3_000).await, Ok(Vec::new()));
-    let id = approval_id(1).to_string();
-    assert_eq!(place.store.revoke_standing_rule(&id, &user("ann"), 3_000).await, Ok(rule));
-    assert_eq!(place.store.standing_rules(3_000).await, Ok(Vec::new()));
-    let again = place.store.revoke_standing_rule(&id, &user("ann"), 3_000).await;
-    assert_eq!(again, Err(StoreError::NotFound));
+    let yes = async |place: &Place, by: &str| {
+        place.store.vote(vote(by, true, 2_000)).await.map(|row| row.state)
+    };
+    let (own, approved) = (Err(DecideError::OwnCall), Ok(ApprovalState::Approved));
+    let strict = Approvers { not_requester: true, ..Approvers::default() };
+    let place = written(strict, PEOPLE).await;
+    assert_eq!((yes(&place, "ann").await, yes(&place, "bob").await), (own, own));
+    assert_eq!(yes(&place, "carl").await, approved);
+    // Of two admins one wrote it, so the other one looks at it, though it is made for them.
+    let critical = Approvers { role: Role::Admin, second_if_any: true, ..Approvers::default() };
+    let place = written(critical, &[("ann", "admin"), ("bob", "admin")]).await;
+    assert_eq!((yes(&place, "bob").await, yes(&place, "ann").await), (own, approved));
+    let place = written(critical, &[("ann", "admin"), ("bob", "admin"), ("eve", "admin")]).await;
+    assert_eq!((yes(&place, "ann").await, yes(&place, "eve").await), (own, approved));
+    let place = written(critical, &[("ann", "operator"), ("bob", "admin")]).await;
+    assert_eq!(yes(&place, "bob").await, approved);
+}
+
+#[tokio::test]
+async fn a_yes_is_not_used_after_its_time() {
+    let place = asked(1).await;
+    place.store.vote(vote("admin", true, 2_000)).await.unwrap();
+    assert_eq!(place.store.consume_approval(approval_id(1), 5_000).await, Ok(false));
+    assert_eq!(place.store.consume_approval(approval_id(1), 4_999).await, Ok(true));
 }

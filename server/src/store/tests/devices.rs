@@ -256,6 +256,19 @@ async fn a_ceiling_that_changes_is_kept_with_its_workspace_and_a_fault_is_audite
 }
 
 #[tokio::test]
+async fn of_a_long_ceiling_the_audit_holds_the_digest() {
+    let place = enrolled(1).await;
+    let long = json!({"apps": ["x".repeat(20_000)]}).to_string();
+    let told = place.store.record_ceiling(device_id(1), "{}", &long, "", 5).await;
+    assert_eq!(told, Ok(()));
+    let after = json!({"sha256": Digest::of(long.as_bytes()), "size_bytes": long.len()});
+    assert_eq!(
+        place.audit().await.pop().unwrap().1,
+        json!({"device_id": device_id(1), "before": null, "after": after})
+    );
+}
+
+#[tokio::test]
 async fn a_generation_that_does_not_grow_betrays_a_copy() {
     let place = enrolled(1).await;
     let hello = async |generation, ceiling: &str| {

@@ -41,8 +41,9 @@ fn new_token(name: &str, kind: &str, expires_at: i64) -> NewToken {
 async fn peopled() -> Place {
     let place = Place::new().await;
     let admin = user("admin");
-    place.store.create_first_admin(&admin, None, 1).await.unwrap();
-    let made = place.store.create_user(&user("bob"), Role::Operator, None, &admin, 2).await;
+    let hash = || Some("hash".to_owned());
+    place.store.create_first_admin(&admin, hash(), 1).await.unwrap();
+    let made = place.store.create_user(&user("bob"), Role::Operator, hash(), &admin, 2).await;
     assert_eq!(made, Ok(()));
     place
 }
@@ -210,6 +211,25 @@ async fn there_is_an_admin_left_whoever_changes_what_at_once() {
     assert_eq!(nobody, Err(ChangeUserError::NotFound));
     let taken = store.create_user(&bob, Role::Viewer, None, &admin, 50).await;
     assert_eq!(taken, Err(ChangeUserError::Taken));
+}
+
+#[tokio::test]
+async fn an_admin_who_cannot_sign_in_is_none_to_count_on() {
+    let place = peopled().await;
+    let (store, admin, robot) = (&place.store, user("admin"), user("robot"));
+    store.create_user(&robot, Role::Admin, None, &admin, 10).await.unwrap();
+    let token = NewToken { user: robot.clone(), ..new_token("ci", "admin", 10_000) };
+    store.create_token(token, 10).await.unwrap();
+    let last = Err(ChangeUserError::LastAdmin);
+    assert_eq!(store.disable_user(&admin, &robot, 20).await, last);
+    assert_eq!(store.set_role(&admin, Role::Viewer, &robot, 20).await, last);
+    let session = NewToken { user: robot.clone(), ..new_token("s", "session", 100) };
+    store.create_token(session, 20).await.unwrap();
+    assert_eq!(store.disable_user(&admin, &robot, 100).await, last, "the session is over");
+    assert_eq!(store.disable_user(&robot, &admin, 100).await, Ok(()));
+    store.enable_user(&robot, &admin, 110).await.unwrap();
+    store.set_password(&robot, "hash".to_owned(), &admin, None, 120).await.unwrap();
+    assert_eq!(store.disable_user(&admin, &robot, 130).await, Ok(()));
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ struct ReviewView {
     device: String,
     days: u32,
     calls: u64,
+    looked_since: i64,
     grants: Vec<GrantView>,
 }
 
@@ -64,19 +65,24 @@ impl From<v1::GrantReview> for GrantView {
 /// `orion devices review DEVICE`.
 pub(super) async fn run(app: &App<'_>, client: &Client, device: String) -> Result<u8, Failure> {
     let request = v1::ReviewDeviceRequest { device };
-    let v1::ReviewDeviceResponse { device, days, calls, grants } =
+    let v1::ReviewDeviceResponse { device, days, calls, looked_since, grants } =
         client.ask(client.devices().review_device(request)).await?;
     let grants = grants.into_iter().map(GrantView::from).collect();
-    let review = ReviewView { device, days, calls, grants };
-    app.out.note(&format!(
-        "{}: {} {} in {} days",
-        text::one_line(&review.device, 80),
-        review.calls,
-        if review.calls == 1 { "call" } else { "calls" },
-        review.days
-    ));
+    let review = ReviewView { device, days, calls, looked_since, grants };
+    app.out.note(&looked_at(app.out, &review));
     app.out.show(&review, || people(app.out, &review))?;
     Ok(0)
+}
+
+/// What was looked at, and from when where that is not all.
+fn looked_at(out: &Output, review: &ReviewView) -> String {
+    let calls = if review.calls == 1 { "call" } else { "calls" };
+    let cut = match review.looked_since {
+        0 => String::new(),
+        at => format!("; those before {} were not looked at", text::when(&out.zone, at)),
+    };
+    let device = text::one_line(&review.device, 80);
+    format!("{device}: {} {calls} in {} days{cut}", review.calls, review.days)
 }
 
 fn people(out: &Output, review: &ReviewView) -> String {
@@ -144,6 +150,7 @@ mod tests {
             device: "laptop-123".to_owned(),
             days: 30,
             calls: 12,
+            looked_since: 1_700_000_000_000,
             grants: vec![
                 grant("tool", "read_file", true, 12, ""),
                 grant("tool", "open_app", false, 0, "remove it"),
@@ -152,6 +159,10 @@ mod tests {
         };
         let out =
             Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+        assert_eq!(
+            looked_at(&out, &review),
+            "laptop-123: 12 calls in 30 days; those before 2023-11-14 22:13:20 were not looked at"
+        );
         insta::assert_snapshot!(people(&out, &review), @r#"
         KIND  ENTRY                    SERVER  CEILING  EFFECTIVE  USES  LAST USED            PROPOSAL
         tool  read_file                yes     yes      yes        12    2023-11-14 22:13:20
