@@ -3,7 +3,7 @@
 
 mod answer;
 mod change;
-mod run;
+pub(super) mod run;
 mod stand;
 
 use std::sync::Arc;
@@ -103,13 +103,14 @@ async fn run_standing(
     })?;
     let approval = backend.store.approval(&id.to_string()).await?;
     backend.bus.publish(Change::Approval(id));
-    run::run_approved(backend, &approval).await?;
+    run::run_approved(backend, &approval, Vec::new()).await?;
     let ended = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
     // Nobody is asked any more.
     Ok(Reply { approval: None, ..ended })
 }
 
-fn question(backend: &Backend, judged: &Judged) -> NewApproval {
+/// The question about a call.
+pub(super) fn question(backend: &Backend, judged: &Judged) -> NewApproval {
     let now = now_ms();
     NewApproval {
         id: ApprovalId::new(new_uuid()),
@@ -128,12 +129,14 @@ fn question(backend: &Backend, judged: &Judged) -> NewApproval {
         preview: None,
         card: Card::default(),
         standing: None,
+        plan: None,
         created_at: now,
         expires_at: now + i64::from(backend.config.approvals.expire_seconds) * 1000,
     }
 }
 
-fn card(judged: &Judged) -> Card {
+/// What the card of a call shows, before a preview.
+pub(super) fn card(judged: &Judged) -> Card {
     Card {
         risk_because: judged.risk_because(),
         can_undo: judged.target.spec.undo,

@@ -204,6 +204,7 @@ pub(crate) fn unanswered(error: Unanswered) -> Status {
         Unanswered::AlreadyDecided(_)
         | Unanswered::AlreadyVoted
         | Unanswered::ReasonMissing
+        | Unanswered::OfPlan(_)
         | Unanswered::OnlyOnce(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
         Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,

@@ -115,6 +115,7 @@ fn call(n: u128) -> NewCall {
         has_effects: false,
         state: CallState::Received,
         idempotency_key: None,
+        plan: None,
         deadline_at: 61_000,
         created_at: 1_000,
     }
@@ -151,6 +152,7 @@ fn question(n: u128) -> NewApproval {
         preview: None,
         card: Card::default(),
         standing: None,
+        plan: None,
         created_at: 1_500,
         expires_at: 5_000,
     }

@@ -36,7 +36,7 @@ pub(super) async fn change(
     }
     let call = backend.store.call(&row.call.to_string()).await?;
     let refused = |error| Unanswered::Changed(Box::new(error));
-    let caller = run::requester(backend, &call).await?.map_err(refused)?;
+    let caller = run::requester(backend, &call.caller).await?.map_err(refused)?;
     let judged = judge(backend, caller, &row, &call, arguments).await?;
     if judged.decision() == Decision::Deny {
         return Err(refused(judged.refusal()));
@@ -104,7 +104,7 @@ async fn make(
     let asked = backend.store.approval(&id.to_string()).await?;
     match vote(backend, by, &asked, true, reason, Lasting::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
-            run::run_approved(backend, &decided).await.map_err(store)?;
+            run::run_approved(backend, &decided, Vec::new()).await.map_err(store)?;
             reply = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
             Ok(reply)
         }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::{Approved, Decision};
-use orion_domain::{CallRequest, Caller, DeviceId, ErrorCode, ToolError, UserName};
+use orion_domain::{CallRequest, Caller, DeviceId, ErrorCode, Observation, ToolError, UserName};
 use serde_json::Value;
 
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Proof;
-use crate::pipeline::audit::{self, Incoming};
+use crate::pipeline::audit::{self, Incoming, OfPlan};
 use crate::pipeline::{Reply, count, route, validate};
-use crate::store::{ApprovalRow, CallRow, StoreError};
+use crate::store::{ApprovalRow, StoreError};
 
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
@@ -23,40 +23,42 @@ const RETURN: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// The record cannot be read; inside, what the caller is told where the person is gone.
-pub(super) async fn requester(
+pub(in crate::pipeline) async fn requester(
     backend: &Backend,
-    call: &CallRow,
+    caller: &Caller,
 ) -> Result<Result<Caller, ToolError>, StoreError> {
-    let user = match backend.store.user(&call.caller.user).await {
+    let user = match backend.store.user(&caller.user).await {
         Ok(user) if user.disabled_at.is_none() => user,
         Ok(_) | Err(StoreError::NotFound) => {
             let message = format!(
                 "The account of {} is disabled, so its calls are not made.",
-                call.caller.user
+                caller.user
             );
             return Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)));
         }
         Err(error) => return Err(error),
     };
-    Ok(Ok(Caller { role: user.role, ..call.caller.clone() }))
+    Ok(Ok(Caller { role: user.role, ..caller.clone() }))
 }
 
-/// Runs a call that enough people approved, if it is still the call that they saw.
+/// Runs a call that enough people approved, if it is still the call that they saw. Of
+/// a plan's step, `observed` is what its preview saw.
 ///
 /// # Errors
 /// The record cannot be kept.
-pub(super) async fn run_approved(
+pub(in crate::pipeline) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-) -> Result<(), StoreError> {
+    observed: Vec<Observation>,
+) -> Result<Reply, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
     let arguments = match serde_json::from_slice(&row.arguments) {
         Ok(Value::Object(object)) => object,
         Ok(_) | Err(_) => return Err(StoreError::Corrupt),
     };
-    let caller = match requester(backend, &row).await? {
+    let caller = match requester(backend, &row.caller).await? {
         Ok(caller) => caller,
-        Err(error) => return audit::close(backend, Reply::from(row), error).await.map(drop),
+        Err(error) => return audit::close(backend, Reply::from(row), error).await,
     };
     let timeout = u64::try_from(row.deadline_at - row.created_at).ok();
     let incoming = Incoming {
@@ -73,6 +75,7 @@ pub(super) async fn run_approved(
         },
         created_at: row.created_at,
         strangers: approval.card.strangers.clone(),
+        plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
     };
     let reply = Reply::from(row);
     let found = validate::target(backend, &incoming.request).and_then(|target| {
@@ -81,33 +84,33 @@ pub(super) async fn run_approved(
     });
     let judged = match found {
         Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
-        Err(error) => return audit::close(backend, reply, error).await.map(drop),
+        Err(error) => return audit::close(backend, reply, error).await,
     };
     if judged.decision() == Decision::Deny {
         let error = judged.refusal();
-        return audit::close(backend, reply, error).await.map(drop);
+        return audit::close(backend, reply, error).await;
     }
     if judged.binding() != approval.binding {
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
             "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since. Make the call again to be asked again.",
         );
-        return audit::close(backend, reply, error).await.map(drop);
+        return audit::close(backend, reply, error).await;
     }
     // From here on the yes is spent, whatever becomes of the call.
     if !backend.store.consume_approval(approval.id, now_ms()).await? {
-        return Ok(());
+        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
     let permit = match judged.permit(Some(Approved(approval.id))) {
         Ok(permit) => permit,
-        Err(error) => return audit::close(backend, reply, *error).await.map(drop),
+        Err(error) => return audit::close(backend, reply, *error).await,
     };
     let proof = Proof {
         id: approval.id,
         binding: approval.binding,
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
     };
-    route::resume(backend, &judged, permit, reply, proof).await.map(drop)
+    route::resume(backend, &judged, permit, reply, proof).await
 }
 
 /// Ends the call that a question was about.
@@ -171,7 +174,7 @@ async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), St
         );
         return close_asked(backend, approval, error).await;
     }
-    run_approved(backend, approval).await
+    run_approved(backend, approval, Vec::new()).await.map(drop)
 }
 
 /// Waits until the device is connected, for a while.

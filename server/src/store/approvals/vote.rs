@@ -1,6 +1,6 @@
 //! One person's word on a question: whether it counts, and whether it settles the question.
 
-use orion_domain::{ApprovalId, Role, UserName};
+use orion_domain::{ApprovalId, PlanId, Role, UserName};
 use serde::Serialize;
 
 use super::row::{ApprovalRow, ApprovalState, Vote};
@@ -36,6 +36,9 @@ pub enum DecideError {
     /// Only this one call can be approved.
     #[error("this approval cannot stand for more than one call")]
     OnlyOnce,
+    /// It is answered with the other steps of its plan.
+    #[error("the approval belongs to the plan {0}")]
+    OfPlan(PlanId),
     /// The record failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -92,6 +95,9 @@ impl Store {
                 let Some(row) = find(tx, vote.approval).await? else {
                     return Ok(Err(DecideError::NotFound));
                 };
+                if let Some(plan) = row.plan {
+                    return Ok(Err(DecideError::OfPlan(plan)));
+                }
                 if let Err(error) = counts(tx, &row, &vote).await? {
                     return Ok(Err(error));
                 }
@@ -108,7 +114,7 @@ async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreE
 }
 
 /// Whether this word counts on this question.
-async fn counts(
+pub(in crate::store) async fn counts(
     tx: &mut Tx,
     row: &ApprovalRow,
     vote: &NewVote,
@@ -174,7 +180,11 @@ async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
 }
 
 /// Records a word that counts, and what it leads to.
-async fn settle(tx: &mut Tx, row: ApprovalRow, vote: NewVote) -> Result<ApprovalRow, StoreError> {
+pub(in crate::store) async fn settle(
+    tx: &mut Tx,
+    row: ApprovalRow,
+    vote: NewVote,
+) -> Result<ApprovalRow, StoreError> {
     let missing = if vote.yes {
         i64::from(row.approvers.count.max(1)) - earlier(tx, &row).await? - 1
     } else {

@@ -52,6 +52,7 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
         preview: None,
         card: asked.card,
         standing: None,
+        plan: None,
         votes: Vec::new(),
         created_at: 1_500,
         expires_at: 5_000,

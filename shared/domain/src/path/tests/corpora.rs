@@ -149,6 +149,9 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
             device: &device,
             dry_run: false,
             confirmed: true,
+            at: crate::rule::Moment::default(),
+            tainted: false,
+            counted: None,
         };
         evaluate(&question, &policy).decision()
     };
