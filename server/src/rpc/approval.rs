@@ -203,6 +203,7 @@ pub(super) fn approval(row: ApprovalRow) -> v1::Approval {
         entries,
         bytes,
         by_standing_answer: row.standing.is_some(),
+        plan_id: row.plan.map(|plan| plan.to_string()).unwrap_or_default(),
     }
 }
 

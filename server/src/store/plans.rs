@@ -17,9 +17,9 @@ pub use progress::StepEnd;
 pub use row::{NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
 
 /// How many plans of one person may wait or run at once.
-pub const MOST_PLANS_OF_PERSON: i64 = 5;
+const MOST_PLANS_OF_PERSON: i64 = 5;
 /// How many plans may wait or run at once.
-pub const MOST_PLANS: i64 = 100;
+const MOST_PLANS: i64 = 100;
 /// How many plans are listed or ended at a time.
 const PAGE: i64 = 100;
 

@@ -202,7 +202,7 @@ pub(super) async fn vote(
         Err(DecideError::OnlyOnce) => return Err(Unanswered::OnlyOnce(ONLY_ONCE)),
         Err(DecideError::Store(_)) => return Err(Unanswered::Store),
         Err(DecideError::Role(needed)) => Unanswered::Role { risk: row.risk, needed },
-        Err(DecideError::OwnCall) => Unanswered::OwnCall(row.approvers.role),
+        Err(DecideError::OwnCall(role)) => Unanswered::OwnCall(role),
     };
     // Somebody tried to say yes who may not.
     let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});

@@ -28,8 +28,8 @@ pub enum DecideError {
     #[error("the role {0} is needed")]
     Role(Role),
     /// The one who asked for the call does not count.
-    #[error("whoever asked for the call does not count")]
-    OwnCall,
+    #[error("whoever asked for the call does not count, and somebody else with the role {0} has to say yes")]
+    OwnCall(Role),
     /// Each has to say why.
     #[error("a reason is needed")]
     ReasonMissing,
@@ -138,7 +138,7 @@ pub(in crate::store) async fn counts(
     }
     let own = vote.by == row.requester;
     if own && (asked.not_requester || (asked.second_if_any && is_another(tx, row).await?)) {
-        return Ok(Err(DecideError::OwnCall));
+        return Ok(Err(DecideError::OwnCall(asked.role)));
     }
     if asked.reason && vote.reason.trim().is_empty() {
         return Ok(Err(DecideError::ReasonMissing));

@@ -271,7 +271,7 @@ async fn who_asked_who_is_too_small_and_who_gives_no_reason_does_not_count() {
         let store = place.store.clone();
         async move { store.vote(vote).await.map(|row| row.state) }
     };
-    assert_eq!(why("ann", Role::Admin, "mine").await, Err(DecideError::OwnCall));
+    assert_eq!(why("ann", Role::Admin, "mine").await, Err(DecideError::OwnCall(Role::Operator)));
     assert_eq!(why("eve", Role::Viewer, "ok").await, Err(DecideError::Role(Role::Operator)));
     assert_eq!(why("bob", Role::Operator, " ").await, Err(DecideError::ReasonMissing));
     assert_eq!(place.kinds().await, ["call.opened", "approval.asked"]);
