@@ -43,6 +43,7 @@ pub(crate) struct ApprovalView {
     pub(crate) entries: Option<u64>,
     pub(crate) bytes: Option<u64>,
     pub(crate) by_standing_answer: bool,
+    pub(crate) plan_id: String,
 }
 
 /// One person's word.
@@ -159,6 +160,7 @@ impl From<v1::Approval> for ApprovalView {
             entries,
             bytes,
             by_standing_answer,
+            plan_id,
         } = approval;
         Self {
             approval_id,
@@ -200,6 +202,7 @@ impl From<v1::Approval> for ApprovalView {
             entries,
             bytes,
             by_standing_answer,
+            plan_id,
         }
     }
 }
