@@ -41,8 +41,6 @@ impl Link {
             server_version: "0.0.0".to_owned(),
             device_name: "kiosk".to_owned(),
             device_id: self.device.to_string(),
-            observe: false,
-            observed: Vec::new().into(),
             reconnect_ms: 50,
         }))
         .await;
@@ -119,6 +117,8 @@ impl Link {
             approval: None,
             traceparent: String::new(),
             device_id: self.device.to_string(),
+            observe: false,
+            observed: Vec::new().into(),
         }
     }
 
