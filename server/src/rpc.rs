@@ -22,8 +22,7 @@ use orion_wire::v1::{
     audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
     chat_service_server::ChatServiceServer, device_service_server::DeviceServiceServer,
     enrollment_service_server::EnrollmentServiceServer, plan_service_server::PlanServiceServer,
-    policy_service_server::PolicyServiceServer,
-    tool_service_server::ToolServiceServer,
+    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
 };
 use tonic::service::Routes;
 use tonic::{Request, Status};

@@ -85,11 +85,8 @@ async fn what_changed_since_the_preview_is_left_alone_and_the_rest_is_skipped() 
         kiosk.put("b.txt", "not shown");
         world.admin().decide_plan(&plan, true, "").await.unwrap();
         let ended = world.admin().plan_of(&plan, true).await.unwrap();
-        let (third, left) = if keep_going {
-            (Succeeded, vec!["b.txt"])
-        } else {
-            (Skipped, vec!["b.txt", "c.txt"])
-        };
+        let (third, left) =
+            if keep_going { (Succeeded, vec!["b.txt"]) } else { (Skipped, vec!["b.txt", "c.txt"]) };
         assert_eq!(states(&ended), (PlanState::Failed, vec![Succeeded, Drifted, third]));
         assert_eq!(names(&kiosk), left);
         assert_eq!(kiosk.tree()["b.txt"].as_deref(), Some("not shown"));

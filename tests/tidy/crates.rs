@@ -20,11 +20,7 @@ const MAY: &[(&str, &str, &[&str])] = &[
         &["orion-catalog", "orion-domain", "orion-mtls", "orion-policy", "orion-wire"],
     ),
     ("orion-agent", "client/agent", &["orion-catalog", "orion-domain", "orion-mtls", "orion-wire"]),
-    (
-        "orion-cli",
-        "client/cli",
-        &["orion-catalog", "orion-domain", "orion-policy", "orion-wire"],
-    ),
+    ("orion-cli", "client/cli", &["orion-catalog", "orion-domain", "orion-policy", "orion-wire"]),
 ];
 
 fn manifest(folder: &str) -> Table {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use orion_domain::{
-    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Observation, PlanId,
-    Risk, ToolError,
+    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Observation,
+    PlanId, Risk, ToolError,
 };
 use serde_json::Value;
 

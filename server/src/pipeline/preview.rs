@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::rule::Quantity;
-use orion_domain::{
-    CallRequest, CallState, Envelope, ErrorCode, Observation, PlanId, ToolError,
-};
+use orion_domain::{CallRequest, CallState, Envelope, ErrorCode, Observation, PlanId, ToolError};
 
 use super::audit::{Incoming, OfPlan};
 use super::authorize::{self, Judged};
@@ -95,11 +93,8 @@ pub async fn observe(
         );
         return Err(ToolError::new(ErrorCode::NotSupported, message));
     };
-    let preview = if reply.result.len() <= LARGEST {
-        Preview::Shown(reply.result)
-    } else {
-        Preview::Missing
-    };
+    let preview =
+        if reply.result.len() <= LARGEST { Preview::Shown(reply.result) } else { Preview::Missing };
     Ok(Seen { preview, observed })
 }
 
@@ -123,7 +118,7 @@ async fn dry_run(
     let incoming = Incoming { plan, ..Incoming::new(judged.incoming.caller.clone(), request) };
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
-    route::route(backend, &dry, permit)
-        .await
-        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("Nothing was asked: {error}.")))
+    route::route(backend, &dry, permit).await.map_err(|error| {
+        ToolError::new(ErrorCode::Internal, format!("Nothing was asked: {error}."))
+    })
 }

@@ -242,7 +242,9 @@ pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
         ),
         DecidePlanError::OtherHash => (
             ErrorCode::PreconditionFailed,
-            format!("the hash is of another plan than this, so nothing was decided; look at it anew: `orion plan show {plan}`"),
+            format!(
+                "the hash is of another plan than this, so nothing was decided; look at it anew: `orion plan show {plan}`"
+            ),
         ),
         DecidePlanError::NotOpen(state) => {
             (ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
@@ -257,7 +259,8 @@ pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
         DecidePlanError::Step { number, risk, error } => {
             let unanswered = of_step(risk, error);
             let message = format!("step {number}: {unanswered}; nothing of the plan was answered");
-            let error = ToolError::new(code_of(&unanswered), capital(&message)).with("step", number);
+            let error =
+                ToolError::new(code_of(&unanswered), capital(&message)).with("step", number);
             return status_from(&error.with("plan_id", plan.to_string()));
         }
     };

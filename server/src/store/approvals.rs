@@ -145,10 +145,12 @@ impl Store {
     /// # Errors
     /// The record cannot be kept.
     pub async fn expire_approvals(&self, now: i64) -> Result<Vec<ApprovalRow>, StoreError> {
-        let due = sqlx::query("SELECT 1 FROM approvals WHERE state = 'open' AND plan_id IS NULL AND expires_at <= $1")
-            .bind(now)
-            .fetch_optional(self.reads())
-            .await?;
+        let due = sqlx::query(
+            "SELECT 1 FROM approvals WHERE state = 'open' AND plan_id IS NULL AND expires_at <= $1",
+        )
+        .bind(now)
+        .fetch_optional(self.reads())
+        .await?;
         // Asked every few seconds; the writer is left alone when there is nothing to do.
         if due.is_none() {
             return Ok(Vec::new());

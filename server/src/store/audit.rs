@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
-use orion_domain::{CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName};
+use orion_domain::{
+    CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};

@@ -131,8 +131,7 @@ impl Store {
     /// The record cannot be read.
     pub async fn running_plans(&self) -> Result<Vec<PlanRow>, StoreError> {
         let sql = plans!("WHERE state = 'running' ORDER BY id LIMIT $1");
-        let rows: Vec<PlanRow> =
-            sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?;
+        let rows: Vec<PlanRow> = sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?;
         let mut plans = Vec::with_capacity(rows.len());
         for row in rows {
             plans.push(whole(self.reads(), row).await?);
@@ -185,10 +184,8 @@ async fn whole(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreError> 
         .bind(row.id.to_string())
         .fetch_all(reads)
         .await?;
-    let questions = sqlx::query_as(approvals::OF_PLAN)
-        .bind(row.id.to_string())
-        .fetch_all(reads)
-        .await?;
+    let questions =
+        sqlx::query_as(approvals::OF_PLAN).bind(row.id.to_string()).fetch_all(reads).await?;
     Ok(PlanRow { steps, questions, ..row })
 }
 
@@ -252,7 +249,8 @@ async fn insert(tx: &mut Tx, new: NewPlan) -> Result<(), StoreError> {
     .execute(&mut tx.conn)
     .await?;
     for (number, step) in (1_u32..).zip(new.steps) {
-        let text = |value: Result<String, serde_json::Error>| value.map_err(|_| StoreError::Corrupt);
+        let text =
+            |value: Result<String, serde_json::Error>| value.map_err(|_| StoreError::Corrupt);
         sqlx::query(
             "INSERT INTO plan_steps (plan_id, number, call_id, device_id, device_name, tool, \
              arguments, risk, touches_json, decision, rule, policy_version, preview, \

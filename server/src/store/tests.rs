@@ -5,6 +5,7 @@ mod audit;
 mod calls;
 mod devices;
 mod people;
+mod plans;
 mod policies;
 mod writer;
 

@@ -71,7 +71,9 @@ impl Observation {
             Kind::Nothing => return None,
             Kind::Folder => ("what is in it", format!("{} bytes, {}", self.bytes, now.bytes)),
             Kind::File => ("its content", format!("{} bytes, {}", self.bytes, now.bytes)),
-            Kind::Link => return (self.digest != now.digest).then(|| "it leads elsewhere".to_owned()),
+            Kind::Link => {
+                return (self.digest != now.digest).then(|| "it leads elsewhere".to_owned());
+            }
             Kind::Special => ("it", String::new()),
         };
         if self.bytes != now.bytes {

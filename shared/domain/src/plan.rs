@@ -104,11 +104,8 @@ mod tests {
 
     #[test]
     fn a_change_of_any_field_is_another_plan() {
-        let caller = |user: &str, role| Caller {
-            user: user.parse().unwrap(),
-            role,
-            conversation: None,
-        };
+        let caller =
+            |user: &str, role| Caller { user: user.parse().unwrap(), role, conversation: None };
         let ann = caller("ann", Role::Operator);
         let (bob, admin) = (caller("bob", Role::Operator), caller("ann", Role::Admin));
         let arguments = CanonicalArguments::from_value(&json!({"path": "a"}));
@@ -135,8 +132,12 @@ mod tests {
             StepBinding { policy_version: "v2", ..step },
         ];
         let steps = [step, second];
-        let plan =
-            PlanBinding { plan: PlanId::new(id(5)), caller: &ann, keep_going: false, steps: &steps };
+        let plan = PlanBinding {
+            plan: PlanId::new(id(5)),
+            caller: &ann,
+            keep_going: false,
+            steps: &steps,
+        };
         let mut digests = vec![
             plan.digest(),
             PlanBinding { plan: PlanId::new(id(6)), ..plan }.digest(),

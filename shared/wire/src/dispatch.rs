@@ -83,7 +83,7 @@ pub struct Dispatched {
 }
 
 /// The largest list of what was seen, in bytes of JSON.
-pub const MAX_OBSERVED_BYTES: usize = 512 * 1024;
+pub const MAX_OBSERVED_BYTES: usize = 1024 * 1024;
 
 /// What was seen, as it is sent; nothing for an empty list.
 #[must_use]

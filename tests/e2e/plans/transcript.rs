@@ -88,7 +88,8 @@ async fn programs_read_plans_and_exit_codes_say_how_they_ended() {
     let nonsense = of_ann.run_with(&["plan", "run", "-"], b"steps: 3").await;
     assert_eq!(nonsense.code, 2, "{nonsense:?}");
 
-    let words = ["plan", "call", "kiosk", "delete_file", "path=a.txt", "confirm=true", "-o", "json"];
+    let words =
+        ["plan", "call", "kiosk", "delete_file", "path=a.txt", "confirm=true", "-o", "json"];
     let waiting = of_ann.run(&words).await;
     assert_eq!(waiting.code, 6, "{waiting:?}");
     let plan = waiting.json();

@@ -66,10 +66,8 @@ async fn where_a_step_wants_another_admin_whoever_asked_answers_none_of_it() {
     for name in ["a.txt", "b.txt"] {
         kiosk.put(name, "");
     }
-    let (eve, bob) = (
-        world.person("eve", Role::Admin).await,
-        world.person("bob", Role::Operator).await,
-    );
+    let (eve, bob) =
+        (world.person("eve", Role::Admin).await, world.person("bob", Role::Operator).await);
     let steps = [delete(&kiosk, "a.txt"), delete(&kiosk, "b.txt")];
     let plan = world.admin().plan(&steps, false).await.unwrap();
     for person in [world.admin(), &bob] {

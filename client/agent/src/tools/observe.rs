@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use cap_std::fs::{Metadata, OpenOptions};
 use orion_domain::observation::{Kind, MOST_OBSERVED};
 use orion_domain::touches::PathTouch;
-use orion_domain::{Access, Digest, DevicePath, ErrorCode, Observation, ToolError, Touches};
+use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{Mode, Next, Visit, walk};
@@ -90,7 +90,9 @@ pub fn compare(
 fn drifted(path: &str, change: &str) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,
-        format!("{path} is not as it was when the preview was shown, so nothing was done: {change}."),
+        format!(
+            "{path} is not as it was when the preview was shown, so nothing was done: {change}."
+        ),
     )
     .with("reason", "drift")
     .with("attempted_path", path)
@@ -105,11 +107,8 @@ fn one(
 ) -> Result<Observation, ToolError> {
     let PathTouch { path, access } = touch;
     let roots = context.roots;
-    let located = if as_entry {
-        roots.locate_entry(path, *access)
-    } else {
-        roots.locate(path, *access)
-    };
+    let located =
+        if as_entry { roots.locate_entry(path, *access) } else { roots.locate(path, *access) };
     let nothing = |real: String| Observation {
         path: path.to_string(),
         real,
@@ -230,10 +229,7 @@ fn content(
 
 /// Where a path really is; what is not there is where it would be.
 fn real(located: &Located) -> String {
-    let joined = located
-        .rest
-        .iter()
-        .try_fold(located.real.clone(), |path, name| path.join(name));
+    let joined = located.rest.iter().try_fold(located.real.clone(), |path, name| path.join(name));
     joined.map_or_else(|_| located.asked.to_string(), |path| path.to_string())
 }
 
@@ -247,10 +243,7 @@ fn modified(metadata: &Metadata, unit: u128) -> i64 {
 }
 
 const fn is_missing(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound
-    )
+    matches!(code, ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound)
 }
 
 #[cfg(test)]

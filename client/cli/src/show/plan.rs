@@ -171,7 +171,7 @@ impl StepView {
         let message = self.preview["message"].as_str().unwrap_or_default();
         match (message, self.after_step) {
             ("", 0) => "too large to be shown".to_owned(),
-            ("", after) => format!("after step {after}"),
+            ("", after) => format!("after step {after}: {}", self.touches.join(", ")),
             (message, 0) => message.to_owned(),
             (message, after) => format!("{message} (before step {after})"),
         }
@@ -195,7 +195,8 @@ pub(crate) fn plan_page(out: &Output, plan: &PlanView) -> String {
         (by, "") => format!("by {by} at {}", text::when(&out.zone, plan.decided_at)),
         (by, reason) => format!("by {by} at {}: {reason}", text::when(&out.zone, plan.decided_at)),
     };
-    let open = if plan.state == "open" { text::when(&out.zone, plan.expires_at) } else { String::new() };
+    let open =
+        if plan.state == "open" { text::when(&out.zone, plan.expires_at) } else { String::new() };
     let page = facts([
         ("plan", plan.plan_id.clone()),
         ("state", format!("{}; {going}", plan.state)),
@@ -265,8 +266,7 @@ fn steps_table(out: &Output, plan: &PlanView) -> String {
 pub(crate) fn plans_table(out: &Output, plans: &[PlanView]) -> String {
     let header = ["ID", "STATE", "STEPS", "BY", "MADE", "UNTIL", "DECIDED BY"];
     let row = |plan: &PlanView| {
-        let id =
-            if out.is_wide() { plan.plan_id.as_str() } else { text::short_id(&plan.plan_id) };
+        let id = if out.is_wide() { plan.plan_id.as_str() } else { text::short_id(&plan.plan_id) };
         vec![
             id.to_owned(),
             plan.state.to_owned(),
@@ -319,10 +319,28 @@ mod tests {
                     approval: Some(approval),
                     ..step(1, "delete_file", r#"{"path":"a"}"#, "Would delete a.")
                 },
-                v1::PlanStep { after_step: 1, ..step(2, "write_file", &long, "") },
+                v1::PlanStep {
+                    after_step: 1,
+                    touches: vec!["write /srv/b".to_owned()],
+                    ..step(2, "write_file", &long, "")
+                },
             ],
             ..v1::Plan::default()
         });
-        insta::assert_snapshot!(plan_page(&out, &plan), @"");
+        insta::assert_snapshot!(plan_page(&out, &plan), @"
+        STEP  DEVICE  TOOL         ARGUMENTS                                                     RISK  DECISION                                           DRY RUN
+        1     kiosk   delete_file  path=a                                                        high  ask 2 people with the role admin or more, not ann  Would delete a.
+        2     kiosk   write_file   content=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…  high  allow                                              after step 1: write /srv/b
+
+        step 2
+          content: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+          path: b�[2J
+
+        plan      0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
+        state     open; ends at the first step that fails
+        asked by  ann
+        until     2023-11-14 22:28:20
+        hash      0707070707070707070707070707070707070707070707070707070707070707
+        ");
     }
 }

@@ -90,7 +90,9 @@ pub enum Unanswered {
     #[error("this approval can be given only once, for this call: {0}")]
     OnlyOnce(&'static str),
     /// It is answered with its plan.
-    #[error("this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`")]
+    #[error(
+        "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
+    )]
     OfPlan(PlanId),
     /// The changed call is none that can be made.
     #[error("the changed call was not made, and the question still stands: {}", .0.message)]

@@ -30,10 +30,8 @@ pub(in crate::pipeline) async fn requester(
     let user = match backend.store.user(&caller.user).await {
         Ok(user) if user.disabled_at.is_none() => user,
         Ok(_) | Err(StoreError::NotFound) => {
-            let message = format!(
-                "The account of {} is disabled, so its calls are not made.",
-                caller.user
-            );
+            let message =
+                format!("The account of {} is disabled, so its calls are not made.", caller.user);
             return Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)));
         }
         Err(error) => return Err(error),

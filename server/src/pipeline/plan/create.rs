@@ -17,9 +17,7 @@ use crate::pipeline::audit::{self, Incoming, OfPlan};
 use crate::pipeline::authorize::{self, Judged};
 use crate::pipeline::preview::{Preview, Seen, observe};
 use crate::pipeline::{confirm, count, validate};
-use crate::store::{
-    Card, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
-};
+use crate::store::{Card, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError};
 
 /// The most bytes that the arguments of all steps take together.
 pub const MAX_PLAN_BYTES: usize = 1024 * 1024;
@@ -101,7 +99,10 @@ async fn make(
 fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {
     let invalid = |message: String| Err(ToolError::new(ErrorCode::InvalidArgument, message));
     if steps.is_empty() || steps.len() > MAX_STEPS {
-        return invalid(format!("A plan has 1 to {MAX_STEPS} steps, and this has {}.", steps.len()));
+        return invalid(format!(
+            "A plan has 1 to {MAX_STEPS} steps, and this has {}.",
+            steps.len()
+        ));
     }
     let bytes: usize = steps
         .iter()
@@ -227,10 +228,7 @@ async fn look(
 }
 
 /// What earlier steps change on the same device, by the number of the step.
-fn changed_before(
-    judged: &Judged,
-    earlier: &[Planned],
-) -> Vec<(u32, orion_domain::DevicePath)> {
+fn changed_before(judged: &Judged, earlier: &[Planned]) -> Vec<(u32, orion_domain::DevicePath)> {
     let device = judged.target.device.id;
     let changes = |touches: &Touches| {
         let changed = touches.paths.iter().filter(|touch| touch.access != Access::Read);
@@ -248,10 +246,7 @@ fn changed_before(
 }
 
 const fn is_missing(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound
-    )
+    matches!(code, ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound)
 }
 
 /// The plan with its hash and its questions.

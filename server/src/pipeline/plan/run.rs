@@ -62,11 +62,7 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
 }
 
 /// Runs one step, and tells how its call ended.
-async fn one(
-    backend: &Arc<Backend>,
-    plan: &PlanRow,
-    step: &StepRow,
-) -> Result<Reply, StoreError> {
+async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<Reply, StoreError> {
     let most = backend.config.calls.in_flight_per_person;
     let place = backend.load.place(&plan.caller.user, most);
     let full = || {
@@ -152,12 +148,15 @@ fn end_of(reply: &Reply) -> StepEnd {
     let message = message.chars().take(MESSAGE).collect();
     let error = envelope.as_ref().and_then(|it| it.error.as_ref());
     let drifted = error.is_some_and(|error| {
-        error.code == ErrorCode::PreconditionFailed && error.details.get("reason") == Some(&"drift".into())
+        error.code == ErrorCode::PreconditionFailed
+            && error.details.get("reason") == Some(&"drift".into())
     });
-    let state = match reply.state {
-        CallState::Succeeded => StepState::Succeeded,
-        _ if drifted => StepState::Drifted,
-        _ => StepState::Failed,
+    let state = if reply.state == CallState::Succeeded {
+        StepState::Succeeded
+    } else if drifted {
+        StepState::Drifted
+    } else {
+        StepState::Failed
     };
     StepEnd { state, code: error.map(|error| error.code), message }
 }

@@ -28,7 +28,9 @@ pub enum DecideError {
     #[error("the role {0} is needed")]
     Role(Role),
     /// The one who asked for the call does not count.
-    #[error("whoever asked for the call does not count, and somebody else with the role {0} has to say yes")]
+    #[error(
+        "whoever asked for the call does not count, and somebody else with the role {0} has to say yes"
+    )]
     OwnCall(Role),
     /// Each has to say why.
     #[error("a reason is needed")]

@@ -3,7 +3,7 @@
 use orion_domain::{ApprovalId, Caller, Digest, PlanId, Risk, Role, UserName};
 use serde::Serialize;
 
-use super::{PlanRow, PlanState, progress, plans};
+use super::{PlanRow, PlanState, plans, progress};
 use crate::store::approvals::{
     self, ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, OF_PLAN,
 };

@@ -123,8 +123,7 @@ impl Store {
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let sql =
-                    plans!("WHERE state = 'open' AND expires_at <= $1 ORDER BY id LIMIT $2");
+                let sql = plans!("WHERE state = 'open' AND expires_at <= $1 ORDER BY id LIMIT $2");
                 let rows: Vec<PlanRow> =
                     sqlx::query_as(sql).bind(now).bind(PAGE).fetch_all(&mut tx.conn).await?;
                 for row in &rows {

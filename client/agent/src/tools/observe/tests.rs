@@ -7,10 +7,7 @@ use crate::tools::testing::{ALL, Device};
 
 fn touching(device: &Device, paths: &[(&str, Access)]) -> Touches {
     paths.iter().fold(Touches::nothing(), |touches, (name, access)| {
-        touches.and_path(
-            DevicePath::resolve(&device.places, &device.text(name)).unwrap(),
-            *access,
-        )
+        touches.and_path(DevicePath::resolve(&device.places, &device.text(name)).unwrap(), *access)
     })
 }
 
@@ -87,10 +84,8 @@ fn nothing_outside_is_seen_and_nothing_is_hashed_that_may_not_be_read() {
     let device = Device::lending(&[("files", &[Access::Write, Access::Delete])]);
     device.put("files/a.txt", "secret");
     device.put("files/folder/a.txt", "secret");
-    let touches = touching(
-        &device,
-        &[("files/a.txt", Access::Write), ("files/folder", Access::Delete)],
-    );
+    let touches =
+        touching(&device, &[("files/a.txt", Access::Write), ("files/folder", Access::Delete)]);
     let seen = see(&device, &touches);
     assert!(seen.iter().all(|it| it.digest.is_none()), "{seen:?}");
 

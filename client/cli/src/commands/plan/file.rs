@@ -33,7 +33,9 @@ struct Step {
 pub(super) fn read(text: &str) -> Result<(Vec<v1::NewPlanStep>, bool), Failure> {
     // JSON is YAML.
     let file: File = serde_yaml_ng::from_str(text).map_err(|error| {
-        Failure::Usage(format!("the plan cannot be read: {error}; `orion plan run --help` shows one"))
+        Failure::Usage(format!(
+            "the plan cannot be read: {error}; `orion plan run --help` shows one"
+        ))
     })?;
     let mut steps = Vec::new();
     for (number, step) in (1_u32..).zip(file.steps) {

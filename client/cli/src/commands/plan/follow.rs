@@ -43,7 +43,8 @@ pub(super) async fn follow(
         if plan.ended_at != 0 {
             break;
         }
-        let left = deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let left =
+            deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return Err(Failure::TimedOut(format!(
                 "the plan has not ended and goes on; `orion plan show {}` shows how",
@@ -79,7 +80,9 @@ fn line(step: &StepView) -> String {
     match step.state {
         "succeeded" => format!("{GOOD}✓{GOOD:#} {} {what}: {message}", step.number),
         "skipped" => format!("{DIM}- {} {what}: skipped{DIM:#}", step.number),
-        state => format!("{BAD}✗{BAD:#} {} {what}: {state}: {message} ({})", step.number, step.code),
+        state => {
+            format!("{BAD}✗{BAD:#} {} {what}: {state}: {message} ({})", step.number, step.code)
+        }
     }
 }
 
