@@ -146,6 +146,11 @@ async fn a_step_may_need_what_an_earlier_one_makes_and_says_so() {
     let steps = [make(&kiosk, "other"), ("kiosk", "list_directory", json!({"path": "none"}))];
     let refused = world.admin().plan(&steps, false).await.unwrap_err();
     assert!(refused.message().starts_with("Step 2 (list_directory on kiosk): "), "{refused:?}");
+    // Nor where a step makes only where something goes, and not what goes there.
+    let copy = json!({"source": "none", "destination": "other/copy"});
+    let refused =
+        world.admin().plan(&[make(&kiosk, "other"), ("kiosk", "copy_path", copy)], false).await;
+    assert!(refused.unwrap_err().message().starts_with("Step 2 (copy_path on kiosk): "));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

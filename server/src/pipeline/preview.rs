@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use orion_domain::observation::MOST_OBSERVED;
 use orion_domain::rule::Quantity;
 use orion_domain::{CallRequest, CallState, Envelope, ErrorCode, Observation, PlanId, ToolError};
 
@@ -17,6 +18,8 @@ const TIME: Duration = Duration::from_secs(5);
 const LONGER: Duration = Duration::from_secs(20);
 /// The largest preview that is kept, in bytes. It is the device's own words, and a card is short.
 const LARGEST: usize = 64 * 1024;
+/// The most bytes of paths in what a device sees.
+const LARGEST_SEEN: usize = 512 * 1024;
 
 /// What the device said.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +96,15 @@ pub async fn observe(
         );
         return Err(ToolError::new(ErrorCode::NotSupported, message));
     };
+    // What a device says too much of is not kept, and a path that it is silent about not compared.
+    let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
+    let touched = judged.parsed.touches.paths.iter().take(MOST_OBSERVED);
+    let is_whole = touched
+        .map(|touch| touch.path.to_string())
+        .all(|path| observed.iter().any(|seen| seen.path == path));
+    if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
+        return Err(no_preview());
+    }
     let preview =
         if reply.result.len() <= LARGEST { Preview::Shown(reply.result) } else { Preview::Missing };
     Ok(Seen { preview, observed })

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use orion_domain::evaluate::Decision;
 use orion_domain::plan::MAX_STEPS;
 use orion_domain::{
-    Access, CallRequest, CallState, Caller, ErrorCode, PlanBinding, PlanId, StepBinding, ToolError,
-    Touches,
+    Access, CallRequest, CallState, Caller, DevicePath, ErrorCode, PlanBinding, PlanId,
+    StepBinding, ToolError, Touches,
 };
+use serde_json::Value;
 
 use super::{PlanRequest, Unplanned, publish};
 use crate::backend::Backend;
@@ -20,7 +21,7 @@ use crate::pipeline::{confirm, count, validate};
 use crate::store::{Card, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError};
 
 /// The most bytes that the arguments of all steps take together.
-pub const MAX_PLAN_BYTES: usize = 1024 * 1024;
+pub const MAX_PLAN_BYTES: usize = 512 * 1024;
 
 /// A step that may be, as it is shown.
 struct Planned {
@@ -185,25 +186,17 @@ async fn look(
     earlier: &[Planned],
 ) -> Result<Planned, ToolError> {
     let changed = changed_before(&judged, earlier);
-    let is_within = |touch: &orion_domain::touches::PathTouch| {
-        changed.iter().any(|(_, path)| path.contains(&touch.path))
-    };
-    let touches = |is_it: &dyn Fn(&orion_domain::touches::PathTouch) -> bool| {
-        judged.parsed.touches.paths.iter().any(is_it)
-    };
-    let meets = |touch: &orion_domain::touches::PathTouch| {
-        is_within(touch) || changed.iter().any(|(_, path)| touch.path.contains(path))
-    };
-    let last = |is_it: &dyn Fn(&orion_domain::DevicePath) -> bool| {
-        changed.iter().filter(|(_, path)| is_it(path)).map(|(number, _)| *number).max()
-    };
-    let after = last(&|path| {
-        let paths = &judged.parsed.touches.paths;
-        paths.iter().any(|it| path.contains(&it.path) || it.path.contains(path))
-    });
+    let paths: Vec<&DevicePath> = judged.parsed.touches.paths.iter().map(|it| &it.path).collect();
+    let meets =
+        |path: &DevicePath, changed: &DevicePath| changed.contains(path) || path.contains(changed);
+    let after = changed
+        .iter()
+        .filter(|(_, changed)| paths.iter().any(|path| meets(path, changed)))
+        .map(|(number, _)| *number)
+        .max();
     let seen = match observe(backend, &judged, plan).await {
         Ok(seen) => seen,
-        Err(error) if is_missing(error.code) && touches(&is_within) => {
+        Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
             Seen { preview: Preview::Missing, observed: Vec::new() }
         }
         Err(error) => return Err(error),
@@ -214,21 +207,28 @@ async fn look(
             "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
         ));
     }
-    let kept: Vec<String> = judged
-        .parsed
-        .touches
-        .paths
-        .iter()
-        .filter(|touch| !meets(touch))
-        .map(|touch| touch.path.to_string())
-        .collect();
     // What the plan itself changes before is not as it was, and should not be.
+    let kept = |path: &&&DevicePath| !changed.iter().any(|(_, changed)| meets(path, changed));
+    let kept: Vec<String> = paths.iter().filter(kept).map(ToString::to_string).collect();
     let observed = seen.observed.into_iter().filter(|it| kept.contains(&it.path)).collect();
     Ok(Planned { judged, seen: Seen { observed, ..seen }, after })
 }
 
+/// Whether what is missing is what an earlier step touches, or lies below it.
+fn is_made(judged: &Judged, error: &ToolError, changed: &[(u32, DevicePath)]) -> bool {
+    let touches = &judged.parsed.touches.paths;
+    let told = error.details.get("attempted_path").and_then(Value::as_str);
+    let missing: Vec<DevicePath> = match (told, touches.first()) {
+        (Some(told), Some(first)) => {
+            DevicePath::parse(first.path.style(), told).into_iter().collect()
+        }
+        (None | Some(_), _) => touches.iter().map(|it| it.path.clone()).collect(),
+    };
+    missing.iter().any(|path| changed.iter().any(|(_, changed)| changed.contains(path)))
+}
+
 /// What earlier steps change on the same device, by the number of the step.
-fn changed_before(judged: &Judged, earlier: &[Planned]) -> Vec<(u32, orion_domain::DevicePath)> {
+fn changed_before(judged: &Judged, earlier: &[Planned]) -> Vec<(u32, DevicePath)> {
     let device = judged.target.device.id;
     let changes = |touches: &Touches| {
         let changed = touches.paths.iter().filter(|touch| touch.access != Access::Read);
