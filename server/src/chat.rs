@@ -299,7 +299,7 @@ impl Turn<'_> {
                 () = self.events.closed() => return Err(ChatError::Left),
                 () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
                 change = changes.recv() => {
-                    if !matches!(change, Ok(Change::Approval(_) | Change::Device(_))) {
+                    if !matches!(change, Ok(Change::Approval(_) | Change::Device(_) | Change::Plan(_))) {
                         let row = self.backend.store.call(&reply.call.to_string()).await?;
                         reply = Reply::from(row);
                     }

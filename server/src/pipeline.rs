@@ -11,6 +11,7 @@ pub mod count;
 pub mod explain;
 pub mod extract;
 pub mod load;
+pub mod plan;
 pub mod preview;
 pub mod renew;
 pub mod repeat;

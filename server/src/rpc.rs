@@ -8,6 +8,7 @@ mod auth;
 mod chat;
 mod device;
 mod enrollment;
+mod plan;
 mod policy;
 pub mod status;
 mod tool;
@@ -20,8 +21,8 @@ use orion_wire::v1::{
     agent_service_server::AgentServiceServer, approval_service_server::ApprovalServiceServer,
     audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
     chat_service_server::ChatServiceServer, device_service_server::DeviceServiceServer,
-    enrollment_service_server::EnrollmentServiceServer, policy_service_server::PolicyServiceServer,
-    tool_service_server::ToolServiceServer,
+    enrollment_service_server::EnrollmentServiceServer, plan_service_server::PlanServiceServer,
+    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
 };
 use tonic::service::Routes;
 use tonic::{Request, Status};
@@ -59,6 +60,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
         .add_service(ChatServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
         .add_service(DeviceServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
         .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(PlanServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(AuditServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(api()).max_decoding_message_size(64 * 1024))

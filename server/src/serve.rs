@@ -25,8 +25,8 @@ use crate::fleet::{Fleet, enrollment};
 use crate::listen::accept;
 use crate::model::{Model, Planner};
 use crate::people::{self, FirstAdmin};
-use crate::pipeline::confirm;
 use crate::pipeline::load::Load;
+use crate::pipeline::{confirm, plan};
 use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
@@ -132,6 +132,7 @@ pub async fn prepare(
     for row in backend.store.devices(false).await? {
         enrollment::learn(&backend, &row).await?;
     }
+    plan::recover(&backend).await?;
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
     Ok(Ready {
@@ -248,6 +249,9 @@ async fn housekeeping(backend: Arc<Backend>) {
         }
         if let Err(error) = confirm::expire(&backend).await {
             tracing::error!(%error, "approvals that ran out could not be recorded");
+        }
+        if let Err(error) = plan::expire(&backend).await {
+            tracing::error!(%error, "plans that ran out could not be recorded");
         }
         let left = backend.certificate.not_after_ms() - now_ms();
         if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {

@@ -11,6 +11,7 @@ mod devices;
 mod invites;
 mod labels;
 mod people;
+mod plans;
 mod policies;
 mod row;
 mod writer;
@@ -43,6 +44,10 @@ pub use invites::{Invite, NewInvite, RedeemError};
 pub use labels::{Label, Strangers, Voice};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
+};
+pub use plans::{
+    DecidePlanError, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState, StepEnd,
+    StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
 

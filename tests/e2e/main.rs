@@ -26,6 +26,7 @@ mod models;
 mod mutations;
 mod odd_names;
 mod people;
+mod plans;
 mod policy;
 mod refusals;
 mod signing_in;

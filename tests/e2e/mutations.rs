@@ -101,6 +101,8 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
         }),
         traceparent: String::new(),
         device_id: device.to_string(),
+        observe: false,
+        observed: Vec::new().into(),
     }
 }
 

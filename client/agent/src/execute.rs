@@ -22,6 +22,7 @@ use crate::journal::{Admission, Ended};
 use crate::report::Subject;
 use crate::roots::Lent;
 use crate::sandbox::{Reach, Sandbox, confine};
+use crate::tools::observe::{Seeing, compare, observe};
 use crate::tools::{Context, Executor, Outcome};
 use crate::trash::Trash;
 
@@ -59,6 +60,10 @@ pub struct Job {
     pub executor: Executor,
     /// Its arguments.
     pub arguments: Value,
+    /// What is done about the paths that it touches before it runs.
+    pub seeing: Seeing,
+    /// Whether the tool changes something where it is no preview.
+    pub changes: bool,
     /// How far it may reach, where the kernel confines it.
     pub reach: Option<Reach>,
     /// Whether it may change something.
@@ -138,6 +143,8 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         permit,
         executor,
         arguments,
+        seeing,
+        changes,
         deadline,
         cancelled,
         roots,
@@ -183,7 +190,16 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         deadline,
         progress: &progress,
     };
-    (executor.run)(arguments, &context)
+    let observed = match &seeing {
+        Seeing::Nothing => None,
+        Seeing::Tell(touches) => Some(observe(touches, changes, &context)?),
+        Seeing::Compare(touches, before) => {
+            compare(touches, before, changes, &context)?;
+            None
+        }
+    };
+    let outcome = (executor.run)(arguments, &context)?;
+    Ok(Outcome { observed, ..outcome })
 }
 
 fn flatten(

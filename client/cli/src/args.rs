@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Ask(commands::ask::Ask),
     /// Call one tool on one device
     Call(commands::call::Call),
+    /// Several calls, shown together and approved once
+    Plan(commands::plan::Plan),
     /// Take back what a call changed
     Undo(commands::undo::Undo),
     /// Show what each layer says to a call, without making it

@@ -56,6 +56,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("until", text::when(&out.zone, approval.expires_at)),
         ("state", approval.state.to_owned()),
         ("decided", decided),
+        ("step of plan", approval.plan_id.clone()),
         ("id", approval.approval_id.clone()),
     ]);
     format!("{title}\n  {}", body.replace('\n', "\n  "))
@@ -96,7 +97,7 @@ fn strangers(approval: &ApprovalView) -> String {
 }
 
 /// Who has to say yes, and how many of them are missing.
-fn who(approval: &ApprovalView) -> String {
+pub(crate) fn who(approval: &ApprovalView) -> String {
     let ApprovalView { approver_role: role, approver_count: count, requester, .. } = approval;
     let mut who = match count {
         0 | 1 => role.clone(),
@@ -132,7 +133,7 @@ fn preview(envelope: &Value) -> String {
 }
 
 /// A text of a bounded size, which says so where it was cut.
-fn clipped(text: &str) -> String {
+pub(crate) fn clipped(text: &str) -> String {
     let mut lines: Vec<String> =
         text.lines().take(LINES + 1).map(|line| text::one_line(line, LINE)).collect();
     if lines.len() > LINES {

@@ -10,6 +10,7 @@ use orion_wire::v1::audit_service_client::AuditServiceClient;
 use orion_wire::v1::auth_service_client::AuthServiceClient;
 use orion_wire::v1::chat_service_client::ChatServiceClient;
 use orion_wire::v1::device_service_client::DeviceServiceClient;
+use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
 use orion_wire::v1::tool_service_client::ToolServiceClient;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -78,6 +79,8 @@ services! {
     policy = PolicyServiceClient;
     /// Questions to people.
     approvals = ApprovalServiceClient;
+    /// Several calls, approved once.
+    plans = PlanServiceClient;
     /// The record.
     audit = AuditServiceClient;
 }

@@ -12,6 +12,7 @@ pub(crate) mod extract;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod password;
+pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod tokens;
 pub(crate) mod tools;
@@ -52,6 +53,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
         Command::Policy(command) => interruptible(command.run(&app()?)).await,
+        Command::Plan(command) => interruptible(command.run(&app()?)).await,
         Command::Approvals(command) => interruptible(command.run(&app()?)).await,
         Command::Users(command) => interruptible(command.run(&app()?)).await,
         Command::Tokens(command) => interruptible(command.run(&app()?)).await,

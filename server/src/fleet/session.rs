@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orion_domain::{
-    ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode, Risk,
+    ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode,
+    Observation, Risk,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -62,6 +63,10 @@ pub struct Order {
     pub caller: Caller,
     /// A person's yes, where there was a question.
     pub approval: Option<Proof>,
+    /// Whether the device is to tell what it sees of the paths.
+    pub observe: bool,
+    /// What its preview saw, which must still be so.
+    pub observed: Vec<Observation>,
 }
 
 /// A person's yes to exactly one call.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use orion_catalog::find;
 use orion_domain::{
-    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Risk, ToolError,
+    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Observation,
+    PlanId, Risk, ToolError,
 };
 use serde_json::Value;
 
@@ -19,6 +20,17 @@ use crate::store::{CallRow, CloseCall, NewCall, StoreError, Strangers};
 /// How many characters of the name of a tool that does not exist are recorded.
 pub const NAMED: usize = 128;
 
+/// What a call has to do with a plan.
+#[derive(Debug, Clone)]
+pub struct OfPlan {
+    /// The plan.
+    pub id: PlanId,
+    /// Whether the device is to tell what it sees of the paths: of a preview.
+    pub observe: bool,
+    /// What the preview saw, which must still be so: of a step.
+    pub observed: Vec<Observation>,
+}
+
 /// A call as it came in, with the identity it keeps.
 #[derive(Debug, Clone)]
 pub struct Incoming {
@@ -32,6 +44,8 @@ pub struct Incoming {
     pub created_at: i64,
     /// What strangers may have had to do with it.
     pub strangers: Strangers,
+    /// The plan that it belongs to.
+    pub plan: Option<OfPlan>,
 }
 
 impl Incoming {
@@ -41,7 +55,8 @@ impl Incoming {
     pub fn new(caller: Caller, mut request: CallRequest) -> Self {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
         request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
-        Self { id, caller, request, created_at, strangers: Strangers::default() }
+        let strangers = Strangers::default();
+        Self { id, caller, request, created_at, strangers, plan: None }
     }
 
     /// The arguments in the form that is recorded.
@@ -76,6 +91,7 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         has_effects: target.spec.has_effects && !incoming.request.dry_run,
         state,
         idempotency_key: incoming.request.idempotency_key.clone(),
+        plan: incoming.plan.as_ref().map(|plan| plan.id),
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
@@ -110,6 +126,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         has_effects: false,
         state: CallState::Received,
         idempotency_key: incoming.request.idempotency_key.clone(),
+        plan: incoming.plan.as_ref().map(|plan| plan.id),
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,

@@ -3,7 +3,7 @@
 
 mod answer;
 mod change;
-mod run;
+pub(super) mod run;
 mod stand;
 
 use std::sync::Arc;
@@ -124,10 +124,11 @@ async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result
     })?;
     let approval = backend.store.approval(&id.to_string()).await?;
     backend.bus.publish(Change::Approval(id));
-    run::run_approved(backend, &approval).await
+    run::run_approved(backend, &approval, Vec::new()).await.map(drop)
 }
 
-fn question(backend: &Backend, judged: &Judged) -> NewApproval {
+/// The question about a call.
+pub(super) fn question(backend: &Backend, judged: &Judged) -> NewApproval {
     let now = now_ms();
     let expires_at = now + i64::from(backend.config.approvals.expire_seconds) * 1000;
     NewApproval {
@@ -148,12 +149,14 @@ fn question(backend: &Backend, judged: &Judged) -> NewApproval {
         card: Card::default(),
         standing: None,
         written_by: None,
+        plan: None,
         created_at: now,
         expires_at,
     }
 }
 
-fn card(judged: &Judged) -> Card {
+/// What the card of a call shows, before a preview.
+pub(super) fn card(judged: &Judged) -> Card {
     Card {
         risk_because: judged.risk_because(),
         can_undo: judged.target.spec.undo,

@@ -74,6 +74,7 @@ pub async fn resume(
 }
 
 fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
+    let of_plan = judged.incoming.plan.as_ref();
     Order {
         call: judged.incoming.id,
         device: judged.target.device.id,
@@ -85,6 +86,8 @@ fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
         policy_version: judged.target.device.policy.version.clone(),
         caller: judged.incoming.caller.clone(),
         approval,
+        observe: of_plan.is_some_and(|plan| plan.observe),
+        observed: of_plan.map(|plan| plan.observed.clone()).unwrap_or_default(),
     }
 }
 

@@ -11,7 +11,7 @@ use orion_domain::{DeviceId, Grants};
 use orion_mtls::DeviceIdentity;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
-use orion_wire::{PROTOCOL, risk, v1};
+use orion_wire::{PROTOCOL, observed_bytes, risk, v1};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
@@ -318,6 +318,8 @@ fn dispatch(order: Order) -> v1::Dispatch {
         policy_version,
         caller,
         approval,
+        observe,
+        observed,
     } = order;
     v1::Dispatch {
         call_id: call.to_string(),
@@ -338,5 +340,7 @@ fn dispatch(order: Order) -> v1::Dispatch {
         }),
         traceparent: String::new(),
         device_id: device.to_string(),
+        observe,
+        observed: observed_bytes(&observed).into(),
     }
 }

@@ -118,7 +118,7 @@ impl ApprovalService for Api {
                 };
                 let id = match change {
                     Ok(Change::Approval(id)) => id,
-                    Ok(Change::CallClosed(_) | Change::Device(_)) => continue,
+                    Ok(Change::CallClosed(_) | Change::Device(_) | Change::Plan(_)) => continue,
                     Err(_) => {
                         let lost = Status::data_loss(
                             "Too many changes at once for this watcher; watch anew.",
@@ -227,6 +227,7 @@ pub(super) fn approval(row: ApprovalRow) -> v1::Approval {
         bytes,
         by_standing_answer: row.standing.is_some(),
         is_cut: false,
+        plan_id: row.plan.map(|plan| plan.to_string()).unwrap_or_default(),
     }
 }
 

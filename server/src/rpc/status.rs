@@ -1,6 +1,6 @@
 //! The one door for errors: what a caller is told, and nothing of what only the log is told.
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, PlanId, Risk, ToolError};
 use orion_wire::{WireError, status_from};
 use tonic::Status;
 
@@ -9,7 +9,8 @@ use crate::fleet::holding::ModeError;
 use crate::fleet::presence::NotWelcome;
 use crate::people::SignInError;
 use crate::pipeline::confirm::Unanswered;
-use crate::store::{ChangeUserError, StoreError, TokenError};
+use crate::pipeline::plan::Unplanned;
+use crate::store::{ChangeUserError, DecideError, DecidePlanError, StoreError, TokenError};
 
 fn with(code: ErrorCode, message: impl ToString) -> Status {
     let mut message = message.to_string();
@@ -198,20 +199,90 @@ pub(crate) fn stands_elsewhere(message: impl ToString) -> Status {
 
 /// Answering a question.
 pub(crate) fn unanswered(error: Unanswered) -> Status {
-    let code = match &error {
+    with(code_of(&error), error)
+}
+
+fn code_of(error: &Unanswered) -> ErrorCode {
+    match error {
         Unanswered::NotFound => ErrorCode::PathNotFound,
         Unanswered::Ambiguous => ErrorCode::InvalidArgument,
         Unanswered::AlreadyDecided(_)
         | Unanswered::AlreadyVoted
         | Unanswered::ReasonMissing
         | Unanswered::OnlyOnce(_)
+        | Unanswered::OfPlan(_)
         | Unanswered::Rule(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
         Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,
         Unanswered::Changed(why) => why.code,
         Unanswered::Store => ErrorCode::Internal,
+    }
+}
+
+/// Making a plan.
+pub(crate) fn unplanned(error: Unplanned) -> Status {
+    match error {
+        Unplanned::Store(error) => store(error),
+        Unplanned::Plan(error) => status_from(&error),
+        Unplanned::Step { number, tool, device, error } => {
+            let place: String = format!("{tool} on {device}").chars().take(160).collect();
+            let message = format!("Step {number} ({place}): {}", error.message);
+            let error = ToolError { message, ..*error };
+            status_from(&error.with("step", number))
+        }
+    }
+}
+
+/// Answering a plan.
+pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
+    let (code, message) = match error {
+        DecidePlanError::Store(error) => return store(error),
+        DecidePlanError::NotFound => (
+            ErrorCode::PathNotFound,
+            "there is no such plan; `orion plan list` shows the open ones".to_owned(),
+        ),
+        DecidePlanError::OtherHash => (
+            ErrorCode::PreconditionFailed,
+            format!(
+                "the hash is of another plan than this, so nothing was decided; look at it anew: `orion plan show {plan}`"
+            ),
+        ),
+        DecidePlanError::NotOpen(state) => {
+            (ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
+        }
+        DecidePlanError::Expired => (
+            ErrorCode::ApprovalExpired,
+            "this plan has expired; make it again to be asked again".to_owned(),
+        ),
+        DecidePlanError::NotRequester => {
+            (ErrorCode::PermissionDenied, "only whoever asked for the plan can say this".to_owned())
+        }
+        DecidePlanError::Step { number, risk, error } => {
+            let unanswered = of_step(risk, error);
+            let message = format!("step {number}: {unanswered}; nothing of the plan was answered");
+            let error =
+                ToolError::new(code_of(&unanswered), capital(&message)).with("step", number);
+            return status_from(&error.with("plan_id", plan.to_string()));
+        }
     };
-    with(code, error)
+    with(code, message)
+}
+
+fn of_step(risk: Risk, error: DecideError) -> Unanswered {
+    match error {
+        DecideError::NotFound => Unanswered::NotFound,
+        DecideError::AlreadyDecided(state) => Unanswered::AlreadyDecided(state),
+        DecideError::Expired => Unanswered::Expired,
+        DecideError::AlreadyVoted => Unanswered::AlreadyVoted,
+        DecideError::Role(needed) => Unanswered::Role { risk, needed },
+        DecideError::OwnCall(role) => Unanswered::OwnCall(role),
+        DecideError::ReasonMissing => Unanswered::ReasonMissing,
+        DecideError::OnlyOnce | DecideError::TooManyRules => {
+            Unanswered::OnlyOnce("it is a step of a plan")
+        }
+        DecideError::OfPlan(plan) => Unanswered::OfPlan(plan),
+        DecideError::Store(_) => Unanswered::Store,
+    }
 }
 
 fn capital(error: &impl std::fmt::Display) -> String {

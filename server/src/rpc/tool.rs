@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
 use orion_domain::evaluate::Decision;
-use orion_domain::{Caller, Question, Role, evaluate};
+use orion_domain::{CallState, Caller, Question, Role, evaluate};
 use orion_wire::v1::tool_service_server::ToolService;
 use orion_wire::{call_request, call_state, risk, status_from, v1};
 use tonic::{Request, Response, Status};
@@ -74,6 +74,11 @@ impl ToolService for Api {
     ) -> Result<Response<v1::CancelCallResponse>, Status> {
         let caller = caller(&request)?;
         let row = self.own_call(&caller, &request.into_inner().call_id).await?;
+        if let (Some(plan), CallState::AwaitingApproval) = (row.plan, row.state) {
+            return Err(status::stands_elsewhere(format!(
+                "this call is a step of the plan {plan}, which ends as a whole: `orion plan deny {plan}`"
+            )));
+        }
         let reply = cancel(&self.0, &caller, row).await.map_err(status::store)?;
         Ok(Response::new(v1::CancelCallResponse { call: Some(call(reply)) }))
     }
@@ -102,7 +107,12 @@ impl Api {
                 match tokio::time::timeout_at(deadline, changes.recv()).await {
                     Err(_) => return Ok(reply),
                     Ok(Ok(Change::CallClosed(call))) if call == reply.call => break,
-                    Ok(Ok(Change::CallClosed(_) | Change::Approval(_) | Change::Device(_))) => {}
+                    Ok(Ok(
+                        Change::CallClosed(_)
+                        | Change::Approval(_)
+                        | Change::Device(_)
+                        | Change::Plan(_),
+                    )) => {}
                     Ok(Err(_)) => break,
                 }
             }

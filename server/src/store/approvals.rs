@@ -5,7 +5,7 @@ mod standing;
 mod vote;
 
 use orion_domain::rule::Approvers;
-use orion_domain::{ApprovalId, CallId, CallState, UserName};
+use orion_domain::{ApprovalId, CallId, CallState, PlanId, UserName};
 use serde::Serialize;
 
 use super::calls;
@@ -16,6 +16,7 @@ use super::{Store, StoreError};
 pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, Standing, Vote};
 pub use standing::{Like, MOST_ON_DEVICE, StandingRule};
 pub use vote::{DecideError, Lasting, NewVote};
+pub(super) use vote::{counts, role_of, settle};
 
 /// How many questions are listed or ended at a time.
 const PAGE: i64 = 500;
@@ -32,6 +33,10 @@ macro_rules! with_votes {
     };
 }
 use with_votes;
+
+/// The questions of a plan's steps.
+pub(super) const OF_PLAN: &str =
+    concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE plan_id = $1 ORDER BY id");
 
 /// Why nobody is asked. Nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +68,7 @@ struct Asked<'a> {
     standing: Option<ApprovalId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     written_by: Option<&'a UserName>,
+    plan: Option<PlanId>,
     expires_at: i64,
 }
 
@@ -88,8 +94,8 @@ impl Store {
             Box::pin(async move {
                 if new.standing.is_none() {
                     let (all, own): (i64, i64) = sqlx::query_as(
-                        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM approvals \
-                         WHERE state = 'open'",
+                        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1 AND plan_id IS NULL) \
+                         FROM approvals WHERE state = 'open'",
                     )
                     .bind(new.requester.as_str())
                     .fetch_one(&mut tx.conn)
@@ -101,36 +107,7 @@ impl Store {
                         return Ok(Err(AskError::TooMany));
                     }
                 }
-                let event = Event::new(
-                    new.created_at,
-                    "approval.asked",
-                    new.call.to_string(),
-                    &Asked {
-                        approval_id: new.id,
-                        binding: new.binding,
-                        tool: &new.tool,
-                        device: new.device.1.as_str(),
-                        risk: new.risk,
-                        rule: &new.rule,
-                        requester: &new.requester,
-                        approvers: new.approvers,
-                        second_if_any: new.approvers.second_if_any,
-                        standing: new.standing.as_ref().map(|standing| standing.id),
-                        written_by: new.written_by.as_ref(),
-                        expires_at: new.expires_at,
-                    },
-                )?;
-                let (id, call, at) = (new.id, new.call, new.created_at);
-                if !calls::advance(tx, call, CallState::AwaitingApproval, at).await? {
-                    return Err(StoreError::Conflict);
-                }
-                new.insert(&mut tx.conn).await?;
-                sqlx::query("UPDATE calls SET approval_id = $1 WHERE id = $2")
-                    .bind(id.to_string())
-                    .bind(call.to_string())
-                    .execute(&mut tx.conn)
-                    .await?;
-                tx.record(event);
+                ask(tx, new).await?;
                 Ok(Ok(()))
             })
         })
@@ -170,10 +147,12 @@ impl Store {
     /// # Errors
     /// The record cannot be kept.
     pub async fn expire_approvals(&self, now: i64) -> Result<Vec<ApprovalRow>, StoreError> {
-        let due = sqlx::query("SELECT 1 FROM approvals WHERE state = 'open' AND expires_at <= $1")
-            .bind(now)
-            .fetch_optional(self.reads())
-            .await?;
+        let due = sqlx::query(
+            "SELECT 1 FROM approvals WHERE state = 'open' AND plan_id IS NULL AND expires_at <= $1",
+        )
+        .bind(now)
+        .fetch_optional(self.reads())
+        .await?;
         // Asked every few seconds; the writer is left alone when there is nothing to do.
         if due.is_none() {
             return Ok(Vec::new());
@@ -182,7 +161,8 @@ impl Store {
             Box::pin(async move {
                 let rows: Vec<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET state = 'expired', decided_at = $1 WHERE id IN \
-                         (SELECT id FROM approvals WHERE state = 'open' AND expires_at <= $1 \
+                         (SELECT id FROM approvals WHERE state = 'open' AND plan_id IS NULL \
+                         AND expires_at <= $1 \
                          ORDER BY expires_at LIMIT $2) RETURNING *, ",
                     with_votes!()
                 ))
@@ -212,7 +192,7 @@ impl Store {
             Box::pin(async move {
                 let row: Option<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET state = 'withdrawn', decided_at = $1 \
-                         WHERE call_id = $2 AND state = 'open' RETURNING *, ",
+                         WHERE call_id = $2 AND state = 'open' AND plan_id IS NULL RETURNING *, ",
                     with_votes!()
                 ))
                 .bind(now)
@@ -271,13 +251,83 @@ impl Store {
             " FROM calls JOIN approvals ON approvals.id = calls.approval_id \
              WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
              AND approvals.state = 'approved' AND approvals.consumed_at IS NULL \
-             AND approvals.id > $2 ORDER BY approvals.id LIMIT $1"
+             AND approvals.plan_id IS NULL AND approvals.id > $2 ORDER BY approvals.id LIMIT $1"
         ))
         .bind(PAGE)
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
         .fetch_all(self.reads())
         .await?)
     }
+}
+
+/// Asks, inside a change: the question, the call's change to `awaiting_approval` and the audit row.
+pub(super) async fn ask(tx: &mut Tx, new: NewApproval) -> Result<(), StoreError> {
+    let event = Event::new(
+        new.created_at,
+        "approval.asked",
+        new.call.to_string(),
+        &Asked {
+            approval_id: new.id,
+            binding: new.binding,
+            tool: &new.tool,
+            device: new.device.1.as_str(),
+            risk: new.risk,
+            rule: &new.rule,
+            requester: &new.requester,
+            approvers: new.approvers,
+            second_if_any: new.approvers.second_if_any,
+            standing: new.standing.as_ref().map(|standing| standing.id),
+            written_by: new.written_by.as_ref(),
+            plan: new.plan,
+            expires_at: new.expires_at,
+        },
+    )?;
+    let (id, call, at) = (new.id, new.call, new.created_at);
+    if !calls::advance(tx, call, CallState::AwaitingApproval, at).await? {
+        return Err(StoreError::Conflict);
+    }
+    new.insert(&mut tx.conn).await?;
+    sqlx::query("UPDATE calls SET approval_id = $1 WHERE id = $2")
+        .bind(id.to_string())
+        .bind(call.to_string())
+        .execute(&mut tx.conn)
+        .await?;
+    tx.record(event);
+    Ok(())
+}
+
+/// Takes back the yeses to a plan's steps that were not spent, and the questions that stand.
+pub(super) async fn withdraw_of_plan(
+    tx: &mut Tx,
+    plan: PlanId,
+    now: i64,
+) -> Result<(), StoreError> {
+    end_of_plan(tx, plan, ApprovalState::Withdrawn, "approval.withdrawn", now).await
+}
+
+/// The same because the time is over.
+pub(super) async fn expire_of_plan(tx: &mut Tx, plan: PlanId, now: i64) -> Result<(), StoreError> {
+    end_of_plan(tx, plan, ApprovalState::Expired, "approval.expired", now).await
+}
+
+async fn end_of_plan(
+    tx: &mut Tx,
+    plan: PlanId,
+    state: ApprovalState,
+    kind: &'static str,
+    now: i64,
+) -> Result<(), StoreError> {
+    let rows: Vec<ApprovalRow> = sqlx::query_as(concat!(
+        "UPDATE approvals SET state = $1, decided_at = $2 WHERE plan_id = $3 \
+         AND state IN ('open', 'approved') AND consumed_at IS NULL RETURNING *, ",
+        with_votes!()
+    ))
+    .bind(state.as_str())
+    .bind(now)
+    .bind(plan.to_string())
+    .fetch_all(&mut tx.conn)
+    .await?;
+    rows.iter().try_for_each(|row| answered(tx, kind, row, now))
 }
 
 fn answered(

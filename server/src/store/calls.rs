@@ -28,9 +28,9 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at) \
+    admitted_at, plan_id) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)";
 
 /// What the audit holds of a call's end.
 #[derive(Serialize)]
@@ -271,6 +271,14 @@ fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreErro
     Event::new(close.at, kind, close.id.to_string(), &body)
 }
 
+/// Puts a call on the record, inside a change.
+pub(super) async fn open(tx: &mut Tx, call: NewCall) -> Result<(), StoreError> {
+    let event = opened(&call)?;
+    insert(tx, call, None).await?;
+    tx.record(event);
+    Ok(())
+}
+
 async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<(), StoreError> {
     let mut history = StateChange { state: CallState::Received, at: call.created_at }.first();
     let state = close.as_ref().map_or(call.state, |close| close.state);
@@ -313,6 +321,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(call.tainted)
         .bind(call.quoted)
         .bind(call.admitted_at)
+        .bind(call.plan.map(|plan| plan.to_string()))
         .execute(&mut tx.conn)
         .await?;
     Ok(())

@@ -6,6 +6,7 @@ mod calls;
 mod devices;
 mod labels;
 mod people;
+mod plans;
 mod policies;
 mod standing;
 mod writer;
@@ -117,6 +118,7 @@ fn call(n: u128) -> NewCall {
         has_effects: false,
         state: CallState::Received,
         idempotency_key: None,
+        plan: None,
         deadline_at: 61_000,
         created_at: 1_000,
         admitted_at: None,
@@ -155,6 +157,7 @@ fn question(n: u128) -> NewApproval {
         card: Card::default(),
         standing: None,
         written_by: None,
+        plan: None,
         created_at: 1_500,
         expires_at: 5_000,
     }

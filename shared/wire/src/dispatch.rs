@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use orion_domain::evaluate::{Mode, RiskDefaults};
+use orion_domain::observation::MOST_OBSERVED;
 use orion_domain::{
-    ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Risk, Rule,
+    ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Observation, Risk,
+    Rule,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -74,6 +76,32 @@ pub struct Dispatched {
     pub caller: Caller,
     /// A person's yes, where there was a question.
     pub approval: Option<Approval>,
+    /// Whether what is seen of the paths is to be told.
+    pub observe: bool,
+    /// What the preview saw, which must still be so; nothing where there is nothing to compare.
+    pub observed: Vec<Observation>,
+}
+
+/// The largest list of what was seen, in bytes of JSON.
+pub const MAX_OBSERVED_BYTES: usize = 1024 * 1024;
+
+/// What was seen, as it is sent; nothing for an empty list.
+#[must_use]
+pub fn observed_bytes(observed: &[Observation]) -> Vec<u8> {
+    // Structs of text and numbers always serialise.
+    if observed.is_empty() { Vec::new() } else { serde_json::to_vec(observed).unwrap_or_default() }
+}
+
+fn observed_from(bytes: &[u8]) -> Result<Vec<Observation>, WireError> {
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    if bytes.len() > MAX_OBSERVED_BYTES {
+        return Err(WireError::TooLarge { field: "observed", limit: MAX_OBSERVED_BYTES });
+    }
+    let field = WireError::Field { field: "observed" };
+    let observed: Vec<_> = serde_json::from_slice(bytes).map_err(|_| field.clone())?;
+    if observed.len() > MOST_OBSERVED { Err(field) } else { Ok(observed) }
 }
 
 /// A person's yes, as a device receives it.
@@ -107,6 +135,8 @@ impl TryFrom<v1::Dispatch> for Dispatched {
             approval,
             traceparent: _,
             device_id,
+            observe,
+            observed,
         } = message;
         let field = |field| WireError::Field { field };
         let Ok(Value::Object(object)) = serde_json::from_slice(&arguments) else {
@@ -140,6 +170,8 @@ impl TryFrom<v1::Dispatch> for Dispatched {
                 conversation,
             },
             approval: approval.map(Approval::try_from).transpose()?,
+            observe,
+            observed: observed_from(&observed)?,
         })
     }
 }

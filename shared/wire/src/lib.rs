@@ -11,7 +11,7 @@ mod timezone;
 mod token;
 
 pub use call::{call_request, call_state, call_state_from, risk, risk_from};
-pub use dispatch::{DevicePolicy, Dispatched};
+pub use dispatch::{DevicePolicy, Dispatched, MAX_OBSERVED_BYTES, observed_bytes};
 pub use error::{ERROR_METADATA, WireError, status_from, tool_error_from};
 pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion};
 pub use timezone::{Timezone, UnknownTimezone};

@@ -126,6 +126,8 @@ impl Device {
             policy_version: guard.policy().version.clone(),
             caller: caller(row),
             approval: None,
+            observe: false,
+            observed: Vec::new(),
         };
         let admitted = guard.admit(&call, |_| false).is_ok();
         let answer = match guard.judge(&call) {

@@ -118,6 +118,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             has_effects: false,
             state: CallState::Received,
             idempotency_key: None,
+            plan: None,
             deadline_at: at + 30_000,
             created_at: at,
             admitted_at: (!was_refused(index)).then_some(at),

@@ -117,6 +117,8 @@ impl Link {
             approval: None,
             traceparent: String::new(),
             device_id: self.device.to_string(),
+            observe: false,
+            observed: Vec::new().into(),
         }
     }
 

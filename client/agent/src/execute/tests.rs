@@ -49,6 +49,8 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         permit: permit(),
         executor: Executor { name: "get_datetime", run },
         arguments: json!({}),
+        seeing: Seeing::Nothing,
+        changes: has_effects,
         reach: None,
         has_effects,
         deadline: Instant::now() + time_left,

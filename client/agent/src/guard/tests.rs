@@ -77,6 +77,8 @@ fn dispatched(tool: &str, object: Map<String, Value>) -> Dispatched {
         policy_version: "whatever the backend judged by".to_owned(),
         caller: Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None },
         approval: None,
+        observe: false,
+        observed: Vec::new(),
     }
 }
 

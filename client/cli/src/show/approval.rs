@@ -44,6 +44,7 @@ pub(crate) struct ApprovalView {
     pub(crate) bytes: Option<u64>,
     pub(crate) by_standing_answer: bool,
     pub(crate) is_cut: bool,
+    pub(crate) plan_id: String,
 }
 
 /// One person's word.
@@ -161,6 +162,7 @@ impl From<v1::Approval> for ApprovalView {
             bytes,
             by_standing_answer,
             is_cut,
+            plan_id,
         } = approval;
         Self {
             approval_id,
@@ -203,6 +205,7 @@ impl From<v1::Approval> for ApprovalView {
             bytes,
             by_standing_answer,
             is_cut,
+            plan_id,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orion_domain::{Caller, ErrorCode, Risk, Role, ToolError};
+use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{change, run, stand};
@@ -92,6 +92,11 @@ pub enum Unanswered {
     /// The answer would make a rule that a policy file could not have.
     #[error("no rule was made of this answer, and the question still stands: {0}")]
     Rule(String),
+    /// It is answered with its plan.
+    #[error(
+        "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
+    )]
+    OfPlan(PlanId),
     /// The changed call is none that can be made.
     #[error("the changed call was not made, and the question still stands: {}", .0.message)]
     Changed(Box<ToolError>),
@@ -139,6 +144,9 @@ async fn take(
     answer: Answer,
     reason: String,
 ) -> Result<Answered, Unanswered> {
+    if let Some(plan) = row.plan {
+        return Err(Unanswered::OfPlan(plan));
+    }
     let (yes, lasting) = match answer {
         Answer::No => (false, Lasting::Once),
         Answer::Yes(Reach::Once) => (true, Lasting::Once),
@@ -195,11 +203,12 @@ pub(super) async fn vote(
         Err(DecideError::Expired) => return Err(Unanswered::Expired),
         Err(DecideError::AlreadyVoted) => return Err(Unanswered::AlreadyVoted),
         Err(DecideError::ReasonMissing) => return Err(Unanswered::ReasonMissing),
+        Err(DecideError::OfPlan(plan)) => return Err(Unanswered::OfPlan(plan)),
         Err(DecideError::OnlyOnce) => return Err(Unanswered::OnlyOnce(ONLY_ONCE)),
         Err(DecideError::TooManyRules) => return Err(Unanswered::OnlyOnce(TOO_MANY)),
         Err(DecideError::Store(_)) => return Err(Unanswered::Store),
         Err(DecideError::Role(needed)) => Unanswered::Role { risk: row.risk, needed },
-        Err(DecideError::OwnCall) => Unanswered::OwnCall(row.approvers.role),
+        Err(DecideError::OwnCall(role)) => Unanswered::OwnCall(role),
     };
     record_refused(backend, by, row).await?;
     Err(refused)
@@ -228,7 +237,7 @@ const ONLY_ONCE: &str = "its risk is critical, a preview or several people are w
 fn start(backend: &Arc<Backend>, row: ApprovalRow, is_rule: bool) {
     let task = Arc::clone(backend);
     backend.calls.spawn(async move {
-        if let Err(error) = run::run_approved(&task, &row).await {
+        if let Err(error) = run::run_approved(&task, &row, Vec::new()).await {
             tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
         }
         if is_rule && let Err(error) = enrollment::refresh(&task, row.device.0).await {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{Approved, CallRequest, DeviceId, ErrorCode, ToolError, UserName};
+use orion_domain::{Approved, CallRequest, DeviceId, ErrorCode, Observation, ToolError, UserName};
 use serde_json::Value;
 
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Proof;
-use crate::pipeline::audit::{self, Incoming};
+use crate::pipeline::audit::{self, Incoming, OfPlan};
 use crate::pipeline::authorize::Judged;
 use crate::pipeline::{Reply, count, renew, route, validate};
 use crate::store::{ApprovalRow, StoreError};
@@ -20,16 +20,18 @@ use crate::store::{ApprovalRow, StoreError};
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
 
-/// Runs a call that enough people approved, if it is still the call that they saw. Where the record
-/// fails before the call is sent, the call ends rather than wait for a restart.
+/// Runs a call that enough people approved, if it is still the call that they saw. Of a plan's step,
+/// `observed` is what its preview saw. Where the record fails before the call is sent, the call ends
+/// rather than wait for a restart.
 ///
 /// # Errors
 /// The record cannot be kept.
-pub(super) async fn run_approved(
+pub(in crate::pipeline) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-) -> Result<(), StoreError> {
-    let done = try_approved(backend, approval).await;
+    observed: Vec<Observation>,
+) -> Result<Reply, StoreError> {
+    let done = try_approved(backend, approval, observed).await;
     if done.is_err()
         && let Ok(row) = backend.store.call(&approval.call.to_string()).await
     {
@@ -54,7 +56,11 @@ pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
     }
 }
 
-async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), StoreError> {
+async fn try_approved(
+    backend: &Arc<Backend>,
+    approval: &ApprovalRow,
+    observed: Vec<Observation>,
+) -> Result<Reply, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
     let arguments = match serde_json::from_slice(&row.arguments) {
         Ok(Value::Object(object)) => object,
@@ -62,7 +68,7 @@ async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<
     };
     let caller = match renew::person(backend, &row.caller).await? {
         Ok(caller) => caller,
-        Err(error) => return audit::close(backend, Reply::from(row), error).await.map(drop),
+        Err(error) => return audit::close(backend, Reply::from(row), error).await,
     };
     let timeout = u64::try_from(row.deadline_at - row.created_at).ok();
     let incoming = Incoming {
@@ -79,6 +85,7 @@ async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<
         },
         created_at: row.created_at,
         strangers: approval.card.strangers.clone(),
+        plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
     };
     let reply = Reply::from(row);
     let found = validate::target(backend, &incoming.request).and_then(|target| {
@@ -87,11 +94,11 @@ async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<
     });
     let judged = match found {
         Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
-        Err(error) => return audit::close(backend, reply, error).await.map(drop),
+        Err(error) => return audit::close(backend, reply, error).await,
     };
     let approved = match still_holds(&judged, approval) {
         Ok(approved) => approved,
-        Err(error) => return audit::close(backend, reply, *error).await.map(drop),
+        Err(error) => return audit::close(backend, reply, *error).await,
     };
     // From here on the yes is spent, whatever becomes of the call.
     if !backend.store.consume_approval(approval.id, now_ms()).await? {
@@ -99,7 +106,7 @@ async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<
     }
     let permit = match judged.permit(Some(approved)) {
         Ok(permit) => permit,
-        Err(error) => return audit::close(backend, reply, *error).await.map(drop),
+        Err(error) => return audit::close(backend, reply, *error).await,
     };
     let proof = Proof {
         id: approval.id,
@@ -107,7 +114,7 @@ async fn try_approved(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
         expires_at: approval.expires_at,
     };
-    route::resume(backend, &judged, permit, reply, proof).await.map(drop)
+    route::resume(backend, &judged, permit, reply, proof).await
 }
 
 /// The yes, where it is still to what would run, and enough for it.
@@ -148,15 +155,15 @@ async fn not_consumed(
     backend: &Backend,
     approval: &ApprovalRow,
     reply: Reply,
-) -> Result<(), StoreError> {
+) -> Result<Reply, StoreError> {
     if backend.store.approval(&approval.id.to_string()).await?.consumed_at.is_some() {
-        return Ok(());
+        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
     let error = ToolError::new(
         ErrorCode::ApprovalExpired,
         "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
     );
-    audit::close(backend, reply, error).await.map(drop)
+    audit::close(backend, reply, error).await
 }
 
 /// Ends the call that a question was about.
@@ -225,7 +232,7 @@ async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), St
         );
         return close_asked(backend, approval, error).await;
     }
-    run_approved(backend, approval).await
+    run_approved(backend, approval, Vec::new()).await.map(drop)
 }
 
 /// Waits until the device is connected, for a while.

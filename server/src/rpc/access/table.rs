@@ -124,6 +124,10 @@ pub const TABLE: &[(&str, Access, PerMinute)] = &[
     ("/orion.v1.ApprovalService/WatchApprovals", Access::Person(OPERATOR, READ), None),
     ("/orion.v1.ApprovalService/ListStandingRules", Access::Person(OPERATOR, READ), None),
     ("/orion.v1.ApprovalService/RevokeStandingRule", Access::Person(OPERATOR, SESSION), None),
+    ("/orion.v1.PlanService/CreatePlan", Access::Person(VIEWER, CALL), None),
+    ("/orion.v1.PlanService/GetPlan", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.PlanService/ListPlans", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.PlanService/DecidePlan", Access::Person(VIEWER, SESSION), None),
     ("/orion.v1.AuditService/ListAudit", Access::Person(Role::Admin, READ), None),
     ("/orion.v1.AuditService/ExportAudit", Access::Person(Role::Admin, READ), None),
     ("/orion.v1.AuditService/VerifyAudit", Access::Person(Role::Admin, READ), None),
@@ -215,6 +219,7 @@ mod tests {
     fn no_api_token_ever_approves_or_decides_who_gets_in() {
         for name in [
             "ApprovalService/DecideApproval",
+            "PlanService/DecidePlan",
             "AuthService/SetPassword",
             "AuthService/SetUserRole",
             "AuthService/EnableUser",

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use orion_domain::rule::Approvers;
 use orion_domain::{
-    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, Risk, Role, UserName,
+    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -145,6 +145,8 @@ pub struct NewApproval {
     pub standing: Option<Standing>,
     /// Who wrote the arguments, where an approver changed the call that was asked for.
     pub written_by: Option<UserName>,
+    /// The plan that the call is a step of.
+    pub plan: Option<PlanId>,
     /// When it is asked.
     pub created_at: i64,
     /// From when on an answer comes too late.
@@ -162,9 +164,9 @@ impl NewApproval {
             "INSERT INTO approvals (id, call_id, state, binding, tool, device_id, device_name, \
              arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
              expires_at, approver_count, not_requester, second_if_any, reason_required, may_stand, \
-             conversation_id, card_json, standing_id, decided_by, decided_at, written_by) \
+             conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id) \
              VALUES ($1, $2, $16, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17, \
-             $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)",
+             $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)",
         )
         .bind(self.id.to_string())
         .bind(self.call.to_string())
@@ -193,6 +195,7 @@ impl NewApproval {
         .bind(self.standing.as_ref().map(|standing| standing.by.to_string()))
         .bind(self.standing.as_ref().map(|_| self.created_at))
         .bind(self.written_by.map(String::from))
+        .bind(self.plan.map(|plan| plan.to_string()))
         .execute(conn)
         .await?;
         Ok(())
@@ -238,6 +241,8 @@ pub struct ApprovalRow {
     pub standing: Option<ApprovalId>,
     /// Who wrote the arguments, where an approver changed the call that was asked for.
     pub written_by: Option<UserName>,
+    /// The plan that the call is a step of, with which it is answered.
+    pub plan: Option<PlanId>,
     /// What was said so far, oldest first.
     pub votes: Vec<Vote>,
     /// When it was asked.
@@ -282,6 +287,7 @@ impl FromRow<'_, SqliteRow> for ApprovalRow {
             card: json(row, "card_json")?,
             standing: parsed_option(row, "standing_id")?,
             written_by: parsed_option(row, "written_by")?,
+            plan: parsed_option(row, "plan_id")?,
             votes: votes(row)?,
             created_at: row.try_get("created_at")?,
             expires_at: row.try_get("expires_at")?,

@@ -1,6 +1,6 @@
 //! One person's word on a question: whether it counts, and whether it settles the question.
 
-use orion_domain::{ApprovalId, Role, UserName};
+use orion_domain::{ApprovalId, PlanId, Role, UserName};
 use serde::Serialize;
 
 use super::row::{ApprovalRow, ApprovalState, Vote};
@@ -28,8 +28,10 @@ pub enum DecideError {
     #[error("the role {0} is needed")]
     Role(Role),
     /// Whoever asked for the call or wrote it does not count.
-    #[error("whoever asked for the call or wrote it does not count")]
-    OwnCall,
+    #[error(
+        "whoever asked for the call or wrote it does not count, and somebody else with the role {0} has to say yes"
+    )]
+    OwnCall(Role),
     /// Each has to say why.
     #[error("a reason is needed")]
     ReasonMissing,
@@ -39,6 +41,9 @@ pub enum DecideError {
     /// Only this one call can be approved.
     #[error("this approval cannot stand for more than one call")]
     OnlyOnce,
+    /// It is answered with the other steps of its plan.
+    #[error("the approval belongs to the plan {0}")]
+    OfPlan(PlanId),
     /// The record failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -95,6 +100,9 @@ impl Store {
                 let Some(row) = find(tx, vote.approval).await? else {
                     return Ok(Err(DecideError::NotFound));
                 };
+                if let Some(plan) = row.plan {
+                    return Ok(Err(DecideError::OfPlan(plan)));
+                }
                 // Time has passed since the person was let in.
                 let Some(role) = role_of(tx, &vote.by).await? else {
                     return Ok(Err(DecideError::Role(row.approvers.role)));
@@ -116,7 +124,7 @@ async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreE
 }
 
 /// Whether this word counts on this question.
-async fn counts(
+pub(in crate::store) async fn counts(
     tx: &mut Tx,
     row: &ApprovalRow,
     vote: &NewVote,
@@ -143,7 +151,7 @@ async fn counts(
         && (asked.not_requester
             || (asked.second_if_any && is_another(tx, row, asked_for && !wrote).await?))
     {
-        return Ok(Err(DecideError::OwnCall));
+        return Ok(Err(DecideError::OwnCall(asked.role)));
     }
     if asked.reason && vote.reason.trim().is_empty() {
         return Ok(Err(DecideError::ReasonMissing));
@@ -163,7 +171,10 @@ async fn counts(
 }
 
 /// The role of a person who is let in.
-async fn role_of(tx: &mut Tx, user: &UserName) -> Result<Option<Role>, StoreError> {
+pub(in crate::store) async fn role_of(
+    tx: &mut Tx,
+    user: &UserName,
+) -> Result<Option<Role>, StoreError> {
     let found: Option<(String,)> =
         sqlx::query_as("SELECT role FROM users WHERE name = $1 AND disabled_at IS NULL")
             .bind(user.as_str())
@@ -205,7 +216,11 @@ async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
 }
 
 /// Records a word that counts, and what it leads to.
-async fn settle(tx: &mut Tx, row: ApprovalRow, vote: NewVote) -> Result<ApprovalRow, StoreError> {
+pub(in crate::store) async fn settle(
+    tx: &mut Tx,
+    row: ApprovalRow,
+    vote: NewVote,
+) -> Result<ApprovalRow, StoreError> {
     let missing = if vote.yes {
         i64::from(row.approvers.count.max(1)) - earlier(tx, &row).await? - 1
     } else {

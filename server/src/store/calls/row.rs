@@ -2,7 +2,7 @@
 
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, ConversationId, DeviceId, DeviceName, Digest, ErrorCode,
-    Risk,
+    PlanId, Risk,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -51,6 +51,8 @@ pub struct NewCall {
     pub state: CallState,
     /// The client's own name for it, unique for the person.
     pub idempotency_key: Option<String>,
+    /// The plan that it is a step of, or a step's preview.
+    pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
     /// When it was made.
@@ -144,6 +146,8 @@ pub struct CallRow {
     pub history: Vec<StateChange>,
     /// The client's own name for it.
     pub idempotency_key: Option<String>,
+    /// The plan that it is a step of, or a step's preview.
+    pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
     /// When it was made.
@@ -193,6 +197,7 @@ impl FromRow<'_, SqliteRow> for CallRow {
             state: parsed(row, "state")?,
             history,
             idempotency_key: row.try_get("idempotency_key")?,
+            plan: parsed_option(row, "plan_id")?,
             deadline_at: row.try_get("deadline_at")?,
             created_at: row.try_get("created_at")?,
             approval: parsed_option(row, "approval_id")?,

@@ -53,6 +53,7 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
         card: asked.card,
         standing: None,
         written_by: None,
+        plan: None,
         votes: Vec::new(),
         created_at: 1_500,
         expires_at: 5_000,
@@ -275,7 +276,7 @@ async fn who_asked_who_is_too_small_and_who_gives_no_reason_does_not_count() {
         let store = place.store.clone();
         async move { store.vote(vote).await.map(|row| row.state) }
     };
-    assert_eq!(why("ann", Role::Admin, "mine").await, Err(DecideError::OwnCall));
+    assert_eq!(why("ann", Role::Admin, "mine").await, Err(DecideError::OwnCall(Role::Operator)));
     assert_eq!(why("eve", Role::Viewer, "ok").await, Err(DecideError::Role(Role::Operator)));
     assert_eq!(why("bob", Role::Operator, " ").await, Err(DecideError::ReasonMissing));
     assert_eq!(place.kinds().await, ["call.opened", "approval.asked"]);
@@ -359,17 +360,21 @@ async fn whoever_wrote_the_call_is_no_second_person_to_it() {
     let yes = async |place: &Place, by: &str| {
         place.store.vote(vote(by, true, 2_000)).await.map(|row| row.state)
     };
-    let (own, approved) = (Err(DecideError::OwnCall), Ok(ApprovalState::Approved));
+    let own = |role| Err(DecideError::OwnCall(role));
+    let approved = Ok(ApprovalState::Approved);
     let strict = Approvers { not_requester: true, ..Approvers::default() };
     let place = written(strict, PEOPLE).await;
-    assert_eq!((yes(&place, "ann").await, yes(&place, "bob").await), (own, own));
+    assert_eq!(
+        (yes(&place, "ann").await, yes(&place, "bob").await),
+        (own(strict.role), own(strict.role))
+    );
     assert_eq!(yes(&place, "carl").await, approved);
     // Of two admins one wrote it, so the other one looks at it, though it is made for them.
     let critical = Approvers { role: Role::Admin, second_if_any: true, ..Approvers::default() };
     let place = written(critical, &[("ann", "admin"), ("bob", "admin")]).await;
-    assert_eq!((yes(&place, "bob").await, yes(&place, "ann").await), (own, approved));
+    assert_eq!((yes(&place, "bob").await, yes(&place, "ann").await), (own(Role::Admin), approved));
     let place = written(critical, &[("ann", "admin"), ("bob", "admin"), ("eve", "admin")]).await;
-    assert_eq!((yes(&place, "ann").await, yes(&place, "eve").await), (own, approved));
+    assert_eq!((yes(&place, "ann").await, yes(&place, "eve").await), (own(Role::Admin), approved));
     let place = written(critical, &[("ann", "operator"), ("bob", "admin")]).await;
     assert_eq!(yes(&place, "bob").await, approved);
 }

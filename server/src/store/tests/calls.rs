@@ -92,6 +92,7 @@ async fn a_call_is_read_back_as_it_was_written() {
             StateChange { state: CallState::Failed, at: 2_000 },
         ],
         idempotency_key: new.idempotency_key,
+        plan: new.plan,
         deadline_at: 61_000,
         created_at: 1_000,
         approval: None,
