@@ -32,7 +32,11 @@ async fn no_line_leads_out(way: Way) {
         }
         for list in [&escapes, &payloads] {
             let tally = ground.attack(&call, &list.part_for(call.spec.name)).await;
-            tallies.add(list.name, &call.name(), tally);
+            let counted = tallies.add(list.name, &call.name(), tally);
+            if lists::all() {
+                say(&format!("{way:?}: {counted}"));
+                counted.first_escapes().for_each(|escape| say(escape));
+            }
         }
     }
     say(&format!("{}{tallies}", ground.says()));

@@ -39,35 +39,58 @@ impl Tally {
     }
 }
 
+/// What became of the attempts with one tool and one list.
+#[derive(Debug)]
+pub(super) struct Row {
+    list: String,
+    tool: String,
+    tally: Tally,
+}
+
+impl Row {
+    /// Enough of them to look for the cause while the rest is tried.
+    pub(super) fn first_escapes(&self) -> impl Iterator<Item = &str> {
+        self.tally.escapes.iter().take(5).map(String::as_str)
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { list, tool, tally } = self;
+        let Tally { refused, inside, escapes } = tally;
+        let escapes = escapes.len();
+        write!(
+            f,
+            "{list:<18} {tool:<22} refused {refused:>6}  inside {inside:>6}  escapes {escapes}"
+        )
+    }
+}
+
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Tallies(Vec<(String, String, Tally)>);
+pub(super) struct Tallies(Vec<Row>);
 
 impl Tallies {
-    pub(super) fn add(&mut self, list: &str, tool: &str, tally: Tally) {
-        self.0.push((list.to_owned(), tool.to_owned(), tally));
+    pub(super) fn add(&mut self, list: &str, tool: &str, tally: Tally) -> &Row {
+        self.0.push(Row { list: list.to_owned(), tool: tool.to_owned(), tally });
+        self.0.last().expect("a row was added")
     }
 
     pub(super) fn escapes(&self) -> Vec<String> {
-        self.0.iter().flat_map(|(_, _, tally)| tally.escapes.clone()).collect()
+        self.0.iter().flat_map(|row| row.tally.escapes.clone()).collect()
     }
 }
 
 impl fmt::Display for Tallies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut refused, mut inside, mut escapes) = (0, 0, 0);
-        for (list, tool, tally) in &self.0 {
-            refused += tally.refused;
-            inside += tally.inside;
-            escapes += tally.escapes.len();
-            writeln!(
-                f,
-                "{list:<18} {tool:<22} refused {:>6}  inside {:>6}  escapes {}",
-                tally.refused,
-                tally.inside,
-                tally.escapes.len()
-            )?;
+        let mut together = Tally::default();
+        for row in &self.0 {
+            together.refused += row.tally.refused;
+            together.inside += row.tally.inside;
+            together.escapes.extend_from_slice(&row.tally.escapes);
+            writeln!(f, "{row}")?;
         }
-        write!(f, "{:<41} refused {refused:>6}  inside {inside:>6}  escapes {escapes}", "together")
+        let (list, tool) = ("together".to_owned(), String::new());
+        write!(f, "{}", Row { list, tool, tally: together })
     }
 }
