@@ -38,9 +38,9 @@ test: needs-rust test-deps ## run every test, by nextest where it is installed
 test-races: needs-rust ## swap folders and files for links under every file tool, a million times each (SWAPS=N)
 	ORION_RACE_SWAPS=$(or $(SWAPS),1000000) $(CARGO) test --locked -p orion-agent --lib sandbox::tests::races -- --nocapture --test-threads=1
 
-test-escapes: needs-rust ## try every line of the attack lists with every file tool (ORION_CORPORA=FOLDER)
+test-escapes: needs-rust ## try every line of the attack lists with every file tool (TOOLS=copy_path,move_path ORION_CORPORA=FOLDER)
 	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
-	ORION_ESCAPES=all $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e escapes:: -- --nocapture --test-threads=2
+	ORION_ESCAPES=$(or $(TOOLS),all) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e escapes:: -- --nocapture --test-threads=2
 
 fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
 	@tests/fuzz/run

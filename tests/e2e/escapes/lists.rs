@@ -17,9 +17,10 @@ pub(super) struct List {
     leaves: bool,
 }
 
-/// Whether everything is tried with everything.
-pub(super) fn all() -> bool {
-    std::env::var_os("ORION_ESCAPES").is_some_and(|wanted| wanted == "all")
+/// Whether every line is tried with this tool.
+pub(super) fn all(tool: &str) -> bool {
+    std::env::var("ORION_ESCAPES")
+        .is_ok_and(|wanted| wanted == "all" || wanted.split(',').any(|wanted| wanted == tool))
 }
 
 impl List {
@@ -47,7 +48,7 @@ impl List {
     /// part of both.
     pub(super) fn part_for(&self, tool: &str) -> Vec<Tried<'_>> {
         let (every, every_below) = match (self.leaves, MOST.contains(&tool)) {
-            _ if all() => (1, 1),
+            _ if all(tool) => (1, 1),
             (true, true) => (1, 40),
             (true, false) => (20, 200),
             (false, true) => (80, 200),

@@ -5,7 +5,7 @@ use std::fmt;
 use orion_tests::{Outside, plain_target};
 
 /// What became of the attempts with one tool.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Tally {
     /// Refused as outside, or as no path.
     pub(super) refused: usize,
@@ -16,6 +16,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    pub(super) fn add(&mut self, other: Self) {
+        self.refused += other.refused;
+        self.inside += other.inside;
+        self.escapes.extend(other.escapes);
+    }
+
     /// Judges one answer by its code and everything that it says.
     pub(super) fn judge(
         &mut self,
@@ -85,9 +91,7 @@ impl fmt::Display for Tallies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut together = Tally::default();
         for row in &self.0 {
-            together.refused += row.tally.refused;
-            together.inside += row.tally.inside;
-            together.escapes.extend_from_slice(&row.tally.escapes);
+            together.add(row.tally.clone());
             writeln!(f, "{row}")?;
         }
         let (list, tool) = ("together".to_owned(), String::new());

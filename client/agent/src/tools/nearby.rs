@@ -51,18 +51,20 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
                 return ControlFlow::Break(());
             }
             left -= 1;
-            let Some(path) = name.and_then(|name| at.join(name).ok()) else {
+            let Some(name) = name else { return ControlFlow::Continue(()) };
+            let alike = key(name);
+            let scores = wanted.iter().map(|wanted| strsim::jaro_winkler(wanted, &alike));
+            let score = scores.fold(0.0, f64::max);
+            // Judging a place costs more than comparing names, and most names are nothing like it.
+            if score < ALIKE && what != What::Folder {
                 return ControlFlow::Continue(());
-            };
+            }
+            let Ok(path) = at.join(name) else { return ControlFlow::Continue(()) };
             if context.roots.hides(&located.root, &path)
                 || !context.roots.lends(&path, Access::Read)
             {
                 return ControlFlow::Continue(());
             }
-            let name = path.file_name().unwrap_or_default();
-            let alike = key(name);
-            let scores = wanted.iter().map(|wanted| strsim::jaro_winkler(wanted, &alike));
-            let score = scores.fold(0.0, f64::max);
             if what == What::Folder {
                 below(name, path.clone());
             }
