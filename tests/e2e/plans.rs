@@ -87,7 +87,8 @@ async fn what_changed_since_the_preview_is_left_alone_and_the_rest_is_skipped() 
         let ended = world.admin().plan_of(&plan, true).await.unwrap();
         let (third, left) =
             if keep_going { (Succeeded, vec!["b.txt"]) } else { (Skipped, vec!["b.txt", "c.txt"]) };
-        assert_eq!(states(&ended), (PlanState::Failed, vec![Succeeded, Drifted, third]));
+        let expected = (PlanState::Failed, vec![Succeeded, Drifted, third]);
+        assert_eq!(states(&ended), expected, "{ended:?}");
         assert_eq!(names(&kiosk), left);
         assert_eq!(kiosk.tree()["b.txt"].as_deref(), Some("not shown"));
 

@@ -66,7 +66,8 @@ pub async fn ask(
     let quantity = seen.quantity().unwrap_or_default();
     let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(judged) };
     let written_by = written_by.cloned();
-    let question = NewApproval { preview: shown, card, written_by, ..question(backend, judged) };
+    let question =
+        NewApproval { preview: shown, card, written_by, ..question(backend, judged, now_ms()) };
     let (id, expires_at) = (question.id, question.expires_at);
     match backend.store.ask(question).await {
         Ok(()) => {}
@@ -105,8 +106,11 @@ async fn run_standing(
     let reply = Reply::of_new(&row);
     backend.store.open_call(row).await?;
     judged.release();
-    let question =
-        NewApproval { card: card(judged), standing: Some(standing), ..question(backend, judged) };
+    let question = NewApproval {
+        card: card(judged),
+        standing: Some(standing),
+        ..question(backend, judged, now_ms())
+    };
     if let Err(error) = start_standing(backend, question).await {
         run::break_off(backend, &reply).await;
         return Err(error);
@@ -127,10 +131,9 @@ async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result
     run::run_approved(backend, &approval, Vec::new()).await.map(drop)
 }
 
-/// The question about a call.
-pub(super) fn question(backend: &Backend, judged: &Judged) -> NewApproval {
-    let now = now_ms();
-    let expires_at = now + i64::from(backend.config.approvals.expire_seconds) * 1000;
+/// The question about a call, asked at this moment (Unix milliseconds).
+pub(super) fn question(backend: &Backend, judged: &Judged, now: i64) -> NewApproval {
+    let expires_at = expires_at(backend, now);
     NewApproval {
         id: ApprovalId::new(new_uuid()),
         call: judged.incoming.id,
@@ -153,6 +156,11 @@ pub(super) fn question(backend: &Backend, judged: &Judged) -> NewApproval {
         created_at: now,
         expires_at,
     }
+}
+
+/// When a question of this moment runs out.
+pub(super) fn expires_at(backend: &Backend, now: i64) -> i64 {
+    now + i64::from(backend.config.approvals.expire_seconds) * 1000
 }
 
 /// What the card of a call shows, before a preview.

@@ -94,7 +94,6 @@ async fn a_policy_that_says_what_this_agent_does_not_know_is_not_taken() {
         json!({"grants": wide, "risk": {"high": "allow"}}),
         json!({"grants": wide, "risk": {"critical": "allow"}}),
         json!({"grants": wide, "mode": "ceiling"}),
-        json!({"grants": wide, "timezone": "Nowhere/At_All"}),
         json!({"grants": {"paths": [{"path": "/", "access": ["everything"]}]}}),
         rule(json!({"ceiling": wide})),
         rule(json!({"action": "lift"})),

@@ -271,21 +271,12 @@ fn plan(
         .collect();
     let hash = PlanBinding { plan: id, caller, keep_going, steps: &bindings }.digest();
     let created_at = now_ms();
-    let expires_at = created_at + i64::from(backend.config.approvals.expire_seconds) * 1000;
-    let steps = planned
-        .into_iter()
-        .map(|planned| step(backend, id, planned, created_at, expires_at))
-        .collect();
+    let expires_at = confirm::expires_at(backend, created_at);
+    let steps = planned.into_iter().map(|planned| step(backend, id, planned, created_at)).collect();
     NewPlan { id, caller: caller.clone(), hash, keep_going, created_at, expires_at, steps }
 }
 
-fn step(
-    backend: &Backend,
-    plan: PlanId,
-    planned: Planned,
-    created_at: i64,
-    expires_at: i64,
-) -> NewStep {
+fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> NewStep {
     let Planned { judged, seen: Seen { preview, observed }, after } = planned;
     let quantity = preview.quantity().unwrap_or_default();
     let shown = match preview {
@@ -302,9 +293,7 @@ fn step(
                 card,
                 may_stand: false,
                 plan: Some(plan),
-                created_at,
-                expires_at,
-                ..confirm::question(backend, &judged)
+                ..confirm::question(backend, &judged, created_at)
             };
             Some(Box::new((audit::row(backend, &judged, CallState::Received), question)))
         }

@@ -2,6 +2,7 @@
 
 use orion_domain::PlanId;
 
+use super::approvals::{PEOPLE, person};
 use super::*;
 use crate::store::{
     ApprovalState, DecideError, DecidePlanError, Lasting, MakePlanError, NewPlan, NewPlanVote,
@@ -59,6 +60,9 @@ fn word(by: &str, yes: bool, at: i64) -> NewPlanVote {
 
 async fn made() -> Place {
     let place = Place::new().await;
+    for (name, role) in PEOPLE {
+        person(&place, name, role).await;
+    }
     place.store.make_plan(plan(1, 1)).await.unwrap();
     place
 }
@@ -122,6 +126,22 @@ async fn only_the_hash_that_was_shown_counts_and_only_in_time() {
     let skipped = [StepState::Skipped; 2].to_vec();
     assert_eq!(state(&place).await, (PlanState::Expired, skipped, ApprovalState::Expired));
     assert_eq!(store.calls_of_ended_plans().await, Ok(vec![call_id(1).to_string()]));
+}
+
+#[tokio::test]
+async fn the_word_of_somebody_who_is_let_in_no_more_does_not_count() {
+    let place = made().await;
+    let raw = &mut place.raw().await;
+    let smaller = "UPDATE users SET role = 'viewer' WHERE name = 'bob'";
+    sqlx::query(smaller).execute(&mut *raw).await.unwrap();
+    let gone = "UPDATE users SET disabled_at = 1 WHERE name = 'carl'";
+    sqlx::query(gone).execute(&mut *raw).await.unwrap();
+    let yes = async |by: &str| place.store.decide_plan(word(by, true, 2_000)).await;
+    let error = DecideError::Role(Role::Operator);
+    let small = DecidePlanError::Step { number: 1, risk: Risk::High, error };
+    assert_eq!(yes("bob").await, Err(small));
+    assert_eq!(yes("carl").await, Err(DecidePlanError::NotRequester));
+    assert_eq!(state(&place).await.0, PlanState::Open);
 }
 
 #[tokio::test]
