@@ -36,7 +36,7 @@ async fn no_line_leads_out(way: Way) {
             let counted = tallies.add(list.name, &call.name(), tally);
             if lists::all(call.spec.name) {
                 say(&format!("{way:?}: {counted}"));
-                counted.first_escapes().for_each(|escape| say(escape));
+                counted.first_escapes().for_each(say);
             }
         }
     }

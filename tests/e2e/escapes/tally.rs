@@ -78,8 +78,9 @@ pub(super) struct Tallies(Vec<Row>);
 
 impl Tallies {
     pub(super) fn add(&mut self, list: &str, tool: &str, tally: Tally) -> &Row {
+        let at = self.0.len();
         self.0.push(Row { list: list.to_owned(), tool: tool.to_owned(), tally });
-        self.0.last().expect("a row was added")
+        &self.0[at]
     }
 
     pub(super) fn escapes(&self) -> Vec<String> {
