@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-deps test-races test-escapes fuzz check fmt bench dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-deps test-races test-escapes test-mutants fuzz check fmt bench bench-decisions dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,13 @@ test-escapes: needs-rust ## try every line of the attack lists with every file t
 
 fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
 	@tests/fuzz/run
+
+# The files that decide. A mutant that survives is a decision that no test holds.
+DECIDING := $(addprefix -f shared/domain/src/,evaluate.rs evaluate/layers.rs rule.rs grants.rs permit.rs approval.rs touches.rs caller.rs path/pattern.rs path/system.rs)
+
+test-mutants: needs-rust ## change the files that decide, one place at a time, and see that a test notices (ARGS='--shard 0/4')
+	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
+	$(CARGO) mutants -p orion-domain $(DECIDING) -j1 --timeout 90 --output $(TARGET) $(ARGS) -- --lib
 
 test-deps: needs-npm tests/models/node_modules/.package-lock.json ## install what the tests need from npm, without running its scripts
 
@@ -77,10 +84,13 @@ dist: needs-rust ## build the agent as it ships, and tell its size
 	$(CARGO) build --locked --profile dist -p orion-agent
 	@du -b $(TARGET)/dist/orion-agent
 
-bench: dist ## measure routed calls beside bare tonic, file tools beside fd and rg, the idle agent's memory and size (ARGS='--json FILE')
+bench: dist bench-decisions ## measure routed calls beside bare tonic, file tools beside fd and rg, decisions beside other policy engines, the idle agent (ARGS='--json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)
 	@idle=$$(tests/idle-agent.sh $(TARGET)) && \
 		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked -p orion-tests --bench routed -- $(ARGS)
+
+bench-decisions: needs-rust ## measure a decision beside cedar-policy, regorus and casbin
+	$(CARGO) run --locked --release --manifest-path tests/peers/Cargo.toml --target-dir $(TARGET)/peers
 
 needs-rust:
 	@command -v $(CARGO) >/dev/null || { echo '$(RUST_MISSING)' >&2; exit 1; }

@@ -10,8 +10,10 @@ use crate::bus::Bus;
 use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::model::Model;
-use crate::people::FirstAdmin;
-use crate::store::Store;
+use crate::people::{FirstAdmin, People};
+use crate::pipeline::load::Load;
+use crate::policy::Policies;
+use crate::store::{Store, StoreError};
 
 /// See the module.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Backend {
     pub store: Store,
     /// The devices.
     pub fleet: Fleet,
+    /// The policy file that holds.
+    pub policies: Policies,
     /// What wakes those who wait.
     pub bus: Bus,
     /// Signs device certificates.
@@ -30,8 +34,12 @@ pub struct Backend {
     pub certificate: Arc<ServerCertificate>,
     /// The models by name, the default first; never empty.
     pub models: Vec<(String, Model)>,
-    /// The one-time secret, while there is no admin.
+    /// The one-time secrets, for the first admin and for one who is locked out.
     pub first_admin: FirstAdmin,
+    /// Who is signed in at the moment.
+    pub people: People,
+    /// How much each person has under way.
+    pub load: Load,
     /// What enrolment tokens tell devices to dial.
     pub device_addresses: Vec<String>,
     /// Calls under way: they may end before anything is closed.
@@ -42,4 +50,22 @@ pub struct Backend {
     pub shutdown: CancellationToken,
     /// Calls had their time: streams end.
     pub closing: CancellationToken,
+}
+
+impl Backend {
+    /// Does a piece of work to its end, also where whoever asked for it goes away: what was recorded is
+    /// then taken in and told as well.
+    ///
+    /// # Errors
+    /// The work's own; [`StoreError::Unavailable`] where it broke off.
+    pub async fn whole<T, E>(
+        &self,
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.calls.spawn(work).await.unwrap_or_else(|_| Err(StoreError::Unavailable.into()))
+    }
 }

@@ -1,7 +1,7 @@
 //! What wakes those who wait. The database is the record; a message here only says "look again",
 //! so a lost one costs time and never truth.
 
-use orion_domain::{ApprovalId, CallId, DeviceId};
+use orion_domain::{ApprovalId, CallId, DeviceId, PlanId};
 use tokio::sync::broadcast;
 
 /// Something changed in the record.
@@ -13,6 +13,8 @@ pub enum Change {
     Approval(ApprovalId),
     /// A device came, went or was changed.
     Device(DeviceId),
+    /// A plan was made, answered, moved on or ended.
+    Plan(PlanId),
 }
 
 /// In-process publish and subscribe.

@@ -1,6 +1,7 @@
 //! The chat loop: a person's words go to a model, the calls it makes go through the pipeline, their
 //! results go back to the model, until it answers in words or has had its rounds.
 
+mod heard;
 mod history;
 mod prompt;
 mod relay;
@@ -14,8 +15,9 @@ use orion_domain::{
     ToolError,
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
+use self::heard::Heard;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::new_uuid;
@@ -42,6 +44,8 @@ pub enum Event {
         call: CallId,
         /// As the model wrote it.
         written: ExtractedCall,
+        /// Whether it stands in content that strangers may have written.
+        quoted: bool,
     },
     /// A person is asked.
     ApprovalNeeded(Box<ApprovalRow>),
@@ -101,6 +105,8 @@ struct Turn<'a> {
     events: &'a mpsc::Sender<Event>,
     messages: Vec<Message>,
     used: Vec<ToolUse>,
+    /// What strangers may have written here.
+    heard: Heard,
     /// Calls that ended for good: the same call is not sent again in this turn.
     fatal: HashMap<Digest, ToolError>,
 }
@@ -131,8 +137,9 @@ pub async fn answer(
     messages.push(Message::user(text));
     history::append(backend, conversation, &Message::user(text)).await?;
 
-    let mut turn =
-        Turn { backend, caller, model, events, messages, used: Vec::new(), fatal: HashMap::new() };
+    let heard = Heard::before(backend, conversation).await?;
+    let (used, fatal) = (Vec::new(), HashMap::new());
+    let mut turn = Turn { backend, caller, model, events, messages, used, heard, fatal };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(backend, conversation, &last).await?;
@@ -230,6 +237,9 @@ impl Turn<'_> {
         self.keep(message).await?;
         for (id, call) in written {
             let reply = self.call(call).await?;
+            if let Some(conversation) = self.caller.conversation {
+                self.heard.take_in(self.backend, conversation, &reply).await?;
+            }
             let limit = self.backend.config.chat.result_limit;
             self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
         }
@@ -248,8 +258,11 @@ impl Turn<'_> {
     async fn call(&mut self, written: ExtractedCall) -> Result<Reply, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
-        let incoming = Incoming::new(self.caller.clone(), request);
-        say(self.events, Event::CallBegan { call: incoming.id, written }).await?;
+        let target = pipeline::validate::target(self.backend, &request).ok();
+        let strangers = self.heard.about(&written, target.as_ref().map(|it| &it.device.name));
+        let quoted = strangers.quoted;
+        let incoming = Incoming { strangers, ..Incoming::new(self.caller.clone(), request) };
+        say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         let mut changes = self.backend.bus.subscribe();
         let mut reply = match self.fatal.get(&key) {
             Some(earlier) => {
@@ -260,24 +273,39 @@ impl Turn<'_> {
             }
             None => pipeline::run_incoming(self.backend, incoming).await?,
         };
-        if let Some(approval) = reply.approval {
+        reply = self.ended(reply, &mut changes).await?;
+        if let Some(other) = changed_to(&reply) {
+            say(self.events, Event::CallEnded(Box::new(reply))).await?;
+            let row = self.backend.store.call(&other).await?;
+            reply = self.ended(Reply::from(row), &mut changes).await?;
+        }
+        self.remember(key, &reply);
+        say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
+        Ok(reply)
+    }
+
+    /// Asks about a call that waits for a person, and waits for its end.
+    async fn ended(
+        &self,
+        mut reply: Reply,
+        changes: &mut broadcast::Receiver<Change>,
+    ) -> Result<Reply, ChatError> {
+        if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.backend.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
-            while !reply.state.is_closed() {
-                tokio::select! {
-                    () = self.events.closed() => return Err(ChatError::Left),
-                    () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
-                    change = changes.recv() => {
-                        if !matches!(change, Ok(Change::Approval(_) | Change::Device(_))) {
-                            let row = self.backend.store.call(&reply.call.to_string()).await?;
-                            reply = Reply::from(row);
-                        }
+        }
+        while reply.approval.is_some() && !reply.state.is_closed() {
+            tokio::select! {
+                () = self.events.closed() => return Err(ChatError::Left),
+                () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
+                change = changes.recv() => {
+                    if !matches!(change, Ok(Change::Approval(_) | Change::Device(_) | Change::Plan(_))) {
+                        let row = self.backend.store.call(&reply.call.to_string()).await?;
+                        reply = Reply::from(row);
                     }
                 }
             }
         }
-        self.remember(key, &reply);
-        say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
         Ok(reply)
     }
 
@@ -302,6 +330,13 @@ impl Turn<'_> {
     async fn note(&self, text: &str) -> Result<(), ChatError> {
         say(self.events, Event::Note(text.to_owned())).await
     }
+}
+
+/// The call that an approver made instead of this one.
+fn changed_to(reply: &Reply) -> Option<String> {
+    let error = serde_json::from_slice::<Envelope>(&reply.result).ok()?.error?;
+    (error.code == ErrorCode::ApprovalRejected)
+        .then(|| error.details.get("changed_to")?.as_str().map(str::to_owned))?
 }
 
 /// What makes two calls of a turn the same one.

@@ -85,11 +85,18 @@ pub struct Calls {
     pub max_timeout_seconds: u32,
     /// How many calls one device may have under way.
     pub in_flight_per_device: u32,
+    /// How many calls one person may have under way, on all devices together.
+    pub in_flight_per_person: u32,
 }
 
 impl Default for Calls {
     fn default() -> Self {
-        Self { timeout_seconds: 30, max_timeout_seconds: 600, in_flight_per_device: 16 }
+        Self {
+            timeout_seconds: 30,
+            max_timeout_seconds: 600,
+            in_flight_per_device: 16,
+            in_flight_per_person: 256,
+        }
     }
 }
 
@@ -99,11 +106,22 @@ impl Default for Calls {
 pub struct Approvals {
     /// How long a question stands, in seconds.
     pub expire_seconds: u32,
+    /// Who is told of questions, by HTTP POST; nobody when left out.
+    pub webhook_url: Option<String>,
+    /// File with the secret that signs what is told.
+    pub webhook_secret_file: Option<PathBuf>,
+    /// Where people find the page of this backend, for links; the listening address when left out.
+    pub page_url: Option<String>,
 }
 
 impl Default for Approvals {
     fn default() -> Self {
-        Self { expire_seconds: 15 * 60 }
+        Self {
+            expire_seconds: 15 * 60,
+            webhook_url: None,
+            webhook_secret_file: None,
+            page_url: None,
+        }
     }
 }
 
@@ -209,6 +227,7 @@ impl Config {
             ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
             ("calls", "max_timeout_seconds", self.calls.max_timeout_seconds, 1, 86_400),
             ("calls", "in_flight_per_device", self.calls.in_flight_per_device, 1, 10_000),
+            ("calls", "in_flight_per_person", self.calls.in_flight_per_person, 1, 100_000),
             ("approvals", "expire_seconds", self.approvals.expire_seconds, 1, 7 * 86_400),
             ("chat", "max_tool_rounds", self.chat.max_tool_rounds, 1, 100),
         ];

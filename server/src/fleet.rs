@@ -2,6 +2,7 @@
 //! answer. In memory, filled from the record; the record decides.
 
 pub mod enrollment;
+pub mod holding;
 mod known;
 pub mod presence;
 mod session;
@@ -10,12 +11,12 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use dashmap::DashMap;
+use dashmap::{DashMap, DashSet};
 use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
 use tokio::sync::{Mutex, MutexGuard, oneshot};
 use uuid::Uuid;
 
-pub use known::Known;
+pub use known::{Known, PolicyTerms, Terms};
 pub use session::{Answer, Order, Proof, Session, SessionId, ToDevice};
 
 /// A call that was sent and waits for its answer.
@@ -33,6 +34,8 @@ pub struct Fleet {
     sessions: DashMap<DeviceId, Session>,
     waiting: DashMap<CallId, Waiting>,
     revoked: Arc<RwLock<HashSet<String>>>,
+    /// Devices of which the newest record could not be read.
+    behind: DashSet<DeviceId>,
     turn: Mutex<()>,
 }
 
@@ -45,6 +48,26 @@ impl Fleet {
         if !ended || !self.names.contains_key(&name) {
             self.names.insert(name, id);
         }
+    }
+
+    /// What the record says of a device by now could not be read: nothing is allowed there until it
+    /// is, and its session ends.
+    pub fn fall_behind(&self, id: DeviceId) {
+        let Some(known) = self.known(id) else { return };
+        self.learn(known.denying_all());
+        self.disconnect(id);
+        self.behind.insert(id);
+    }
+
+    /// What the record says of a device was taken in.
+    pub fn caught_up(&self, id: DeviceId) {
+        self.behind.remove(&id);
+    }
+
+    /// The devices of which the newest record has yet to be read.
+    #[must_use]
+    pub fn behind(&self) -> Vec<DeviceId> {
+        self.behind.iter().map(|id| *id).collect()
     }
 
     /// Changes of what is known come one at a time: whoever reads the record and then takes it in

@@ -13,6 +13,8 @@ pub mod listen;
 pub mod model;
 pub mod people;
 pub mod pipeline;
+pub mod policy;
 pub mod rpc;
 pub mod serve;
 pub mod store;
+pub mod webhook;

@@ -1,13 +1,15 @@
 //! `orion-server`: the backend's program.
 
 use std::io::{IsTerminal as _, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
+use orion_domain::UserName;
 use orion_server::config::Config;
-use orion_server::serve::{DATABASE, prepare};
+use orion_server::people::write_reset;
+use orion_server::serve::{ADDRESSES, DATABASE, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -19,7 +21,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data"
+    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server admin reset --data-dir ./data"
 )]
 struct Cli {
     /// Where the record and the keys are kept.
@@ -46,6 +48,22 @@ enum Command {
     /// Looks at the record on disk, without a running backend.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Looks after admins, on the backend's own machine.
+    #[command(subcommand)]
+    Admin(AdminCommand),
+}
+
+#[derive(Subcommand)]
+enum AdminCommand {
+    /// Writes a one-time secret that lets an admin back in, whether the backend runs or not.
+    ///
+    /// It is good for an hour. `orion login --secret @FILE` takes it, makes the account an enabled
+    /// admin, and sets a new password if one is given.
+    Reset {
+        /// The account; it is made where there is none.
+        #[arg(long, value_name = "NAME", default_value = "admin")]
+        user: UserName,
+    },
 }
 
 #[derive(Subcommand)]
@@ -110,6 +128,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             print(&toml::to_string_pretty(&config)?);
             Ok(ExitCode::SUCCESS)
         }
+        Command::Admin(AdminCommand::Reset { user }) => {
+            reset(&user, &data_dir(cli.data_dir)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Audit(AuditCommand::Verify) => {
             let path = data_dir(cli.data_dir)?.join(DATABASE);
             match verify_file(&path).await.context("the record cannot be read")? {
@@ -128,6 +150,28 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             }
         }
     }
+}
+
+fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        data_dir.join(DATABASE).exists(),
+        "no backend keeps its data in {}; say which folder with --data-dir",
+        data_dir.display()
+    );
+    let file = write_reset(data_dir, user).context("the secret cannot be written")?;
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let people = std::fs::read_to_string(data_dir.join(ADDRESSES))
+        .ok()
+        .and_then(|text| text.parse::<toml::Table>().ok())
+        .and_then(|table| Some(format!("--backend http://{} ", table.get("people")?.as_str()?)));
+    match &people {
+        Some(_) => tracing::info!("within an hour, let {user} back in with the command below"),
+        None => tracing::info!(
+            "start the backend, and within an hour let {user} back in with the command below"
+        ),
+    }
+    print(&format!("orion login {}--secret @{}\n", people.unwrap_or_default(), file.display()));
+    Ok(())
 }
 
 fn data_dir(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {

@@ -7,8 +7,13 @@ pub mod audit;
 pub mod authorize;
 pub mod cancel;
 pub mod confirm;
+pub mod count;
 pub mod explain;
 pub mod extract;
+pub mod load;
+pub mod plan;
+pub mod preview;
+pub mod renew;
 pub mod repeat;
 pub mod result;
 pub mod route;
@@ -17,9 +22,12 @@ pub mod validate;
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName};
+use orion_domain::{
+    ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName, ErrorCode, ToolError,
+};
 
 use self::audit::Incoming;
+use self::preview::Preview;
 use crate::backend::Backend;
 use crate::store::StoreError;
 
@@ -77,6 +85,20 @@ pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<
 }
 
 async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
+    let most = backend.config.calls.in_flight_per_person;
+    let Some(_place) = backend.load.place(&incoming.caller.user, most) else {
+        let error = ToolError::new(
+            ErrorCode::ResourceExhausted,
+            format!(
+                "{} has {most} calls under way, which is as many as one person may. Wait for some to end and try again.",
+                incoming.caller.user
+            ),
+        );
+        let mut incoming = incoming;
+        // The same key may come again when there is room.
+        incoming.request.idempotency_key = None;
+        return audit::deny(backend, incoming, None, error).await;
+    };
     if incoming.request.idempotency_key.is_none() {
         return first_time(backend, incoming).await;
     }
@@ -104,13 +126,16 @@ async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply,
         Ok(parsed) => parsed,
         Err(refusal) => return audit::deny(backend, incoming, Some(&target), refusal).await,
     };
-    let judged = authorize::call(incoming, target, parsed);
+    let judged = count::judge(backend, incoming, target, parsed).await?;
+    if let Some(Preview::WouldFail(error)) = &judged.preview {
+        return audit::deny_judged(backend, &judged, error.clone()).await;
+    }
     match judged.decision() {
         Decision::Allow => match judged.permit(None) {
             Ok(permit) => route::route(backend, &judged, permit).await,
             Err(refusal) => audit::deny_judged(backend, &judged, *refusal).await,
         },
-        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged).await,
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,
         Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
     }
 }

@@ -8,6 +8,7 @@ mod auth;
 mod chat;
 mod device;
 mod enrollment;
+mod plan;
 mod policy;
 pub mod status;
 mod tool;
@@ -20,8 +21,8 @@ use orion_wire::v1::{
     agent_service_server::AgentServiceServer, approval_service_server::ApprovalServiceServer,
     audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
     chat_service_server::ChatServiceServer, device_service_server::DeviceServiceServer,
-    enrollment_service_server::EnrollmentServiceServer, policy_service_server::PolicyServiceServer,
-    tool_service_server::ToolServiceServer,
+    enrollment_service_server::EnrollmentServiceServer, plan_service_server::PlanServiceServer,
+    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
 };
 use tonic::service::Routes;
 use tonic::{Request, Status};
@@ -37,7 +38,7 @@ pub(crate) struct Api(pub(crate) Arc<Backend>);
 pub fn device_routes(backend: &Arc<Backend>) -> Routes {
     let api = || Api(Arc::clone(backend));
     Routes::new(
-        AgentServiceServer::new(api())
+        AgentServiceServer::new(agent::Agents::new(Arc::clone(backend)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES),
     )
@@ -58,8 +59,9 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
     Ok(Routes::new(ToolServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(ChatServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
         .add_service(DeviceServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
-        .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
-        .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+        .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(PlanServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(AuditServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(api()).max_decoding_message_size(64 * 1024))
         .add_service(health)

@@ -24,11 +24,14 @@ use crate::config::{Config, People};
 use crate::fleet::{Fleet, enrollment};
 use crate::listen::accept;
 use crate::model::{Model, Planner};
-use crate::people::FirstAdmin;
-use crate::pipeline::confirm;
+use crate::people::{self, FirstAdmin};
+use crate::pipeline::load::Load;
+use crate::pipeline::{confirm, plan};
+use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
 use crate::store::Store;
+use crate::webhook::{self, Webhook};
 
 /// How often HTTP/2 pings go out on a quiet connection.
 const KEEPALIVE: Duration = Duration::from_secs(8);
@@ -36,6 +39,8 @@ const KEEPALIVE: Duration = Duration::from_secs(8);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long work that is under way may take when the backend stops.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long connections may stay open after that.
+const LINGER: Duration = Duration::from_secs(2);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
 /// How long the certificate for devices is good; made anew at each start and long before it ends.
@@ -57,6 +62,7 @@ pub struct Ready {
     pub devices: SocketAddr,
     people_listener: TcpListener,
     device_listener: TcpListener,
+    webhook: Option<Webhook>,
     /// Held as long as the backend lives, so that no second one uses the same folder.
     lock: File,
     data_dir: PathBuf,
@@ -100,16 +106,22 @@ pub async fn prepare(
         )
         .collect::<anyhow::Result<Vec<_>>>()?;
 
+    let scheme = if config.people.key.is_some() { "https" } else { "http" };
+    let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people}"))?;
     let device_addresses = advertised(&config, devices);
+    let policies = Policies::load(&store).await?;
     let backend = Arc::new(Backend {
         config,
         store,
         fleet: Fleet::default(),
+        policies,
         bus: Bus::new(),
         authority,
         certificate,
         models,
         first_admin,
+        people: people::People::default(),
+        load: Load::default(),
         device_addresses,
         calls: TaskTracker::new(),
         tasks: TaskTracker::new(),
@@ -118,11 +130,21 @@ pub async fn prepare(
     });
     backend.fleet.revoke(backend.store.revoked_serials().await?);
     for row in backend.store.devices(false).await? {
-        enrollment::learn(&backend, &row);
+        enrollment::learn(&backend, &row).await?;
     }
+    plan::recover(&backend).await?;
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
-    Ok(Ready { backend, people, devices, people_listener, device_listener, lock, data_dir })
+    Ok(Ready {
+        backend,
+        people,
+        devices,
+        people_listener,
+        device_listener,
+        webhook,
+        lock,
+        data_dir,
+    })
 }
 
 impl Ready {
@@ -131,7 +153,15 @@ impl Ready {
     /// # Errors
     /// A listener failed.
     pub async fn serve(self) -> anyhow::Result<()> {
-        let Self { backend, people_listener, device_listener: devices, lock, data_dir, .. } = self;
+        let Self {
+            backend,
+            people_listener,
+            device_listener: devices,
+            webhook,
+            lock,
+            data_dir,
+            ..
+        } = self;
         let closing = backend.closing.clone();
         let access = AccessLayer::new(Arc::clone(&backend));
         let device_tls = device_listener(
@@ -166,38 +196,43 @@ impl Ready {
             }
         });
         backend.tasks.spawn(housekeeping(Arc::clone(&backend)));
+        if let Some(webhook) = webhook {
+            backend.tasks.spawn(webhook::run(Arc::clone(&backend), webhook));
+        }
 
         let doors = async { tokio::try_join!(device_door, people_door) };
-        let closer = async {
-            backend.shutdown.cancelled().await;
-            backend.calls.close();
-            if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
-                tracing::warn!(
-                    "some calls did not end in time; their outcome is told at the next start"
-                );
-            }
-            backend.fleet.drain(RECONNECT);
-            closing.cancel();
-            backend.tasks.close();
-            if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
-                tracing::warn!("some work did not end in time");
-            }
+        let closer = tokio::spawn(close(Arc::clone(&backend)));
+        let cut = async {
+            closing.cancelled().await;
+            tokio::time::sleep(LINGER).await;
         };
-        tokio::pin!(doors);
         let served = tokio::select! {
-            served = &mut doors => served,
-            () = closer => match tokio::time::timeout(Duration::from_secs(2), doors).await {
-                Ok(served) => served,
-                // Somebody keeps a connection open; it is cut with the process.
-                Err(_) => Ok(((), ())),
-            },
+            served = doors => served,
+            // Somebody keeps a connection open; it is cut with the process.
+            () = cut => Ok(((), ())),
         };
+        // Where a listener failed, nobody has asked to stop yet.
         backend.shutdown.cancel();
-        backend.closing.cancel();
+        closer.await.context("the backend did not stop in order")?;
         backend.store.close().await;
         std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
         drop(lock);
         served.map(drop).context("a listener failed")
+    }
+}
+
+/// Lets work under way end, once that is asked for.
+async fn close(backend: Arc<Backend>) {
+    backend.shutdown.cancelled().await;
+    backend.calls.close();
+    if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
+        tracing::warn!("some calls did not end in time; their outcome is told at the next start");
+    }
+    backend.fleet.drain(RECONNECT);
+    backend.closing.cancel();
+    backend.tasks.close();
+    if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
+        tracing::warn!("some work did not end in time");
     }
 }
 
@@ -208,8 +243,15 @@ async fn housekeeping(backend: Arc<Backend>) {
             () = backend.shutdown.cancelled() => return,
             _ = tick.tick() => {}
         }
+        enrollment::catch_up(&backend).await;
+        if let Err(error) = enrollment::end_modes(&backend).await {
+            tracing::error!(%error, "modes whose time is over could not be recorded");
+        }
         if let Err(error) = confirm::expire(&backend).await {
             tracing::error!(%error, "approvals that ran out could not be recorded");
+        }
+        if let Err(error) = plan::expire(&backend).await {
+            tracing::error!(%error, "plans that ran out could not be recorded");
         }
         let left = backend.certificate.not_after_ms() - now_ms();
         if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {

@@ -9,7 +9,10 @@ mod calls;
 mod chats;
 mod devices;
 mod invites;
+mod labels;
 mod people;
+mod plans;
+mod policies;
 mod row;
 mod writer;
 
@@ -29,13 +32,24 @@ use sqlx::SqlitePool;
 use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
-pub use approvals::{ApprovalRow, ApprovalState, DecideError, NewApproval};
+pub use approvals::{
+    ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
+    MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, Standing, StandingRule, Vote,
+};
 pub use audit::{AuditVerdict, verify_file};
-pub use calls::{CallRow, CloseCall, NewCall, StateChange};
+pub use calls::{Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, first_id_at};
 pub use chats::MessageRow;
-pub use devices::{DeviceRow, DeviceState, HelloError, NewDevice};
+pub use devices::{DeviceRow, DeviceState, HelloError, ModeRow, NewDevice};
 pub use invites::{Invite, NewInvite, RedeemError};
-pub use people::UserRow;
+pub use labels::{Label, Strangers, Voice};
+pub use people::{
+    AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
+};
+pub use plans::{
+    DecidePlanError, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState, StepEnd,
+    StepRow, StepState,
+};
+pub use policies::{NewPolicy, PolicyRow};
 
 use writer::{Durability, Shape, Tx, WriterHandle};
 

@@ -90,6 +90,7 @@ pub(crate) async fn run(
                 link_response::Message::Welcome(_)
                 | link_response::Message::CancelCall(_)
                 | link_response::Message::ResultAck(_)
+                | link_response::Message::CeilingAck(_)
                 | link_response::Message::Drain(_) => Ok(()),
             };
             if answered.is_err() {

@@ -137,7 +137,7 @@ async fn why_shows_each_layer_and_records_nothing() {
         &["why", "kiosk", "read_file", "path=/etc/passwd"],
         &["why", "kiosk", "delete_directory", "path=old", "recursive=true", "confirm=true"],
     ] {
-        let why = cli.run(words).await;
+        let why = cli.run(&[words, &["--no-device"]].concat()).await;
         shown.push_str(&format!("$ orion {}\n{}\n", words.join(" "), why.shown()));
     }
     insta::assert_snapshot!(world.seen().in_text(&shown));

@@ -5,6 +5,7 @@ use orion_domain::{CallState, Envelope, Meta};
 use orion_tests::{Call, Device, LyingAgent, World};
 use orion_wire::v1;
 use orion_wire::v1::link_request::Message;
+use orion_wire::v1::link_response;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -143,6 +144,46 @@ async fn a_device_that_talks_out_of_turn_is_cut_off_and_nobody_else() {
     assert_eq!(call.end(), (CallState::Succeeded, None));
     let call = world.admin().call("liar", "get_datetime", json!({})).await;
     assert_eq!(call.error().code.as_str(), "DEVICE_OFFLINE");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_tells_another_ceiling_again_and_again_is_cut_off_and_stays_out() {
+    let (world, _honest, liar, mut agent) = world_with_a_liar().await;
+    let mut told = 0;
+    'telling: loop {
+        told += 1;
+        assert!(told < 100, "it was never cut off");
+        let ceiling = json!({"read_only": told % 2 == 0}).to_string().into_bytes().into();
+        let (workspace, fault) = (String::new(), String::new());
+        let update = v1::CeilingUpdate { ceiling, workspace, fault, number: told };
+        agent.say(Message::CeilingUpdate(update)).await;
+        loop {
+            match agent.hear().await {
+                Ok(Some(link_response::Message::CeilingAck(ack))) if ack.number == told => break,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break 'telling,
+            }
+        }
+    }
+    // The first was in its greeting.
+    assert_eq!(told, 30);
+    liar.offline().await;
+    let request = v1::ListAuditRequest { limit: 500, ..Default::default() };
+    let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+    let id = world.admin().device("liar").await.unwrap().device_id;
+    let own = |row: &&v1::AuditRow| row.kind == "device.ceiling_told" && row.body.contains(&id);
+    assert_eq!(rows.iter().filter(own).count(), 30);
+
+    // A new connection does not help; and it may come back with the ceiling that is known.
+    let hello = |generation, ceiling: &str| v1::Hello {
+        ceiling: ceiling.as_bytes().to_vec().into(),
+        ..orion_tests::hello(&liar, generation)
+    };
+    let address = world.device_address();
+    let again = LyingAgent::greet(&liar, &address, hello(2, "{\"apps\":[\"x\"]}")).await;
+    assert_eq!(again.unwrap_err().code(), tonic::Code::ResourceExhausted);
+    let known = json!({"read_only": false}).to_string();
+    assert!(LyingAgent::greet(&liar, &address, hello(3, &known)).await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

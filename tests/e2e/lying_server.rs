@@ -1,5 +1,8 @@
 //! A backend that lies: its own checks are off, and the device alone stands between it and the disk.
 
+mod owner;
+mod widening;
+
 use orion_domain::Risk;
 use orion_tests::{Deceived, Link, LyingServer, Tree};
 use orion_wire::v1;

@@ -4,24 +4,34 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on ends there")]
 
 mod approvals;
+mod approvers;
 mod audit;
 mod bad_input;
 mod ceiling;
 mod certificates;
 mod command_line;
 mod crashes;
+mod decisions;
 mod demo;
+mod enough;
 mod enrolment;
 mod escapes;
 mod file_tools;
+mod going_away;
 mod happy_path;
 mod litter;
 mod lying_agent;
 mod lying_server;
 mod models;
+mod mutations;
 mod odd_names;
+mod people;
+mod plans;
+mod policy;
 mod refusals;
 mod signing_in;
 mod special_files;
+mod strangers;
 mod tools;
 mod undo;
+mod webhook;

@@ -1,6 +1,6 @@
-//! The first admin, and people after that: a secret that is good once, a password, a token.
+//! Getting in: a secret that is good once, a password, and a way back for who is locked out.
 
-use orion_domain::Role;
+use orion_domain::{ErrorCode, Role};
 use orion_tests::{Cli, World};
 use orion_wire::v1;
 use serde_json::json;
@@ -53,6 +53,106 @@ fn assert_mode_is_private(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_passwords_are_limited_for_the_account_and_not_for_others() {
+    let world = World::new().await;
+    for user in ["bob", "ann"] {
+        let request = v1::CreateUserRequest {
+            user: user.to_owned(),
+            role: "viewer".to_owned(),
+            password: "correct horse battery".to_owned(),
+        };
+        world.admin().auth().create_user(request).await.unwrap();
+    }
+    let login = |user: &str, password: &str| {
+        let nobody = world.admin().with_token("");
+        let request = v1::LoginRequest { user: user.to_owned(), password: password.to_owned() };
+        tokio::spawn(async move {
+            nobody.auth().login(request).await.map(drop).map_err(|status| {
+                let error = orion_wire::tool_error_from(&status);
+                (status.code(), error.map(|error| error.code))
+            })
+        })
+    };
+    let wrong = Err((tonic::Code::Unauthenticated, None));
+    let limited = Err((tonic::Code::ResourceExhausted, Some(ErrorCode::RateLimited)));
+    for user in ["bob", "never-was"] {
+        // All at once: what is under way counts.
+        let tries: Vec<_> = (0..12).map(|_| login(user, "wrong")).collect();
+        let mut answers = Vec::new();
+        for answer in tries {
+            answers.push(answer.await.unwrap());
+        }
+        answers.sort_by_key(|answer| *answer == limited);
+        assert_eq!(answers, [vec![wrong; 10], vec![limited; 2]].concat(), "{user}");
+        assert_eq!(login(user, "correct horse battery").await.unwrap(), limited, "{user}");
+    }
+    assert_eq!(login("ann", "correct horse battery").await.unwrap(), Ok(()));
+    // Who is signed in stays so, and an admin's word is no guess.
+    world.admin().auth().who_am_i(v1::WhoAmIRequest {}).await.unwrap();
+}
+
+/// Runs `orion-server admin reset` and gives where the secret is.
+async fn reset(world: &World, user: &str) -> std::path::PathBuf {
+    let data_dir = world.data_dir().display().to_string();
+    let words = ["admin", "reset", "--user", user, "--data-dir", &data_dir];
+    let made = world.cli().program("orion-server", &words, b"").await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let file = world.data_dir().join("admin-reset-secret");
+    assert!(made.stdout.contains(&format!("--secret @{}", file.display())), "{made:?}");
+    assert_mode_is_private(&file);
+    file
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_admin_who_is_locked_out_gets_back_in_from_the_backends_own_machine() {
+    let world = World::new().await;
+    let backend = format!("http://{}", world.people_address());
+    std::fs::write(world.folder().join("password.txt"), "correct horse battery\n").unwrap();
+    let cli = |context: &str| Cli::new(&world.folder().join(context), world.folder());
+    let login = async |context: &str, more: &[&str]| {
+        cli(context).run(&[&["--backend", &backend, "login"], more].concat()).await
+    };
+
+    // While it does not run: an account that was never there becomes an admin.
+    world.server().stop().await;
+    let file = reset(&world, "ann").await;
+    let secret = format!("@{}", file.display());
+    world.restart_server().await;
+    let ann = login("ann.toml", &["--secret", &secret, "--password", "@password.txt"]).await;
+    assert_eq!(ann.code, 0, "{ann:?}");
+    assert!(ann.stderr.contains("as ann, admin"), "{ann:?}");
+
+    // While it runs: the account is the first admin's, whose session ends with the new password.
+    let file = reset(&world, "admin").await;
+    let kept = world.folder().join("kept");
+    std::fs::copy(&file, &kept).unwrap();
+    let kept = format!("@{}", kept.display());
+    let other = login("other.toml", &["--secret", &kept, "--user", "bob"]).await;
+    assert_eq!(other.code, 4, "{other:?}");
+    let back = login("back.toml", &["--secret", &kept, "--password", "@password.txt"]).await;
+    assert_eq!(back.code, 0, "{back:?}");
+    assert!(!file.exists(), "the used secret is still there");
+    assert_eq!(cli("back.toml").run(&["users", "list"]).await.code, 0);
+    let before = world.admin().auth().who_am_i(v1::WhoAmIRequest {}).await.unwrap_err();
+    assert_eq!(before.code(), tonic::Code::Unauthenticated);
+    let again = login("again.toml", &["--secret", &kept, "--password", "@password.txt"]).await;
+    assert_eq!(again.code, 4, "{again:?}");
+
+    let listed = cli("ann.toml").run(&["audit", "list", "-o", "json"]).await.json();
+    let kinds = listed.as_array().unwrap().iter().rev().filter_map(|row| row["kind"].as_str());
+    let about: Vec<_> = kinds.filter(|kind| kind.starts_with("admin.")).collect();
+    let twice = ["admin.reset_made", "admin.reset_used"];
+    assert_eq!(about, [twice, twice].concat());
+    let text = std::fs::read_to_string(world.folder().join("kept")).unwrap();
+    assert!(!world.server().log().contains(&text), "a secret is in a log");
+
+    let nowhere = world.folder().join("nowhere").display().to_string();
+    let words = ["admin", "reset", "--data-dir", &nowhere];
+    let refused = world.cli().program("orion-server", &words, b"").await;
+    assert_eq!(refused.code, 1, "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

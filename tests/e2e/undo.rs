@@ -160,7 +160,8 @@ async fn in_a_chat_the_last_change_is_taken_back() {
         text: text.to_owned(),
         ..Default::default()
     };
-    let looked = admin.send(request("wat staat er in boodschappen.txt")).await;
+    // Reading the file would bring strangers' content into the chat, and undoing would be asked about.
+    let looked = admin.send(request("hoe laat is het")).await;
     assert_eq!(looked.calls.len(), 1, "{looked:?}");
     let undone = admin.send(request("maak dat ongedaan")).await;
     let [call] = &undone.calls[..] else { panic!("one call: {undone:?}") };

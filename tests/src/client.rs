@@ -102,6 +102,69 @@ impl Client {
         v1::approval_service_client::ApprovalServiceClient::new(self.signed())
     }
 
+    /// `PlanService`.
+    #[must_use]
+    pub fn plans(&self) -> v1::plan_service_client::PlanServiceClient<Signed> {
+        v1::plan_service_client::PlanServiceClient::new(self.signed())
+    }
+
+    /// Makes a plan of these steps: device, tool and arguments.
+    ///
+    /// # Errors
+    /// The backend refuses it.
+    pub async fn plan(
+        &self,
+        steps: &[(&str, &str, Value)],
+        keep_going: bool,
+    ) -> Result<v1::Plan, Status> {
+        let step = |(device, tool, arguments): &(&str, &str, Value)| v1::NewPlanStep {
+            device: (*device).to_owned(),
+            tool: (*tool).to_owned(),
+            arguments: arguments.to_string().into_bytes().into(),
+        };
+        let steps = steps.iter().map(step).collect();
+        let request = v1::CreatePlanRequest { steps, keep_going };
+        Ok(self.plans().create_plan(request).await?.into_inner().plan.unwrap())
+    }
+
+    /// Answers a plan as it was shown.
+    ///
+    /// # Errors
+    /// The answer does not count.
+    pub async fn decide_plan(
+        &self,
+        plan: &v1::Plan,
+        approve: bool,
+        reason: &str,
+    ) -> Result<v1::Plan, Status> {
+        let request = v1::DecidePlanRequest {
+            plan_id: plan.plan_id.clone(),
+            hash: plan.hash.clone(),
+            approve,
+            reason: reason.to_owned(),
+        };
+        Ok(self.plans().decide_plan(request).await?.into_inner().plan.unwrap())
+    }
+
+    /// A plan as it stands, or once it has ended: after a minute at most.
+    ///
+    /// # Errors
+    /// There is no such plan for this person.
+    pub async fn plan_of(&self, plan: &v1::Plan, ended: bool) -> Result<v1::Plan, Status> {
+        let wait_ms = if ended { 60_000 } else { 0 };
+        let mut known_revision = 0;
+        loop {
+            let plan_id = plan.plan_id.clone();
+            let request = v1::GetPlanRequest { plan_id, wait_ms, known_revision };
+            let plan = self.plans().get_plan(request).await?.into_inner().plan.unwrap();
+            if !ended || plan.ended_at != 0 {
+                return Ok(plan);
+            }
+            assert_ne!(plan.revision, known_revision, "a minute without an end: {plan:?}");
+            known_revision = plan.revision;
+        }
+    }
+
     /// `AuditService`.
     #[must_use]
     pub fn audit(&self) -> v1::audit_service_client::AuditServiceClient<Signed> {
@@ -181,6 +244,7 @@ impl Client {
             approval_id: approval_id.to_owned(),
             approve,
             reason: reason.to_owned(),
+            more: None,
         };
         let response = self.approvals().decide_approval(request).await?.into_inner();
         Ok(response.approval.unwrap())

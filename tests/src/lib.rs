@@ -36,7 +36,7 @@ pub use client::{Answer, Client};
 pub use dial::{channel, connect};
 pub use eventually::{PATIENCE, eventually};
 pub use file_calls::{FileCall, file_tools};
-pub use lying_agent::LyingAgent;
+pub use lying_agent::{LyingAgent, hello};
 pub use lying_server::{Deceived, Link, LyingServer};
 pub use outside::{Outside, plain_target};
 pub use process::{Launch, Process};

@@ -29,12 +29,22 @@ impl LyingAgent {
     /// # Panics
     /// The device is not enrolled, or the backend breaks the protocol.
     pub async fn connect(device: &Device, address: &str, generation: u64) -> Result<Self, Status> {
+        Self::greet(device, address, hello(device, generation)).await
+    }
+
+    /// The same, saying of itself what the test wants it to.
+    ///
+    /// # Errors
+    /// The backend does not take it.
+    ///
+    /// # Panics
+    /// As [`LyingAgent::connect`].
+    pub async fn greet(device: &Device, address: &str, hello: v1::Hello) -> Result<Self, Status> {
         let identity = Identity::read(&device.state_dir()).unwrap().expect("the device enrolled");
         let mut client = connect(address, identity.tls().unwrap())
             .await
             .map_err(|error| Status::unavailable(error.to_string()))?;
         let (to_backend, outgoing) = mpsc::channel(16);
-        let hello = hello(device, generation);
         to_backend.send(request(link_request::Message::Hello(hello))).await.unwrap();
         let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
         let mut agent = Self { to_backend, from_backend };
@@ -107,7 +117,9 @@ fn request(message: link_request::Message) -> v1::LinkRequest {
     v1::LinkRequest { message: Some(message) }
 }
 
-fn hello(device: &Device, generation: u64) -> v1::Hello {
+/// What a device says of itself that lends its folder.
+#[must_use]
+pub fn hello(device: &Device, generation: u64) -> v1::Hello {
     let files = device.files().display().to_string();
     v1::Hello {
         protocol_major: PROTOCOL.major,

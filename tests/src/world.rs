@@ -110,7 +110,7 @@ impl World {
         &self.shared.admin
     }
 
-    /// Somebody else with this role, signed in. There is no RPC that makes people yet, so the
+    /// Somebody else with this role, signed in. No password is hashed for it, which takes long: the
     /// record is written as the backend would write it.
     pub async fn person(&self, name: &str, role: Role) -> Client {
         let token = format!("orion_token-of-{name}");

@@ -2,6 +2,7 @@
 //! documents say what the code does. They read the tree as it lies on the disk.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says by panicking what is wrong")]
 
+mod access;
 mod api;
 mod codes;
 mod configuration;

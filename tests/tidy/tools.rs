@@ -107,12 +107,8 @@ fn every_page_tells_risk_permissions_other_names_and_an_example() {
         assert_eq!(fact("Changes something"), yes(spec.has_effects), "{}", spec.name);
         assert_eq!(fact("Can be undone"), yes(spec.undo), "{}", spec.name);
         assert_eq!(fact("May run twice"), yes(spec.idempotent), "{}", spec.name);
-        assert_eq!(
-            fact("Strangers may have written the result"),
-            yes(spec.untrusted),
-            "{}",
-            spec.name
-        );
+        let strangers = if spec.untrusted_preview { "of a preview" } else { yes(spec.untrusted) };
+        assert_eq!(fact("Strangers may have written the result"), strangers, "{}", spec.name);
         assert!(page.text.contains(spec.example), "{}: the example is not on its page", spec.name);
     }
 }

@@ -1,18 +1,21 @@
 //! The loop in which everything happens. One task owns all state and takes one [`Event`] at a time;
 //! whatever takes long happens in tasks of their own that post events back.
 //!
-//! [`calls`] is what becomes of a call, [`session`] what becomes of the connection.
+//! [`calls`] is what becomes of a call, [`session`] what becomes of the connection, [`ceiling`] what
+//! the device's owner says meanwhile.
 
 mod calls;
+pub mod ceiling;
 pub mod event;
 mod session;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use orion_domain::CallId;
+use orion_domain::rule::CompiledRule;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -31,6 +34,7 @@ use crate::guard::Guard;
 use crate::journal::Journal;
 use crate::roots::{Lent, Roots};
 use crate::state::{Identity, State, Status};
+use ceiling::{Opening, Told};
 use event::{Event, Slot};
 use session::Phase;
 
@@ -53,8 +57,10 @@ pub struct Agent {
     identity: Identity,
     guard: Guard,
     roots: Arc<Lent>,
+    opening: Opening,
     toolbox: Arc<Toolbox>,
     journal: Journal,
+    told: Told,
     running: HashMap<CallId, Running>,
     tasks: JoinSet<()>,
     events: mpsc::Sender<Event>,
@@ -101,7 +107,9 @@ enum Renewal {
 fn lent(settings: &Settings, guard: &Guard) -> Arc<Lent> {
     let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
     let grants = guard.policy().grants.clone();
-    let open = move || Roots::open(&ceiling, &grants, &private);
+    let named = guard.policy().rules.iter().flat_map(CompiledRule::roots).cloned();
+    let named: Vec<_> = named.collect();
+    let open = move || Roots::open_named(&ceiling, &grants, &private, &named);
     Arc::new(Lent::new(Box::new(open)))
 }
 
@@ -130,8 +138,10 @@ impl Agent {
             identity,
             guard,
             roots,
+            opening: Opening::default(),
             toolbox,
             journal,
+            told: Told::default(),
             running: HashMap::new(),
             tasks: JoinSet::new(),
             events,
@@ -150,6 +160,7 @@ impl Agent {
 
     /// Runs until `shutdown`, then ends what runs and closes the journal.
     pub async fn run(mut self, shutdown: CancellationToken) {
+        let _watching = self.watch_the_owner();
         loop {
             let event = self.next(&shutdown).await;
             if matches!(event, Event::Shutdown) {
@@ -252,6 +263,8 @@ impl Agent {
                 self.push(Outgoing::Result(call));
             }
             Event::Renewed(result) => self.renewed(result),
+            Event::Owner(word) => self.owner(word),
+            Event::Opened => self.opened(),
             Event::Due => self.due(),
             // The loop has ended before this comes here.
             Event::Shutdown => {}
@@ -274,6 +287,7 @@ impl Agent {
                 }
             }
             Incoming::Drain(v1::Drain { reconnect_ms }) => self.drain(reconnect_ms),
+            Incoming::CeilingAck(v1::CeilingAck { number }) => self.heard(number),
             // A second greeting says nothing that counts.
             Incoming::Welcome(_) => {}
         }
@@ -284,13 +298,7 @@ impl Agent {
         let v1::PolicyUpdate { version, policy } = update;
         let error = match self.guard.update(version, policy) {
             Ok(()) => {
-                self.roots = lent(&self.settings, &self.guard);
-                // Now and not at the first call, so that a folder swapped for a link later is not
-                // the one that is used; off the loop, for a disk may hang.
-                let roots = Arc::clone(&self.roots);
-                self.tasks.spawn_blocking(move || {
-                    LazyLock::force(&roots);
-                });
+                self.reopen();
                 tracing::info!(%version, "the policy is active");
                 self.status.policy_version = Some(version.clone());
                 self.write_status();

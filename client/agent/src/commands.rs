@@ -1,5 +1,7 @@
 //! What the program can be asked to do.
 
+mod ceiling;
+
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +27,7 @@ Examples:
   orion-agent run                                    connect and serve
   orion-agent status                                 who am I, am I connected?
   orion-agent ceiling show                           the most anyone can do here
+  orion-agent ceiling check                          what is wrong with agent.toml
 
 Exit codes: 0 done, 1 failed, 2 usage, 4 not enrolled or enrolment failed."
 )]
@@ -53,7 +56,7 @@ enum Command {
     Status,
     /// The ceiling: the most that anyone can ever do on this device.
     #[command(subcommand)]
-    Ceiling(Ceiling),
+    Ceiling(ceiling::Ceiling),
 }
 
 #[derive(Debug, Args)]
@@ -80,14 +83,6 @@ struct EnrollArguments {
     /// How long to wait for the approval, in seconds.
     #[arg(long, default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     timeout: u64,
-}
-
-#[derive(Debug, Subcommand)]
-enum Ceiling {
-    /// Print the ceiling that holds, as the backend is told it.
-    Show,
-    /// Check the file and say what is wrong with it.
-    Check,
 }
 
 /// An error and the exit code it ends with.
@@ -139,14 +134,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             orion_agent::run(config, shutdown).await?;
         }
         Command::Status => status(&places)?,
-        Command::Ceiling(Ceiling::Show) => {
-            let ceiling = places.settings()?.ceiling;
-            print(&serde_json::to_string_pretty(&ceiling).context("the ceiling can't be shown")?)?;
-        }
-        Command::Ceiling(Ceiling::Check) => {
-            places.settings()?;
-            print(&format!("{} is well", places.config.display()))?;
-        }
+        Command::Ceiling(command) => ceiling::run(&places, command)?,
     }
     Ok(())
 }
@@ -239,14 +227,16 @@ fn status(places: &Places) -> anyhow::Result<()> {
         Ok(_) | Err(_) => "no",
     };
     let status = Status::read(&places.state_dir).unwrap_or_default();
-    let Status { connected_to, device_name, policy_version, last_error, at } = status;
+    let Status { connected_to, device_name, policy_version, ceiling_fault, last_error, at } =
+        status;
+    let ceiling = ceiling_fault.unwrap_or_else(|| "as agent.toml says".to_owned());
     let none = || "none".to_owned();
     let connection = match (running, connected_to) {
         ("yes", Some(address)) => format!("connected to {address}"),
         _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
     };
     print(&format!(
-        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\nconnection   {connection}\npolicy       {}\nsandbox      {}\nas of        {}",
+        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
         device_name.unwrap_or_else(|| identity.name.to_string()),
         identity.device_id,
         identity.addresses.join(", "),

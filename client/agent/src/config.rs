@@ -1,10 +1,15 @@
 //! `agent.toml`: the owner's file. Only it sets the ceiling; nothing that arrives from the backend
 //! is ever read here.
 
+pub mod check;
 mod error;
 mod file;
+pub mod place;
+mod source;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +22,7 @@ use orion_wire::Os;
 pub use error::ConfigError;
 pub use file::SandboxChoice;
 use file::{File, check_tools};
+pub use source::{Found, Source};
 
 /// Everything that an agent needs to run.
 #[derive(Debug, Clone)]
@@ -44,10 +50,9 @@ pub struct Settings {
     pub places: Places,
     /// Orion's own files on this device, which no tool may touch.
     pub private: Vec<DevicePath>,
+    /// The file, to be looked at again while the agent runs; none where the text came without one.
+    pub source: Option<Source>,
 }
-
-/// The largest file that is read, in bytes.
-const MAX_BYTES: u64 = 1024 * 1024;
 
 impl Settings {
     /// Reads the file at `path`. Where there is none and `required` is not set, the modest default
@@ -57,20 +62,12 @@ impl Settings {
     /// # Errors
     /// [`ConfigError`], which names the file, the line and what is meant.
     pub fn load(path: &Path, required: Required, state_dir: &Path) -> Result<Self, ConfigError> {
-        let failed = |source| ConfigError::Read { path: path.to_owned(), source };
-        let text = match fs::metadata(path) {
-            Ok(metadata) if !metadata.is_file() || metadata.len() > MAX_BYTES => {
-                return Err(ConfigError::NotAFile { path: path.to_owned() });
-            }
-            Ok(_) => fs::read_to_string(path).map_err(failed)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && required == Required::No => {
-                String::new()
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        let home = directories::BaseDirs::new().map(|base| base.home_dir().to_owned());
-        Self::parse(&text, home.as_deref(), &own_files(&[state_dir, path]))
-            .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })
+        // Looked at first: whatever is written while it is read is seen as a change.
+        let source = Source::new(path, state_dir);
+        let text = source::read(path, required)?;
+        let settings = Self::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
+            .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
+        Ok(Self { source: Some(source), ..settings })
     }
 
     /// Takes the text of the file. `home` is what `~` stands for; `own` are Orion's own files,
@@ -113,14 +110,32 @@ impl Settings {
             sandbox,
             places,
             private,
+            source: None,
         })
+    }
+
+    /// The same with a ceiling beneath which nothing can be done.
+    #[must_use]
+    pub fn closed(self) -> Self {
+        let ceiling = Grants { tools: Some(BTreeSet::new()), read_only: true, ..Grants::default() };
+        Self { ceiling, scope: Scope::nothing(), apps: BTreeMap::new(), ..self }
     }
 }
 
-/// Orion's own files, absolute, by the names they were given and by the ones they really have.
-fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
-    let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
-    let real = paths.iter().filter_map(|path| fs::canonicalize(path).ok());
+/// What `~` stands for on this device.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|base| base.home_dir().to_owned())
+}
+
+/// Orion's own files, the running program among them, absolute, by the names they were given and by the
+/// ones they really have.
+#[must_use]
+pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let all = || paths.iter().copied().chain(program.as_deref());
+    let written = all().filter_map(|path| std::path::absolute(path).ok());
+    let real = all().filter_map(|path| fs::canonicalize(path).ok());
     written.chain(real).collect()
 }
 
@@ -153,8 +168,7 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
 /// one.
 pub fn write_first(path: &Path, paths: &[String], state_dir: &Path) -> Result<(), ConfigError> {
     let text = file::first(paths);
-    let home = directories::BaseDirs::new().map(|base| base.home_dir().to_owned());
-    Settings::parse(&text, home.as_deref(), &own_files(&[state_dir, path]))
+    Settings::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
         .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     if let Some(parent) = path.parent() {
@@ -169,6 +183,3 @@ pub fn write_first(path: &Path, paths: &[String], state_dir: &Path) -> Result<()
     };
     io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)
 }
-
-#[cfg(test)]
-mod tests;

@@ -17,10 +17,12 @@ use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::agent::event::{Event, Slot};
 use crate::apps::Apps;
+use crate::guard::Verdict;
 use crate::journal::{Admission, Ended};
 use crate::report::Subject;
 use crate::roots::Lent;
 use crate::sandbox::{Reach, Sandbox, confine};
+use crate::tools::observe::{Seeing, compare, observe};
 use crate::tools::{Context, Executor, Outcome};
 use crate::trash::Trash;
 
@@ -40,7 +42,7 @@ pub struct Toolbox {
     /// The applications that may be opened.
     pub apps: Apps,
     /// Where deleted folders go.
-    pub trash: Trash,
+    pub trash: Arc<Trash>,
     /// The device's id, as text.
     pub device_id: String,
     /// What confines file tools here.
@@ -58,6 +60,10 @@ pub struct Job {
     pub executor: Executor,
     /// Its arguments.
     pub arguments: Value,
+    /// What is done about the paths that it touches before it runs.
+    pub seeing: Seeing,
+    /// Whether the tool changes something where it is no preview.
+    pub changes: bool,
     /// How far it may reach, where the kernel confines it.
     pub reach: Option<Reach>,
     /// Whether it may change something.
@@ -68,6 +74,8 @@ pub struct Job {
     pub cancelled: Arc<AtomicBool>,
     /// Where files may be touched.
     pub roots: Arc<Lent>,
+    /// What was decided, to be held where the call's paths really lead; none for what names no path.
+    pub verdict: Option<Verdict>,
     /// What it runs with.
     pub toolbox: Arc<Toolbox>,
 }
@@ -135,9 +143,12 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         permit,
         executor,
         arguments,
+        seeing,
+        changes,
         deadline,
         cancelled,
         roots,
+        verdict,
         toolbox,
         reach,
         ..
@@ -166,9 +177,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         }));
     };
     let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
+    let of_call = verdict.map(|verdict| roots.of_call(verdict));
     let context = Context {
         call: subject.call,
-        roots: &roots,
+        roots: of_call.as_ref().unwrap_or(&roots),
         places,
         apps,
         trash,
@@ -178,7 +190,16 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         deadline,
         progress: &progress,
     };
-    (executor.run)(arguments, &context)
+    let observed = match &seeing {
+        Seeing::Nothing => None,
+        Seeing::Tell(touches) => Some(observe(touches, changes, &context)?),
+        Seeing::Compare(touches, before) => {
+            compare(touches, before, changes, &context)?;
+            None
+        }
+    };
+    let outcome = (executor.run)(arguments, &context)?;
+    Ok(Outcome { observed, ..outcome })
 }
 
 fn flatten(

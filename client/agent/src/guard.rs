@@ -1,13 +1,24 @@
 //! The device judges every call for itself: by the policy that the backend lent, and by the ceiling
 //! that only its owner can change. No permit that anyone else made counts here.
 
+use std::sync::Arc;
+
 use orion_catalog::{ParsedCall, ToolSpec};
-use orion_domain::evaluate::Approved;
+use orion_domain::grants::Scope;
 use orion_domain::{
-    ApprovalId, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy,
-    Question, ToolError, ToolFacts, evaluate,
+    ApprovalId, Approved, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places,
+    Policy, Question, Rule, ToolError, ToolFacts, evaluate,
 };
-use orion_wire::{DevicePolicy, Dispatched};
+use orion_wire::{DevicePolicy, Dispatched, Timezone};
+
+use crate::clock::now_ms;
+use crate::journal::APPROVED_REMEMBERED_MS;
+
+mod size;
+mod verdict;
+
+pub use size::TooLarge;
+pub use verdict::Verdict;
 
 /// What this device judges by.
 #[derive(Debug)]
@@ -15,7 +26,23 @@ pub struct Guard {
     device: DeviceId,
     name: DeviceName,
     places: Places,
-    policy: Policy,
+    policy: Arc<Policy>,
+    /// The policy as it was taken, to be compiled anew where the ceiling moves the workspace.
+    taken: Option<DevicePolicy>,
+    timezone: Timezone,
+    /// The policy's time zone is known here.
+    knows_hours: bool,
+    /// The workspace has moved, and the backend may judge by the one before.
+    moved: bool,
+}
+
+/// What this device makes of a call, before any person's yes counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// What holds.
+    pub decision: Decision,
+    /// The line that decided, by name.
+    pub rule: String,
 }
 
 /// A call that may run, and what it is.
@@ -27,6 +54,8 @@ pub struct Admitted {
     pub spec: &'static ToolSpec,
     /// Its arguments and what it would touch.
     pub parsed: ParsedCall,
+    /// What has to hold where its paths really lead.
+    pub verdict: Verdict,
 }
 
 /// Why a policy was not taken. The one before it stays.
@@ -43,19 +72,27 @@ pub enum PolicyError {
     /// Not a policy, or one with keys that this agent does not know.
     #[error("the policy can't be read: {0}")]
     Unreadable(String),
+    /// More than a device compiles.
+    #[error("the policy is too large for a device: {0}")]
+    TooLarge(#[from] TooLarge),
 }
 
 impl Guard {
     /// A guard that refuses every call until it has a policy; `ceiling` is the owner's.
     #[must_use]
-    pub fn new(
-        device: DeviceId,
-        name: DeviceName,
-        places: Places,
-        ceiling: orion_domain::grants::Scope,
-    ) -> Self {
+    pub fn new(device: DeviceId, name: DeviceName, places: Places, ceiling: Scope) -> Self {
         let policy = Policy { ceiling: Some(ceiling), ..Policy::deny_all() };
-        Self { device, name, places, policy }
+        let (policy, timezone) = (Arc::new(policy), Timezone::default());
+        Self {
+            device,
+            name,
+            places,
+            policy,
+            taken: None,
+            timezone,
+            knows_hours: true,
+            moved: false,
+        }
     }
 
     /// The device's name, as rules call it.
@@ -85,15 +122,75 @@ impl Guard {
             let stated = version.chars().take(64).collect();
             return Err(PolicyError::Version { stated, found });
         }
-        let DevicePolicy { grants, rules, mode } = serde_json::from_slice(bytes)
+        size::of_bytes(bytes)?;
+        let taken: DevicePolicy = serde_json::from_slice(bytes)
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
+        size::of_policy(&taken)?;
+        let timezone = Timezone::named(&taken.timezone).map_err(|error| {
+            tracing::error!(%error, "the hours of the policy's rules can't be told: those that tighten hold at any hour, and no pre-approval with hours does");
+        });
+        self.knows_hours = timezone.is_ok();
+        self.timezone = timezone.unwrap_or_default();
+        let ceiling = self.policy.ceiling.clone();
+        self.policy = self.compile(&taken, ceiling, version.to_owned());
+        self.taken = Some(taken);
+        Ok(())
+    }
+
+    /// The policy for these places, beneath a ceiling that is not its own.
+    fn compile(
+        &self,
+        taken: &DevicePolicy,
+        ceiling: Option<Scope>,
+        version: String,
+    ) -> Arc<Policy> {
+        let DevicePolicy { grants, rules, risk, mode, timezone: _ } = taken;
         let (grants, bad) = grants.compile(&self.places);
         for entry in bad {
             tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
         }
-        let ceiling = self.policy.ceiling.take();
-        self.policy = Policy { grants, ceiling, rules, mode, version: version.to_owned() };
-        Ok(())
+        let mut compiled = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let (rule, bad) = self.timed(rule.clone()).compile(&self.places);
+            for (path, error) in bad {
+                tracing::warn!(rule = %rule.rule.title(), path, %error, "a path of a rule can't be understood; the rule is held strict");
+            }
+            compiled.push(rule);
+        }
+        Arc::new(Policy { grants, ceiling, rules: compiled, risk: *risk, mode: *mode, version })
+    }
+
+    /// A rule whose hours can't be told is held strict.
+    fn timed(&self, rule: Rule) -> Rule {
+        match (self.knows_hours, &rule.hours) {
+            (true, _) | (false, None) => rule,
+            (false, Some(_)) if rule.action.tightens() => Rule { hours: None, ..rule },
+            (false, Some(_)) => Rule { expires_at: Some(i64::MIN), ..rule },
+        }
+    }
+
+    /// Takes what the owner leaves at most, and where relative paths begin by it. The policy stays
+    /// what it was. Until [`Guard::settle`], calls whose paths mean another place than they did are
+    /// refused: they were judged elsewhere before the backend heard of it.
+    pub fn limit(&mut self, places: Places, ceiling: Scope) {
+        self.moved |= places != self.places;
+        self.places = places;
+        let version = self.policy.version.clone();
+        self.policy = match &self.taken {
+            Some(taken) => self.compile(taken, Some(ceiling), version),
+            None => Arc::new(Policy { ceiling: Some(ceiling), version, ..Policy::deny_all() }),
+        };
+    }
+
+    /// The backend judges by the same ceiling and workspace.
+    pub fn settle(&mut self) {
+        self.moved = false;
+    }
+
+    /// The policy as it was taken, to be kept; none before there was one.
+    #[must_use]
+    pub fn kept(&self) -> Option<Vec<u8>> {
+        self.taken.as_ref().map(DevicePolicy::to_bytes)
     }
 
     /// Judges one call. `is_spent` says whether a call was run on an approval before.
@@ -105,6 +202,34 @@ impl Guard {
         call: &Dispatched,
         is_spent: impl Fn(ApprovalId) -> bool,
     ) -> Result<Admitted, Box<ToolError>> {
+        let (spec, parsed) = self.read(call)?;
+        let question = self.question(call, spec, &parsed);
+        let evaluation = evaluate(&question, &self.policy);
+        let approved = match evaluation.decision() {
+            Decision::Ask | Decision::DryRunFirst => {
+                self.approved(call, &parsed, is_spent).map_err(Box::new)?
+            }
+            Decision::Allow | Decision::Deny => None,
+        };
+        let permit = evaluation.permit(&question, &self.policy, approved)?;
+        let verdict = Verdict::of(&question, &parsed.touches, spec, &self.policy);
+        Ok(Admitted { permit, spec, parsed, verdict })
+    }
+
+    /// Says what would become of a call without anybody's yes.
+    ///
+    /// # Errors
+    /// It is no call of this device.
+    pub fn judge(&self, call: &Dispatched) -> Result<Judged, Box<ToolError>> {
+        let (spec, parsed) = self.read(call)?;
+        let question = self.question(call, spec, &parsed);
+        let evaluation = evaluate(&question, &self.policy);
+        let rule = evaluation.rule_name(&question, &self.policy);
+        Ok(Judged { decision: evaluation.decision(), rule })
+    }
+
+    /// The call's tool and arguments, where they are such as are checked and sent.
+    fn read(&self, call: &Dispatched) -> Result<(&'static ToolSpec, ParsedCall), Box<ToolError>> {
         if call.device != self.device {
             return refuse(
                 ErrorCode::PermissionDenied,
@@ -125,23 +250,38 @@ impl Guard {
                 "The arguments are not in the one form in which they are checked and sent.",
             );
         }
-        let question = Question {
+        if self.moved {
+            let anchored = Places { workspace: None, ..self.places.clone() };
+            let absolute = spec.parse(call.arguments_value.clone(), &anchored);
+            if absolute.is_ok_and(|it| it.touches == parsed.touches) {
+                return Ok((spec, parsed));
+            }
+            return refuse(
+                ErrorCode::PathNotAllowed,
+                "The owner of this device has just changed where relative paths begin. Make the call again, or write its paths whole.",
+            );
+        }
+        Ok((spec, parsed))
+    }
+
+    fn question<'a>(
+        &'a self,
+        call: &'a Dispatched,
+        spec: &'static ToolSpec,
+        parsed: &'a ParsedCall,
+    ) -> Question<'a> {
+        Question {
             tool: ToolFacts { risk: spec.risk.max(call.risk), ..spec.facts() },
             touches: Some(&parsed.touches),
             caller: &call.caller,
             device: &self.name,
             dry_run: call.dry_run,
             confirmed: parsed.confirmed,
-        };
-        let evaluation = evaluate(&question, &self.policy);
-        let approved = match evaluation.decision() {
-            Decision::Ask | Decision::DryRunFirst => {
-                self.approved(call, &parsed, is_spent).map_err(Box::new)?
-            }
-            Decision::Allow | Decision::Deny => None,
-        };
-        let permit = evaluation.permit(&question, &self.policy, approved)?;
-        Ok(Admitted { permit, spec, parsed })
+            at: self.timezone.moment(now_ms()),
+            // What strangers wrote and how often is for the backend to know.
+            tainted: false,
+            counted: None,
+        }
     }
 
     /// The person's yes, if it is to exactly this call under this policy and unused. None at all is
@@ -166,6 +306,7 @@ impl Guard {
             caller: &call.caller,
             touches: &parsed.touches,
             policy_version: &self.policy.version,
+            expires_at: approval.expires_at,
         };
         if binding.digest() != approval.binding {
             return refused(
@@ -175,7 +316,19 @@ impl Guard {
         if is_spent(approval.id) {
             return refused("The approval was used before, and one approval is for one call.");
         }
-        Ok(Some(Approved(approval.id)))
+        let now = now_ms();
+        // What was run on an approval is remembered so long; one that held longer could be used again.
+        if approval.expires_at > now.saturating_add(APPROVED_REMEMBERED_MS) {
+            return refused(
+                "The approval would hold for longer than this device remembers what it ran. Make the call again; if this goes on, this device's clock may be slow.",
+            );
+        }
+        match binding.approved(approval.id, approval.binding, now) {
+            Some(approved) => Ok(Some(approved)),
+            None => refused(
+                "The approval's time was over when it arrived, by this device's clock. Make the call again to be asked again; if this goes on, set the clock.",
+            ),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use entry::Entry;
 pub use error::JournalError;
 use index::Index;
-pub use index::{Begin, Ended, Full, Interrupted, Seen};
+pub use index::{APPROVED_REMEMBERED_MS, Begin, Ended, Full, Interrupted, Seen};
 use writer::Writer;
 
 /// Above this size the file is written anew with what is still needed, in bytes.

@@ -6,11 +6,14 @@
 
 #[cfg(target_os = "linux")]
 mod beneath;
+mod call;
 mod failure;
+mod kept;
 mod located;
 #[cfg(test)]
 mod naive;
 mod names;
+mod open;
 #[cfg(target_os = "linux")]
 mod pseudo;
 mod suspects;
@@ -18,11 +21,10 @@ mod suspects;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
-use cap_fs_ext::MetadataExt;
-use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use orion_domain::grants::{DeniedPath, Scope};
 use orion_domain::path::{PathPattern, covers};
@@ -30,10 +32,13 @@ use orion_domain::{Access, DevicePath, Places, ToolError};
 
 #[cfg(target_os = "linux")]
 pub(crate) use beneath::is_there as has_openat2;
+use call::Call;
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
 pub use located::{Located, What};
 use names::{Names, real_path};
+pub(crate) use open::OpenRoot;
+use open::Root;
 #[cfg(target_os = "linux")]
 pub(crate) use pseudo::is_pseudo;
 use suspects::Suspects;
@@ -50,9 +55,19 @@ const STAGED: &str = ".orion-*.tmp";
 /// up the calls that touch files, and not the agent or the calls that touch none.
 pub type Lent = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
 
-/// The allowed folders of one device.
+/// The allowed folders of one device, for every call or for one.
 #[derive(Debug)]
 pub struct Roots {
+    ground: Arc<Ground>,
+    /// What was decided of the call that they are for, if they are for one.
+    call: Option<Call>,
+    #[cfg(test)]
+    naive: bool,
+}
+
+/// What is lent, whatever the call.
+#[derive(Debug)]
+pub struct Ground {
     roots: Vec<Root>,
     denied: Vec<DeniedPath>,
     private: Vec<DevicePath>,
@@ -62,27 +77,14 @@ pub struct Roots {
     suspects: Suspects,
     deny_all: bool,
     read_only: bool,
-    #[cfg(test)]
-    naive: bool,
 }
 
-/// One allowed folder.
-#[derive(Debug)]
-struct Root {
-    path: DevicePath,
-    access: BTreeSet<Access>,
-    /// The folder of the ceiling that this one is opened beneath: a granted path must not lead out
-    /// of what the owner lends, wherever its links point.
-    base: DevicePath,
-    open: Mutex<Option<OpenRoot>>,
-}
+impl Deref for Roots {
+    type Target = Ground;
 
-/// A root that is there.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenRoot {
-    /// Where it is, once the links in a granted path are followed.
-    pub(crate) real: DevicePath,
-    pub(crate) dir: Arc<Dir>,
+    fn deref(&self) -> &Ground {
+        &self.ground
+    }
 }
 
 impl Roots {
@@ -90,6 +92,17 @@ impl Roots {
     /// agent's own state and configuration. A folder that is missing is looked for again at use.
     #[must_use]
     pub fn open(ceiling: &Scope, grants: &Scope, private: &[DevicePath]) -> Self {
+        Self::open_named(ceiling, grants, private, &[])
+    }
+
+    /// The same, where the rules of a policy speak of the paths `named`: they may be links.
+    #[must_use]
+    pub fn open_named(
+        ceiling: &Scope,
+        grants: &Scope,
+        private: &[DevicePath],
+        named: &[DevicePath],
+    ) -> Self {
         let mut denied: Vec<DeniedPath> = Vec::new();
         for entry in ceiling.denied.iter().chain(&grants.denied) {
             // Both begin with the same built-in entries.
@@ -99,7 +112,7 @@ impl Roots {
         }
         let lent = ceiling.allowed.iter().map(|allowed| &allowed.root);
         let kept = denied.iter().filter_map(|entry| entry.pattern.root());
-        let names = Names::new(lent, kept.chain(private));
+        let names = Names::new(lent, kept.chain(private).chain(named));
         let style = ceiling.allowed.first().map(|allowed| allowed.root.style());
         let own = style.map(|style| Places { style, workspace: None, home: None });
         let own = own.iter().flat_map(|places| {
@@ -107,17 +120,16 @@ impl Roots {
                 .into_iter()
                 .filter_map(|name| PathPattern::parse(places, &format!("**/{name}")).ok())
         });
-        let mut roots = Self {
+        let entries = denied.iter().map(|entry| &entry.pattern);
+        let mut ground = Ground {
             roots: Vec::new(),
             own: own.collect(),
-            suspects: Suspects::new(&denied, private.iter().chain(names.of_kept())),
+            suspects: Suspects::new(entries, private.iter().chain(names.of_kept())),
             names,
             denied,
             private: private.to_vec(),
             deny_all: ceiling.deny_all_paths || grants.deny_all_paths,
             read_only: ceiling.read_only || grants.read_only,
-            #[cfg(test)]
-            naive: false,
         };
         for granted in &grants.allowed {
             for owned in &ceiling.allowed {
@@ -129,30 +141,20 @@ impl Roots {
                     continue;
                 };
                 let access = granted.access.intersection(&owned.access).copied().collect();
-                roots.add(path, &owned.root, access);
+                ground.add(path, &owned.root, access);
             }
         }
-        for index in 0..roots.roots.len() {
+        let roots = Self {
+            ground: Arc::new(ground),
+            call: None,
+            #[cfg(test)]
+            naive: false,
+        };
+        for root in &roots.roots {
             // Opened early so that a folder swapped for a link later is not the one that is used.
-            drop(roots.roots.get(index).and_then(|root| roots.opened(root)));
+            drop(roots.opened(root));
         }
         roots
-    }
-
-    fn add(&mut self, path: &DevicePath, base: &DevicePath, access: BTreeSet<Access>) {
-        if access.is_empty() {
-            return;
-        }
-        if let Some(known) = self.roots.iter_mut().find(|root| root.path == *path) {
-            known.access.extend(access);
-            return;
-        }
-        self.roots.push(Root {
-            path: path.clone(),
-            access,
-            base: base.clone(),
-            open: Mutex::new(None),
-        });
     }
 
     /// Finds where a path leads, following links that stay inside its root.
@@ -191,9 +193,10 @@ impl Roots {
         let mut open: Vec<OpenRoot> = lending.filter_map(|root| self.opened(root)).collect();
         open.retain(|open| covers(&open.real, real));
         match open.iter().max_by_key(|open| open.real.components().len()) {
-            Some(open) if !self.denies(real) => {
+            Some(open) if !self.denies_at(real, access) => {
                 let names = real.relative_to(&open.real).unwrap_or_default();
-                located::find(self, open, real, &names, access, false)
+                let found = located::find(self, open, real, &names, access, false)?;
+                self.held(found, access)
             }
             _ => self.find(real, access, false),
         }
@@ -213,13 +216,14 @@ impl Roots {
         // The longest root first: it is the closest to what is meant, and has the fewest links to
         // follow. Where it is missing, a wider one may hold the place where it would be.
         lending.sort_by_key(|root| std::cmp::Reverse(root.path.components().len()));
-        if lending.is_empty() || self.denies(path) {
+        if lending.is_empty() || self.denies_at(path, access) {
             return Err(self.not_allowed(path, access));
         }
         for root in &lending {
             if let Some(open) = self.opened(root) {
                 let names = path.relative_to(&root.path).unwrap_or_default();
-                return located::find(self, &open, path, &names, access, follow_last);
+                let found = located::find(self, &open, path, &names, access, follow_last)?;
+                return self.held(found, access);
             }
         }
         let missing = lending.first().map_or(path, |root| &root.path);
@@ -233,61 +237,6 @@ impl Roots {
             .collect()
     }
 
-    /// The handle of a root, as long as it is the folder that stands at its path; where another one
-    /// stands there now, that one. A link that took its place is not followed to anywhere else.
-    fn opened(&self, root: &Root) -> Option<OpenRoot> {
-        let mut held = root.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = self.open_root(root)?;
-        match &*held {
-            Some(open) if open.real != found.real => return None,
-            Some(open) if is_same(&open.dir, &found.dir) => {}
-            Some(_) | None => *held = Some(found),
-        }
-        held.clone()
-    }
-
-    fn open_root(&self, root: &Root) -> Option<OpenRoot> {
-        let base = open_base(&root.base, self.names.of_lent(&root.base)?)?;
-        let base = OpenRoot { real: root.base.clone(), dir: Arc::new(base) };
-        let names = root.path.relative_to(&root.base)?;
-        let access = *root.access.first()?;
-        let found = located::find(self, &base, &root.path, &names, access, true).ok()?;
-        found.is_folder().then(|| OpenRoot { real: found.real, dir: Arc::new(found.dir) })
-    }
-
-    /// Whether a deny entry, the agent's own state or its trash keeps this path out.
-    #[must_use]
-    pub fn denies(&self, path: &DevicePath) -> bool {
-        self.keeps_out(path) || self.names.any(path, |name| self.keeps_out(name))
-    }
-
-    /// The same for a path by this name alone.
-    fn keeps_out(&self, path: &DevicePath) -> bool {
-        #[cfg(test)]
-        if self.naive {
-            return false;
-        }
-        self.deny_all
-            || self.denied.iter().any(|entry| entry.pattern.denies(path))
-            || self.private.iter().any(|private| private.contains(path))
-            || self.own.iter().any(|own| own.denies(path))
-    }
-
-    /// Whether what lies beneath a root is kept out there, by a deny entry or as a system folder
-    /// that the root does not name.
-    pub(crate) fn hides(&self, root: &DevicePath, path: &DevicePath) -> bool {
-        #[cfg(test)]
-        if self.naive {
-            return false;
-        }
-        !covers(root, path) || self.denies(path)
-    }
-
-    /// Whether something of this name in a folder that is not hidden has to be asked about at all.
-    pub(crate) fn may_hide(&self, name: &str) -> bool {
-        self.suspects.may_hold(name)
-    }
-
     /// Whether some root lends this access to this path and nothing keeps it out. Nothing is opened.
     #[must_use]
     pub fn lends(&self, path: &DevicePath, access: Access) -> bool {
@@ -295,7 +244,7 @@ impl Roots {
         if self.naive {
             return true;
         }
-        !self.lending(path, access).is_empty() && !self.denies(path)
+        !self.lending(path, access).is_empty() && !self.denies_at(path, access)
     }
 
     /// Whether a root is this path or lies beneath it.
@@ -306,9 +255,9 @@ impl Roots {
             return false;
         }
         let real = self.names.real(path);
-        self.roots
-            .iter()
-            .any(|root| path.contains(&root.path) || real.contains(&self.names.real(&root.path)))
+        self.roots.iter().any(|root| {
+            path.may_contain(&root.path) || real.may_contain(&self.names.real(&root.path))
+        })
     }
 
     /// The roots that lend an access, as people read them.
@@ -354,33 +303,4 @@ impl Roots {
     pub(crate) fn not_allowed(&self, path: &DevicePath, access: Access) -> ToolError {
         failure::not_allowed(path, access, self.paths(access))
     }
-}
-
-/// The folder at `base`, which was found to be `real`. Judged is where it was; if it leads elsewhere
-/// since, that has to be judged first.
-fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
-    let has_moved = || real_path(base) != *real;
-    if base != real && has_moved() {
-        return None;
-    }
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::io::Errno;
-
-        // A path that had no links has none still if the kernel finds none.
-        match beneath::open_absolute(&real.to_string()) {
-            Err(Errno::NOSYS | Errno::PERM) => {}
-            opened => return opened.ok(),
-        }
-    }
-    if has_moved() {
-        return None;
-    }
-    Dir::open_ambient_dir(real.to_string(), ambient_authority()).ok()
-}
-
-/// Whether two handles are of one folder.
-fn is_same(one: &Dir, other: &Dir) -> bool {
-    let identity = |dir: &Dir| dir.dir_metadata().map(|it| (it.dev(), it.ino())).ok();
-    identity(one).is_some_and(|one| Some(one) == identity(other))
 }

@@ -74,7 +74,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     let toolbox = Toolbox {
         places: settings.places.clone(),
         apps,
-        trash,
+        trash: Arc::new(trash),
         device_id: identity.device_id.to_string(),
         sandbox,
     };
@@ -133,7 +133,7 @@ async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Settled>
 }
 
 /// Whether the owner is content with what holds file tools here.
-fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
+pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
     match choice {
         SandboxChoice::Required if !sandbox.has_landlock() => Err(NoLandlock),
         SandboxChoice::Required | SandboxChoice::Auto => Ok(()),

@@ -21,6 +21,7 @@ mod list_directory;
 mod modify_config;
 mod move_path;
 mod nearby;
+pub mod observe;
 mod open_app;
 mod read_config;
 mod read_file;
@@ -36,7 +37,7 @@ mod walk;
 mod write_file;
 
 use orion_catalog::{Tool, tools as catalog};
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, Observation, ToolError};
 use serde_json::Value;
 
 pub use context::Context;
@@ -52,12 +53,14 @@ pub struct Outcome<D = Value> {
     pub data: D,
     /// Whether data was cut at a limit.
     pub truncated: bool,
+    /// What was seen of the paths before, where that was asked for.
+    pub observed: Option<Vec<Observation>>,
 }
 
 impl<D> Outcome<D> {
     /// An outcome with nothing cut.
     pub fn new(message: impl Into<String>, data: D) -> Self {
-        Self { message: message.into(), data, truncated: false }
+        Self { message: message.into(), data, truncated: false, observed: None }
     }
 
     /// The same, saying whether data was cut.
@@ -132,14 +135,14 @@ fn run<T: Execute>(arguments: Value, context: &Context<'_>) -> Result<Outcome, T
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))?;
     context.check()?;
-    let Outcome { message, data, truncated } = T::run(arguments, context)?;
+    let Outcome { message, data, truncated, observed } = T::run(arguments, context)?;
     let data = serde_json::to_value(data).map_err(|_| {
         ToolError::new(
             ErrorCode::Internal,
             format!("The result of {} cannot be written as JSON.", T::NAME),
         )
     })?;
-    Ok(Outcome { message, data, truncated })
+    Ok(Outcome { message, data, truncated, observed })
 }
 
 /// An argument that does not fit.

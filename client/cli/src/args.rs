@@ -82,12 +82,16 @@ pub(crate) enum Command {
     Demo(commands::demo::Demo),
     /// Sign in, and remember where
     Login(commands::login::Login),
+    /// Sign out, here or everywhere
+    Logout(commands::logout::Logout),
     /// Talk to the fleet
     Chat(commands::chat::Chat),
     /// Say one thing to the fleet
     Ask(commands::ask::Ask),
     /// Call one tool on one device
     Call(commands::call::Call),
+    /// Several calls, shown together and approved once
+    Plan(commands::plan::Plan),
     /// Take back what a call changed
     Undo(commands::undo::Undo),
     /// Show what each layer says to a call, without making it
@@ -96,8 +100,14 @@ pub(crate) enum Command {
     Tools(commands::tools::Tools),
     /// The devices and what they lend
     Devices(commands::devices::Devices),
+    /// What may happen on each device, as one file with versions
+    Policy(commands::policy::Policy),
     /// What waits for a person's yes
     Approvals(commands::approvals::Approvals),
+    /// Who may sign in, and as what
+    Users(commands::users::Users),
+    /// What programs sign in with
+    Tokens(commands::tokens::Tokens),
     /// The record of everything
     Audit(commands::audit::Audit),
     /// Print the tool calls in a model's text

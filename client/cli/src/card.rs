@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::output::{ASKS, DIM, Output, facts};
-use crate::show::{self, ApprovalView};
+use crate::show::{self, ApprovalView, VoteView};
 use crate::text;
 
 /// How many lines of a text are shown before it is cut.
@@ -36,19 +36,90 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
             format!("by {by} at {}: {reason}", text::when(&out.zone, approval.decided_at))
         }
     };
+    let decided = if approval.by_standing_answer {
+        format!("{decided}, for the whole chat")
+    } else {
+        decided
+    };
     let body = facts([
         ("arguments", arguments),
         ("touches", approval.touches.join("\n")),
+        ("how much", how_much(approval)),
         ("preview", preview(&approval.preview)),
+        ("can be undone", if approval.can_undo { "yes" } else { "no" }.to_owned()),
+        ("risk", approval.risk_because.join("\n")),
+        ("strangers", strangers(approval)),
         ("why", approval.rule.clone()),
         ("asked by", approval.requester.clone()),
-        ("who may say yes", approval.approver_role.clone()),
+        ("who may say yes", who(approval)),
+        ("said so far", votes(approval)),
         ("until", text::when(&out.zone, approval.expires_at)),
         ("state", approval.state.to_owned()),
         ("decided", decided),
+        ("step of plan", approval.plan_id.clone()),
         ("id", approval.approval_id.clone()),
     ]);
     format!("{title}\n  {}", body.replace('\n', "\n  "))
+}
+
+/// How much the call touches, as its preview tells.
+fn how_much(approval: &ApprovalView) -> String {
+    let entries = approval.entries.map(|entries| match entries {
+        1 => "1 file or folder".to_owned(),
+        entries => format!("{entries} files and folders"),
+    });
+    let bytes = approval.bytes.map(|bytes| match bytes {
+        1 => "1 byte".to_owned(),
+        bytes => format!("{bytes} bytes"),
+    });
+    [entries, bytes].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What strangers may have had to do with the call.
+fn strangers(approval: &ApprovalView) -> String {
+    if approval.content.is_empty() {
+        return String::new();
+    }
+    let mut lines = Vec::new();
+    if approval.quoted {
+        lines.push("THE CALL ITSELF stands in content that strangers may have written".to_owned());
+    } else if !approval.occurs_in_content.is_empty() {
+        lines.push(format!(
+            "the text of {} occurs in content that strangers may have written",
+            approval.occurs_in_content.join(", ")
+        ));
+    }
+    lines.push("what they may have written is in this chat:".to_owned());
+    lines.extend(approval.content.iter().map(|label| {
+        format!("- {} on {} {}", label.tool, label.device, label.place).trim_end().to_owned()
+    }));
+    clipped(&lines.join("\n"))
+}
+
+/// Who has to say yes, and how many of them are missing.
+pub(crate) fn who(approval: &ApprovalView) -> String {
+    let ApprovalView { approver_role: role, approver_count: count, requester, .. } = approval;
+    let mut who = match count {
+        0 | 1 => role.clone(),
+        count => format!("{count} people with the role {role} or more"),
+    };
+    if approval.not_requester {
+        who.push_str(&format!(", not {requester}"));
+    } else if approval.second_if_any {
+        who.push_str(&format!(", not {requester} if there is anybody else"));
+    }
+    if approval.reason_required {
+        who.push_str(", saying why");
+    }
+    who
+}
+
+fn votes(approval: &ApprovalView) -> String {
+    let line = |vote: &VoteView| {
+        let word = if vote.yes { "yes" } else { "no" };
+        format!("{}: {word} {}", vote.user, vote.reason).trim_end().to_owned()
+    };
+    clipped(&approval.votes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// What the dry run said would happen.
@@ -62,7 +133,7 @@ fn preview(envelope: &Value) -> String {
 }
 
 /// A text of a bounded size, which says so where it was cut.
-fn clipped(text: &str) -> String {
+pub(crate) fn clipped(text: &str) -> String {
     let mut lines: Vec<String> =
         text.lines().take(LINES + 1).map(|line| text::one_line(line, LINE)).collect();
     if lines.len() > LINES {
@@ -108,6 +179,27 @@ mod tests {
             expires_at: 1_700_000_900_000,
             preview: preview.to_string().into_bytes().into(),
             approver_role: "operator".to_owned(),
+            approver_count: 2,
+            not_requester: true,
+            reason_required: true,
+            votes: vec![v1::Vote {
+                user: "bob".to_owned(),
+                role: "operator".to_owned(),
+                yes: true,
+                reason: "as agreed".to_owned(),
+                at: 1_700_000_100_000,
+            }],
+            risk_because: vec!["delete_directory is of high risk.".to_owned()],
+            can_undo: true,
+            content: vec![v1::ContentLabel {
+                call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a60".to_owned(),
+                tool: "read_file".to_owned(),
+                device: "demo-device".to_owned(),
+                place: "/d/note.txt".to_owned(),
+            }],
+            quoted: true,
+            entries: Some(3),
+            bytes: Some(1),
             ..v1::Approval::default()
         }
         .into()
@@ -123,14 +215,21 @@ mod tests {
           arguments        confirm: true
                            path: x
           touches          delete /d/x
+          how much         3 files and folders, 1 byte
           preview          Would delete 3 entries.
                            entries        3
                            first_entries  a�[2K
                                           b
                            path           /d/x
+          can be undone    yes
+          risk             delete_directory is of high risk.
+          strangers        THE CALL ITSELF stands in content that strangers may have written
+                           what they may have written is in this chat:
+                           - read_file on demo-device /d/note.txt
           why              risk high asks
           asked by         admin
-          who may say yes  operator
+          who may say yes  2 people with the role operator or more, not admin, saying why
+          said so far      bob: yes as agreed
           until            2023-11-14 22:28:20
           state            open
           id               0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e

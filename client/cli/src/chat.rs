@@ -237,11 +237,22 @@ impl<'a> Session<'a> {
             }
         };
         let reason = if approve { "" } else { "The person at the terminal said no." };
-        let request = v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
+        let reason = reason.to_owned();
+        let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
-            Ok(_) => Ok(()),
-            // Somebody or the clock was quicker: the stream tells how the call goes on.
-            Err(failure) if matches!(failure.exit_code(), 6 | 9) => {
+            Ok(answer) => {
+                if answer.approval.is_some_and(|it| it.state == i32::from(v1::ApprovalState::Open))
+                {
+                    self.out.note("more people have to say yes; the call waits for them");
+                }
+                Ok(())
+            }
+            // Somebody or the clock was quicker: the stream tells how the call goes on. Where
+            // somebody else has to say yes, whoever sits here waits for them.
+            Err(failure)
+                if matches!(failure.exit_code(), 6 | 9)
+                    || (failure.exit_code() == 5 && self.consent == Consent::Ask) =>
+            {
                 self.out.note(&failure.to_string());
                 Ok(())
             }
@@ -279,7 +290,11 @@ impl Speech<'_> {
 }
 
 fn call_line(call: &v1::CallBegan) -> String {
-    let recovered = if call.recovered { " (found in prose)" } else { "" };
+    let recovered = match (call.quoted, call.recovered) {
+        (true, _) => " (stands in what strangers may have written)",
+        (false, true) => " (found in prose)",
+        (false, false) => "",
+    };
     // A model may leave the device out where there is only one.
     let device = match call.device.as_str() {
         "" => String::new(),

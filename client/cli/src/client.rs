@@ -4,11 +4,13 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::approval_service_client::ApprovalServiceClient;
 use orion_wire::v1::audit_service_client::AuditServiceClient;
 use orion_wire::v1::auth_service_client::AuthServiceClient;
 use orion_wire::v1::chat_service_client::ChatServiceClient;
 use orion_wire::v1::device_service_client::DeviceServiceClient;
+use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
 use orion_wire::v1::tool_service_client::ToolServiceClient;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -25,6 +27,8 @@ use crate::input;
 const CONNECT: Duration = Duration::from_secs(5);
 /// How often a silent connection is checked.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// The largest answer that is taken, in bytes: a card and the call that was made instead of its call.
+const LARGEST: usize = 2 * MAX_MESSAGE_BYTES;
 
 /// A channel that names its person.
 pub(crate) type Authorized = InterceptedService<Channel, Bearer>;
@@ -56,6 +60,7 @@ macro_rules! services {
         impl Client {
             $($(#[$doc])* pub(crate) fn $name(&self) -> $client<Authorized> {
                 $client::with_interceptor(self.channel.clone(), self.bearer.clone())
+                    .max_decoding_message_size(LARGEST)
             })+
         }
     };
@@ -74,6 +79,8 @@ services! {
     policy = PolicyServiceClient;
     /// Questions to people.
     approvals = ApprovalServiceClient;
+    /// Several calls, approved once.
+    plans = PlanServiceClient;
     /// The record.
     audit = AuditServiceClient;
 }

@@ -10,8 +10,14 @@ pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod extract;
 pub(crate) mod login;
+pub(crate) mod logout;
+pub(crate) mod password;
+pub(crate) mod plan;
+pub(crate) mod policy;
+pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod undo;
+pub(crate) mod users;
 pub(crate) mod why;
 
 use crate::app::App;
@@ -37,6 +43,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
             let context = Context::resolve(Surroundings::of_process(&global))?;
             interruptible(command.run(&App::new(out, &global, context))).await
         }
+        Command::Logout(command) => interruptible(command.run(&app()?)).await,
         // In these Ctrl-C stops the answer first.
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,
@@ -45,7 +52,11 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
+        Command::Policy(command) => interruptible(command.run(&app()?)).await,
+        Command::Plan(command) => interruptible(command.run(&app()?)).await,
         Command::Approvals(command) => interruptible(command.run(&app()?)).await,
+        Command::Users(command) => interruptible(command.run(&app()?)).await,
+        Command::Tokens(command) => interruptible(command.run(&app()?)).await,
         Command::Audit(command) => interruptible(command.run(&app()?)).await,
     }
 }

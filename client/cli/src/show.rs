@@ -2,10 +2,19 @@
 
 mod approval;
 mod device;
+mod person;
+mod plan;
+mod policy;
 mod tool;
 mod value;
 
-pub(crate) use approval::{ApprovalView, approvals_table};
+pub(crate) use approval::{ApprovalView, StandingRuleView, VoteView, approvals_table, rules_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
+pub(crate) use person::{TokenView, UserView, tokens_table, users_table};
+pub(crate) use plan::{PlanView, StepView, plan_page, plans_table};
+pub(crate) use policy::{
+    DeviceChangeView, FindingView, OnDeviceView, VersionView, changes_text, findings_text,
+    on_devices_table, versions_table,
+};
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};
 pub(crate) use value::{short_arguments, value};

@@ -9,6 +9,7 @@ use orion_domain::{Access, Caller, Question, evaluate};
 use serde_json::json;
 
 use crate::backend::Backend;
+use crate::clock::now_ms;
 use crate::fleet::Known;
 use crate::model::ToolDefinition;
 
@@ -68,6 +69,9 @@ fn may_call(spec: &ToolSpec, known: &Known, caller: &Caller) -> bool {
         device: &known.name,
         dry_run: false,
         confirmed: false,
+        at: known.timezone.moment(now_ms()),
+        tainted: false,
+        counted: None,
     };
     evaluate(&question, &known.policy).decision() != Decision::Deny
 }
@@ -82,10 +86,12 @@ fn definition(spec: &ToolSpec) -> ToolDefinition {
             "device".to_owned(),
             json!({"type": "string", "description": "The device's name; may be left out where there is only one."}),
         );
-        properties.insert(
-            "dry_run".to_owned(),
-            json!({"type": "boolean", "description": "true to see what would happen, without doing it."}),
-        );
+        if spec.has_effects {
+            properties.insert(
+                "dry_run".to_owned(),
+                json!({"type": "boolean", "description": "true to see what would happen, without doing it."}),
+            );
+        }
     }
     ToolDefinition {
         name: spec.name.to_owned(),
@@ -125,11 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn every_definition_takes_a_device_and_a_dry_run() {
+    fn every_definition_takes_a_device_and_what_has_effects_a_dry_run() {
         for spec in CATALOG {
             let definition = definition(spec);
             assert!(definition.parameters["properties"]["device"].is_object());
-            assert!(definition.parameters["properties"]["dry_run"].is_object());
+            let dry_run = &definition.parameters["properties"]["dry_run"];
+            assert_eq!(dry_run.is_object(), spec.has_effects, "{}", spec.name);
         }
     }
 }

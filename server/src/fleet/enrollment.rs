@@ -1,5 +1,6 @@
 //! Becoming a device: invitation, redemption, approval, certificate, and the end of all that.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::id::InviteId;
@@ -7,9 +8,8 @@ use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
 use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
 use orion_wire::EnrollmentToken;
 
-use super::{Known, Session};
+pub use super::holding::{attach, catch_up, end_modes, learn, person_changed, refresh};
 use crate::backend::Backend;
-use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
 use crate::store::{DeviceRow, DeviceState, NewDevice, NewInvite, RedeemError, StoreError};
@@ -289,77 +289,36 @@ async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, 
 /// # Errors
 /// No such device, or not from the state it is in.
 pub async fn set_state(
-    backend: &Backend,
+    backend: &Arc<Backend>,
     device: &str,
     from: &[DeviceState],
     to: DeviceState,
     by: &Caller,
     reason: &str,
 ) -> Result<DeviceRow, StoreError> {
-    let row = backend.store.device(device).await?;
+    let id = backend.store.device(device).await?.id;
     let reason: String = reason.chars().take(500).collect();
-    let row = backend.store.set_device_state(row.id, from, to, &by.user, &reason, now_ms()).await?;
-    let row = refresh(backend, row.id).await?;
-    match to {
-        DeviceState::Revoked | DeviceState::Rejected => {
-            backend.fleet.revoke(backend.store.certificates_of(row.id).await?);
-        }
-        DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
-    }
-    Ok(row)
-}
-
-/// Takes a row of the record into the fleet.
-pub fn learn(backend: &Backend, row: &DeviceRow) {
-    let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
-    // Grants and a ceiling that cannot be read grant nothing.
-    let grants = serde_json::from_str(&row.grants).unwrap_or_default();
-    let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
-    backend.fleet.learn(Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling));
-}
-
-/// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
-/// what may not be connected is cut off, and what is lent otherwise is told.
-///
-/// # Errors
-/// The record cannot be read.
-pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
-    let _turn = backend.fleet.turn().await;
-    let row = backend.store.device_by_id(id).await?;
-    let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
-    learn(backend, &row);
-    match backend.fleet.known(id) {
-        Some(known) if known.is_approved() => {
-            let told = before.as_ref() == Some(&known.policy.version)
-                || !backend.fleet.is_online(id)
-                || backend.fleet.tell(id, known.policy_message());
-            if !told {
-                // It did not take the message; a new connection begins with the policy.
-                backend.fleet.disconnect(id);
+    let (shared, from, by) = (Arc::clone(backend), from.to_vec(), by.user.clone());
+    let work = async move {
+        let changed = shared.store.set_device_state(id, &from, to, &by, &reason, now_ms()).await;
+        let row = match changed {
+            Ok(_) => refresh(&shared, id).await?,
+            // It may be so already, and not be taken in.
+            Err(StoreError::Conflict) => {
+                refresh(&shared, id).await?;
+                return Err(StoreError::Conflict);
             }
-        }
-        Some(_) | None => backend.fleet.disconnect(id),
-    }
-    backend.bus.publish(Change::Device(id));
-    Ok(row)
-}
-
-/// Makes a session the device's own, which was greeted with what was known then. Where the device
-/// lost its rights meanwhile it ends at once, and where its policy changed it is told.
-pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
-    let _turn = backend.fleet.turn().await;
-    backend.fleet.attach(greeted.id, session.clone());
-    match backend.fleet.known(greeted.id) {
-        Some(known) if known.is_approved() => {
-            if known.policy.version != greeted.policy.version
-                && session.send(known.policy_message()).is_err()
-            {
-                backend.fleet.disconnect(greeted.id);
+            Err(error) => return Err(error),
+        };
+        match to {
+            DeviceState::Revoked | DeviceState::Rejected => {
+                shared.fleet.revoke(shared.store.certificates_of(id).await?);
             }
+            DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
         }
-        Some(_) | None => backend.fleet.disconnect(greeted.id),
-    }
-    backend.bus.publish(Change::Device(greeted.id));
+        Ok(row)
+    };
+    backend.whole(work).await
 }
 
 #[cfg(test)]

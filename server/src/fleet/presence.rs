@@ -25,6 +25,28 @@ pub struct Greeting {
     pub generation: u64,
 }
 
+/// What a connected device says of a ceiling that its owner changed.
+#[derive(Debug)]
+pub struct CeilingTold {
+    /// What the owner leaves at most.
+    pub ceiling: Grants,
+    /// Where relative paths start by it; empty when nothing is allowed.
+    pub workspace: String,
+    /// Why that is not what the owner's file says; empty where it is.
+    pub fault: String,
+}
+
+/// Why a ceiling was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum CeilingError {
+    /// The device never greeted, or its workspace is no path there.
+    #[error("the workspace cannot be read")]
+    Workspace,
+    /// The record cannot be kept.
+    #[error("the record could not be written")]
+    Store(#[from] StoreError),
+}
+
 /// Why a device that is who it says is not welcome.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWelcome {
@@ -128,6 +150,34 @@ pub async fn welcome(
     let known = backend.fleet.known(id).ok_or(NotWelcome::Unknown)?;
     // It may have been taken away in this very moment.
     if known.is_approved() { Ok(known) } else { Err(NotWelcome::Held(known.state)) }
+}
+
+/// Takes a ceiling that was changed while the device is connected: recorded, and what calls are judged
+/// by from here on.
+///
+/// # Errors
+/// See [`CeilingError`]; then nothing has changed.
+pub async fn ceiling_told(
+    backend: &Backend,
+    id: DeviceId,
+    told: CeilingTold,
+) -> Result<(), CeilingError> {
+    let CeilingTold { ceiling, workspace, fault } = told;
+    let facts = backend.fleet.known(id).and_then(|known| known.facts.clone());
+    let mut facts = facts.ok_or(CeilingError::Workspace)?;
+    let start = (!workspace.is_empty()).then_some(&workspace);
+    let start = start.map(|text| DevicePath::parse(facts.places.style, text)).transpose();
+    facts.places.workspace = start.map_err(|_| CeilingError::Workspace)?;
+    if fault.is_empty() {
+        tracing::info!(device = %id, "the owner changed the ceiling");
+    } else {
+        tracing::warn!(device = %id, fault, "the owner's file cannot be taken as it stands");
+    }
+    let ceiling = serde_json::to_string(&ceiling).unwrap_or_default();
+    let facts = facts_to_json(&facts);
+    backend.store.record_ceiling(id, &facts, &ceiling, &fault, now_ms()).await?;
+    enrollment::refresh(backend, id).await?;
+    Ok(())
 }
 
 /// Nobody can tell a device from its copy, so both are held back until an admin looks.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orion_domain::{
-    ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode, Risk,
+    ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode,
+    Observation, Risk,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,8 @@ pub enum ToDevice {
         /// Its bytes.
         bytes: Arc<Vec<u8>>,
     },
+    /// A ceiling is what calls are judged by from here on.
+    CeilingAck(u64),
     /// Go, and come back after about this long.
     Drain {
         /// How long.
@@ -60,6 +63,10 @@ pub struct Order {
     pub caller: Caller,
     /// A person's yes, where there was a question.
     pub approval: Option<Proof>,
+    /// Whether the device is to tell what it sees of the paths.
+    pub observe: bool,
+    /// What its preview saw, which must still be so.
+    pub observed: Vec<Observation>,
 }
 
 /// A person's yes to exactly one call.
@@ -71,6 +78,8 @@ pub struct Proof {
     pub binding: Digest,
     /// Who said it.
     pub approved_by: String,
+    /// From when on it is good no longer, Unix milliseconds.
+    pub expires_at: i64,
 }
 
 /// How a device says that a call ended.

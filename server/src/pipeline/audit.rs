@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use orion_catalog::find;
 use orion_domain::{
-    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Risk, ToolError,
+    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Observation,
+    PlanId, Risk, ToolError,
 };
 use serde_json::Value;
 
@@ -13,10 +15,21 @@ use super::validate::Target;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::{CallRow, CloseCall, NewCall, StoreError};
+use crate::store::{CallRow, CloseCall, NewCall, StoreError, Strangers};
 
 /// How many characters of the name of a tool that does not exist are recorded.
 pub const NAMED: usize = 128;
+
+/// What a call has to do with a plan.
+#[derive(Debug, Clone)]
+pub struct OfPlan {
+    /// The plan.
+    pub id: PlanId,
+    /// Whether the device is to tell what it sees of the paths: of a preview.
+    pub observe: bool,
+    /// What the preview saw, which must still be so: of a step.
+    pub observed: Vec<Observation>,
+}
 
 /// A call as it came in, with the identity it keeps.
 #[derive(Debug, Clone)]
@@ -29,13 +42,21 @@ pub struct Incoming {
     pub request: CallRequest,
     /// When, Unix milliseconds.
     pub created_at: i64,
+    /// What strangers may have had to do with it.
+    pub strangers: Strangers,
+    /// The plan that it belongs to.
+    pub plan: Option<OfPlan>,
 }
 
 impl Incoming {
-    /// Gives a request its identity.
+    /// Gives a request its identity. It came from no chat with content of strangers. Of a tool that
+    /// changes nothing there is no preview: it is a call like any, judged, counted and recorded so.
     #[must_use]
-    pub fn new(caller: Caller, request: CallRequest) -> Self {
-        Self { id: CallId::new(new_uuid()), caller, request, created_at: now_ms() }
+    pub fn new(caller: Caller, mut request: CallRequest) -> Self {
+        let (id, created_at) = (CallId::new(new_uuid()), now_ms());
+        request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
+        let strangers = Strangers::default();
+        Self { id, caller, request, created_at, strangers, plan: None }
     }
 
     /// The arguments in the form that is recorded.
@@ -60,6 +81,8 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         arguments_digest: parsed.arguments.digest(),
         dry_run: incoming.request.dry_run,
         recovered: incoming.request.recovered,
+        tainted: incoming.strangers.taint(),
+        quoted: incoming.strangers.quoted,
         touches: judged.touches(),
         decision: judged.decision().as_str().to_owned(),
         rule: judged.rule(),
@@ -68,9 +91,11 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         has_effects: target.spec.has_effects && !incoming.request.dry_run,
         state,
         idempotency_key: incoming.request.idempotency_key.clone(),
+        plan: incoming.plan.as_ref().map(|plan| plan.id),
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
+        admitted_at: (state == CallState::Dispatched).then(now_ms),
     }
 }
 
@@ -91,6 +116,8 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         arguments_digest: canonical.digest(),
         dry_run: incoming.request.dry_run,
         recovered: incoming.request.recovered,
+        tainted: incoming.strangers.taint(),
+        quoted: incoming.strangers.quoted,
         touches: Vec::new(),
         decision: "deny".to_owned(),
         rule: String::new(),
@@ -99,9 +126,11 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         has_effects: false,
         state: CallState::Received,
         idempotency_key: incoming.request.idempotency_key.clone(),
+        plan: incoming.plan.as_ref().map(|plan| plan.id),
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         created_at: incoming.created_at,
+        admitted_at: None,
     }
 }
 

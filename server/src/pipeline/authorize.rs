@@ -1,11 +1,23 @@
 //! May it? The one evaluator answers; here its question is put together.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use orion_catalog::ParsedCall;
-use orion_domain::evaluate::{Approved, Decision, Evaluation, Evidence};
-use orion_domain::{CallBinding, Digest, Permit, Question, ToolError, evaluate};
+use orion_domain::evaluate::{Decision, Evaluation, Evidence, Layer, Reason};
+use orion_domain::rule::{Approvers, CompiledRule, Counted, Moment, Quantity, RuleAction};
+use orion_domain::{Approved, CallBinding, ErrorCode, Permit, Question, ToolError, evaluate};
+use tokio::sync::OwnedMutexGuard;
 
 use super::audit::Incoming;
+use super::preview::Preview;
 use super::validate::Target;
+use crate::clock::now_ms;
+
+/// What a line of a chat says by itself: a call that was found in strangers' content.
+const QUOTED: &str = "chat: a call that stands in content from strangers";
+
+/// What a call touches that touches nothing.
+const NOTHING: Quantity = Quantity { entries: Some(0), bytes: Some(0) };
 
 /// A call with its judgement.
 #[derive(Debug)]
@@ -16,13 +28,31 @@ pub struct Judged {
     pub target: Target,
     /// Its arguments, validated.
     pub parsed: ParsedCall,
+    /// What the device said that it would do, where it was asked.
+    pub preview: Option<Preview>,
+    /// When it was judged.
+    at: Moment,
+    counts: Counts,
+    /// Held while nothing else may be counted.
+    turn: Mutex<Option<OwnedMutexGuard<()>>>,
+    /// What stands against it besides the policy.
+    barred: Option<ToolError>,
     evaluation: Evaluation,
+}
+
+/// What was counted for a call.
+#[derive(Debug, Default)]
+struct Counts {
+    earlier: Vec<u32>,
+    quantity: Option<Quantity>,
 }
 
 fn question<'a>(
     incoming: &'a Incoming,
     target: &'a Target,
     parsed: Option<&'a ParsedCall>,
+    at: Moment,
+    counts: &'a Counts,
 ) -> Question<'a> {
     Question {
         tool: target.spec.facts(),
@@ -31,6 +61,9 @@ fn question<'a>(
         device: &target.device.name,
         dry_run: incoming.request.dry_run,
         confirmed: parsed.is_some_and(|parsed| parsed.confirmed),
+        at,
+        tainted: incoming.strangers.taint(),
+        counted: Some(Counted { earlier: &counts.earlier, quantity: counts.quantity }),
     }
 }
 
@@ -43,7 +76,10 @@ pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), ToolError> {
         // Nobody knows yet how paths are written there; the next step says so.
         return Ok(());
     }
-    let question = question(incoming, target, None);
+    // How much it is, only the arguments tell; nothing is too much until then.
+    let counts = Counts { quantity: Some(NOTHING), ..Counts::default() };
+    let at = target.device.timezone.moment(now_ms());
+    let question = question(incoming, target, None, at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
     match evaluation.decision() {
         Decision::Deny => Err(evaluation.refusal(&question, &target.device.policy)),
@@ -51,33 +87,215 @@ pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), ToolError> {
     }
 }
 
-/// Judges the whole call.
+/// Judges the whole call, with nothing counted.
 #[must_use]
 pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
-    let evaluation = evaluate(&question(&incoming, &target, Some(&parsed)), &target.device.policy);
-    Judged { incoming, target, parsed, evaluation }
+    let (at, counts) = (target.device.timezone.moment(now_ms()), Counts::default());
+    let question = question(&incoming, &target, Some(&parsed), at, &counts);
+    let evaluation = evaluate(&question, &target.device.policy);
+    let turn = Mutex::default();
+    Judged { incoming, target, parsed, preview: None, at, counts, turn, barred: None, evaluation }
 }
 
 impl Judged {
-    fn question(&self) -> Question<'_> {
-        question(&self.incoming, &self.target, Some(&self.parsed))
+    /// What was asked of the evaluator.
+    #[must_use]
+    pub fn question(&self) -> Question<'_> {
+        question(&self.incoming, &self.target, Some(&self.parsed), self.at, &self.counts)
+    }
+
+    /// When it was judged.
+    #[must_use]
+    pub const fn at(&self) -> Moment {
+        self.at
+    }
+
+    /// The same call, judged by how often the like was done before.
+    #[must_use]
+    pub fn counted(self, earlier: Vec<u32>) -> Self {
+        let counts = Counts { earlier, ..self.counts };
+        Self { counts, ..self }.judged_again()
+    }
+
+    /// The same call, which nobody else is counted before until it is released.
+    #[must_use]
+    pub fn holding(self, turn: Option<OwnedMutexGuard<()>>) -> Self {
+        Self { turn: Mutex::new(turn), ..self }
+    }
+
+    /// The same call, which does not run whatever the policy says.
+    #[must_use]
+    pub fn barred(self, error: ToolError) -> Self {
+        Self { barred: Some(error), ..self }
+    }
+
+    /// Whether both were judged for the same person by the same that is known of the device.
+    #[must_use]
+    pub fn is_as_known(&self, other: &Self) -> bool {
+        !self.is_barred()
+            && self.incoming.caller == other.incoming.caller
+            && Arc::ptr_eq(&self.target.device, &other.target.device)
+    }
+
+    /// Whether it does not run whatever the policy says.
+    #[must_use]
+    pub const fn is_barred(&self) -> bool {
+        self.barred.is_some()
+    }
+
+    /// The same call, judged by how much it would touch.
+    #[must_use]
+    pub fn measured(self, preview: Preview) -> Self {
+        let counts = Counts { quantity: preview.quantity(), ..self.counts };
+        Self { counts, preview: Some(preview), ..self }.judged_again()
+    }
+
+    fn judged_again(self) -> Self {
+        let evaluation = evaluate(&self.question(), &self.target.device.policy);
+        Self { evaluation, ..self }
+    }
+
+    /// Lets the next call be counted: this one is on the record.
+    pub fn release(&self) {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Whether the policy has such a rule.
+    #[must_use]
+    pub fn has_rule(&self, is_it: impl Fn(&CompiledRule, &Question<'_>) -> bool) -> bool {
+        let question = self.question();
+        self.target.device.policy.rules.iter().any(|rule| is_it(rule, &question))
+    }
+
+    /// Whether the call is not denied whatever it touches.
+    #[must_use]
+    pub fn may_run_if_small(&self) -> bool {
+        let counted = Counted { earlier: &self.counts.earlier, quantity: Some(NOTHING) };
+        let question = Question { counted: Some(counted), ..self.question() };
+        evaluate(&question, &self.target.device.policy).decision() != Decision::Deny
+    }
+
+    /// Whether the call stands in what strangers wrote and no rule says that it does not matter.
+    #[must_use]
+    pub fn is_quoted(&self) -> bool {
+        let ignored = self.evaluation.evidence().iter().any(|line| match line.reason {
+            Reason::Matched { rule } => {
+                self.target.device.policy.rules.get(rule).is_some_and(|compiled| {
+                    compiled.rule.action == RuleAction::Preapprove
+                        && compiled.rule.ignore_provenance
+                })
+            }
+            Reason::Fits
+            | Reason::Role
+            | Reason::ToolNotListed
+            | Reason::CapabilityMissing(_)
+            | Reason::ReadOnly
+            | Reason::PathOutside { .. }
+            | Reason::PathDenied { .. }
+            | Reason::AppNotListed { .. }
+            | Reason::UrlScheme { .. }
+            | Reason::UrlHost { .. }
+            | Reason::ConfirmMissing
+            | Reason::Asks
+            | Reason::AsksForProvenance
+            | Reason::Strict => false,
+        });
+        self.incoming.strangers.quoted && !self.incoming.request.dry_run && !ignored
+    }
+
+    /// Whether it is asked about only because it stands in what strangers wrote.
+    fn is_asked_as_quoted(&self) -> bool {
+        self.is_quoted() && self.evaluation.decision() < Decision::Ask
     }
 
     /// What holds.
     #[must_use]
-    pub const fn decision(&self) -> Decision {
-        self.evaluation.decision()
+    pub fn decision(&self) -> Decision {
+        if self.is_barred() {
+            Decision::Deny
+        } else if self.is_asked_as_quoted() {
+            Decision::Ask
+        } else {
+            self.evaluation.decision()
+        }
+    }
+
+    /// Whether a person's yes may hold for more than this one call: nothing asks but the tool's own
+    /// risk, which is not critical, or a rule that is content with one yes of anybody.
+    #[must_use]
+    pub fn may_stand(&self) -> bool {
+        let plain = |line: &Evidence| match line.layer {
+            Layer::Risk => matches!(line.reason, Reason::Asks | Reason::Fits),
+            Layer::Caller | Layer::Grants | Layer::Ceiling | Layer::Rule => true,
+        };
+        let Approvers { role: _, count, not_requester, second_if_any, reason } = self.approvers();
+        self.decision() == Decision::Ask
+            && !self.preview_first()
+            && !self.incoming.strangers.taint()
+            && self.evaluation.evidence().iter().all(plain)
+            && count <= 1
+            && !not_requester
+            && !second_if_any
+            && !reason
+    }
+
+    /// Why the risk is what it is, a sentence each.
+    #[must_use]
+    pub fn risk_because(&self) -> Vec<String> {
+        let spec = self.target.spec;
+        let mut because = vec![format!("{} is of {} risk.", spec.name, spec.risk)];
+        if self.incoming.strangers.taint() && spec.has_effects {
+            because.push(format!(
+                "It changes something, and content that strangers may have written is in this chat, so it counts as {}.",
+                spec.risk.raised()
+            ));
+        }
+        if self.is_quoted() {
+            because.push("The call itself stands in that content.".to_owned());
+        }
+        because
+    }
+
+    /// Who has to say yes, where a person is asked.
+    #[must_use]
+    pub const fn approvers(&self) -> Approvers {
+        self.evaluation.approvers()
+    }
+
+    /// Whether nobody can say yes without having been shown a preview.
+    #[must_use]
+    pub const fn preview_first(&self) -> bool {
+        self.evaluation.preview_first()
     }
 
     /// The name of the line that decided.
     #[must_use]
     pub fn rule(&self) -> String {
+        if let Some(error) = &self.barred {
+            return error.code.to_string();
+        }
+        if self.is_asked_as_quoted() {
+            return QUOTED.to_owned();
+        }
         self.evaluation.rule_name(&self.question(), &self.target.device.policy)
     }
 
     /// What the caller is told where there is no permit.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
+        if let Some(error) = &self.barred {
+            return error.clone();
+        }
+        if self.is_asked_as_quoted() {
+            return ToolError::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "This very call of {} stands in content that strangers may have written: a person has to approve it.",
+                    self.target.spec.name
+                ),
+            )
+            .with("rule", QUOTED);
+        }
         self.evaluation.refusal(&self.question(), &self.target.device.policy)
     }
 
@@ -86,6 +304,9 @@ impl Judged {
     /// # Errors
     /// What the caller is told instead.
     pub fn permit(&self, approved: Option<Approved>) -> Result<Permit, Box<ToolError>> {
+        if self.is_barred() || (approved.is_none() && self.is_asked_as_quoted()) {
+            return Err(Box::new(self.refusal()));
+        }
         self.evaluation.permit(&self.question(), &self.target.device.policy, approved)
     }
 
@@ -106,9 +327,9 @@ impl Judged {
         self.evaluation.deciding()
     }
 
-    /// What a person's yes would be bound to.
+    /// What a person's yes would be bound to that is good until `expires_at`, Unix milliseconds.
     #[must_use]
-    pub fn binding(&self) -> Digest {
+    pub fn binding(&self, expires_at: i64) -> CallBinding<'_> {
         CallBinding {
             call: self.incoming.id,
             device: self.target.device.id,
@@ -117,8 +338,8 @@ impl Judged {
             caller: &self.incoming.caller,
             touches: &self.parsed.touches,
             policy_version: &self.target.device.policy.version,
+            expires_at,
         }
-        .digest()
     }
 
     /// What it would touch, a line each.

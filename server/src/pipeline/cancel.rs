@@ -1,7 +1,7 @@
 //! A person stops a call. One that was not sent ends here and now; one that was sent is its
 //! device's to stop, which says what became of it.
 
-use orion_domain::{Caller, ErrorCode, ToolError};
+use orion_domain::{CallState, Caller, ErrorCode, ToolError};
 use serde_json::json;
 
 use super::{Reply, audit};
@@ -16,7 +16,9 @@ use crate::store::{CallRow, StoreError};
 /// # Errors
 /// The record cannot be kept.
 pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Reply, StoreError> {
-    if call.state.is_closed() {
+    // A step that waits ends with its plan, and not by itself.
+    let waits_with_plan = call.plan.is_some() && call.state == CallState::AwaitingApproval;
+    if call.state.is_closed() || waits_with_plan {
         return Ok(Reply::from(call));
     }
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));

@@ -1,12 +1,22 @@
-//! Why a call would be allowed, asked about or denied: the same steps, with nothing recorded and
-//! nothing sent.
+//! Why a call would be allowed, asked about or denied: the same steps with the same counts, with
+//! nothing recorded and nothing sent. Only where somebody wants the device's own word is it asked, by a
+//! preview, which then tells how much the call touches as well.
 
-use orion_domain::evaluate::Evidence;
-use orion_domain::{CallRequest, Caller, Decision, ToolError};
+use std::sync::Arc;
+
+use orion_domain::evaluate::{Evidence, Mode};
+use orion_domain::{CallRequest, CallState, Caller, Decision, DeviceName, ToolError};
+use serde_json::Value;
 
 use super::audit::Incoming;
-use super::{authorize, validate};
+use super::authorize::Judged;
+use super::preview::Preview;
+use super::{Reply, authorize, count, run, validate};
 use crate::backend::Backend;
+use crate::clock::now_ms;
+use crate::fleet::Known;
+use crate::policy::FILE_NAME;
+use crate::store::StoreError;
 
 /// What would become of a call.
 #[derive(Debug)]
@@ -17,34 +27,162 @@ pub struct Explanation {
     pub refusal: Option<ToolError>,
     /// Every line that was said, its name, and whether it decided.
     pub trace: Vec<(Evidence, String, bool)>,
+    /// The tool by its own name and the device, where they were found.
+    pub target: Option<(&'static str, Arc<Known>)>,
+    /// Canonical JSON, where the arguments fitted.
+    pub arguments: Vec<u8>,
+    /// What it would touch, a line each.
+    pub touches: Vec<String>,
+    /// Whether a rule asks how much it would touch and nobody has told: then it counts as too much.
+    pub is_unmeasured: bool,
 }
 
-/// Judges without doing.
-#[must_use]
-pub fn explain(backend: &Backend, caller: Caller, request: CallRequest) -> Explanation {
-    let incoming = Incoming::new(caller, request);
-    let judged = validate::target(backend, &incoming.request).and_then(|target| {
-        let parsed = validate::arguments(&target, incoming.request.arguments.clone())?;
-        Ok(authorize::call(incoming, target, parsed))
-    });
-    match judged {
-        Err(refusal) => {
-            Explanation { decision: Decision::Deny, refusal: Some(refusal), trace: Vec::new() }
-        }
-        Ok(judged) => {
-            let deciding = judged.deciding().copied();
-            let refusal = (judged.decision() != Decision::Allow).then(|| judged.refusal());
-            let mut found = false;
-            let trace = judged
-                .trace()
-                .into_iter()
-                .map(|(line, name)| {
-                    let decides = !found && Some(line) == deciding;
-                    found |= decides;
-                    (line, name, decides)
-                })
-                .collect();
-            Explanation { decision: judged.decision(), refusal, trace }
-        }
+impl Explanation {
+    /// The smallest changes that would let the call run, one line each.
+    #[must_use]
+    pub fn remedies(&self) -> Vec<String> {
+        let told = self.refusal.as_ref().and_then(|refusal| refusal.details.get("remedy"));
+        let lines = told.and_then(Value::as_array).into_iter().flatten();
+        lines.filter_map(Value::as_str).map(|line| self.placed(line)).collect()
     }
+
+    /// A change of grants, named where it can be made: a device that the policy file names has none
+    /// of its own.
+    fn placed(&self, remedy: &str) -> String {
+        let Some((_, known)) = &self.target else { return remedy.to_owned() };
+        let Some(line) = known.policy_line() else { return remedy.to_owned() };
+        let either = format!("orion devices permissions set {}, or the policy file", known.name);
+        remedy.replace(&either, &format!("{FILE_NAME} line {line}, then orion policy apply"))
+    }
+
+    /// That the device is not held strictly, in words; empty where it is.
+    #[must_use]
+    pub fn mode(&self) -> String {
+        let Some((_, known)) = &self.target else { return String::new() };
+        dangerous(known).map_or_else(String::new, |(by, reason)| {
+            format!("{} is in the mode dangerous, by {by}: {reason}", known.name)
+        })
+    }
+}
+
+fn dangerous(known: &Known) -> Option<(String, String)> {
+    let lifted = match known.policy.mode {
+        Mode::Safe => false,
+        Mode::Dangerous { until } => now_ms() < until,
+    };
+    let mode = known.terms.dangerous.as_ref().filter(|_| lifted)?;
+    Some((mode.by.to_string(), mode.reason.clone()))
+}
+
+/// Judges without doing. What the device told in a preview of the call says how much it would touch.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn explain(
+    backend: &Backend,
+    caller: Caller,
+    request: CallRequest,
+    told: Option<&Reply>,
+) -> Result<Explanation, StoreError> {
+    let incoming = Incoming::new(caller, request);
+    let target = match validate::target(backend, &incoming.request) {
+        Ok(target) => target,
+        Err(refusal) => return Ok(refused(refusal, None)),
+    };
+    let found = Some((target.spec.name, Arc::clone(&target.device)));
+    let parsed = match validate::arguments(&target, incoming.request.arguments.clone()) {
+        Ok(parsed) => parsed,
+        Err(refusal) => return Ok(refused(refusal, found)),
+    };
+    let arguments = parsed.arguments.as_bytes().to_vec();
+    let (judged, is_unmeasured) =
+        known(backend, authorize::call(incoming, target, parsed), told).await?;
+    let deciding = judged.deciding().copied();
+    let refusal = (judged.decision() != Decision::Allow).then(|| judged.refusal());
+    let mut is_found = false;
+    let trace = judged
+        .trace()
+        .into_iter()
+        .map(|(line, name)| {
+            let decides = !is_found && Some(line) == deciding;
+            is_found |= decides;
+            (line, name, decides)
+        })
+        .collect();
+    let (decision, touches) = (judged.decision(), judged.touches());
+    Ok(Explanation { decision, refusal, trace, target: found, arguments, touches, is_unmeasured })
+}
+
+/// The call by everything that is known of it, and whether how much it touches is missing.
+async fn known(
+    backend: &Backend,
+    mut judged: Judged,
+    told: Option<&Reply>,
+) -> Result<(Judged, bool), StoreError> {
+    if judged.has_rule(|rule, question| rule.rule.limit.is_some() && rule.counts(question)) {
+        let earlier = count::earlier(backend, &judged).await?;
+        judged = judged.counted(earlier);
+    }
+    if !count::is_measured(&judged) {
+        return Ok((judged, false));
+    }
+    match told.filter(|reply| reply.state == CallState::Succeeded) {
+        Some(reply) => Ok((judged.measured(Preview::Shown(reply.result.clone())), false)),
+        None => Ok((judged, true)),
+    }
+}
+
+fn refused(refusal: ToolError, target: Option<(&'static str, Arc<Known>)>) -> Explanation {
+    Explanation {
+        decision: Decision::Deny,
+        refusal: Some(refusal),
+        trace: Vec::new(),
+        target,
+        arguments: Vec::new(),
+        touches: Vec::new(),
+        is_unmeasured: false,
+    }
+}
+
+/// The device's own word on a call.
+#[derive(Debug)]
+pub enum DeviceVerdict {
+    /// It was not asked, and why.
+    NotAsked(String),
+    /// What came of the preview there.
+    Asked(Box<Reply>),
+}
+
+/// Has the device judge a call by a preview of it, which is recorded as the call that it is.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn ask_device(
+    backend: &Arc<Backend>,
+    caller: Caller,
+    request: CallRequest,
+) -> Result<DeviceVerdict, StoreError> {
+    let preview = CallRequest { dry_run: true, idempotency_key: None, ..request };
+    let explained = explain(backend, caller.clone(), preview.clone(), None).await?;
+    let Some((_, known)) = &explained.target else {
+        return Ok(not_asked("there is no such tool or device"));
+    };
+    if !backend.fleet.is_online(known.id) {
+        return Ok(not_asked(&format!("{} is not connected", known.name)));
+    }
+    if explained.decision != Decision::Allow {
+        return Ok(not_asked(&unsent(&known.name)));
+    }
+    let reply = run(backend, caller, preview).await?;
+    Ok(DeviceVerdict::Asked(Box::new(reply)))
+}
+
+fn unsent(device: &DeviceName) -> String {
+    format!(
+        "the backend refuses even a preview, and what it refuses is never sent; the lines of the ceiling are those that {device} told"
+    )
+}
+
+fn not_asked(why: &str) -> DeviceVerdict {
+    DeviceVerdict::NotAsked(why.to_owned())
 }

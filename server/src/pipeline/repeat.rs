@@ -115,7 +115,7 @@ async fn ended(backend: &Backend, mut earlier: CallRow) -> Result<Reply, StoreEr
                 Err(_) => return Ok(Reply::from(earlier)),
                 Ok(Ok(Change::CallClosed(call))) if call != id => {}
                 Ok(Ok(Change::CallClosed(_) | Change::Approval(_)) | Err(_)) => break,
-                Ok(Ok(Change::Device(_))) => {}
+                Ok(Ok(Change::Device(_) | Change::Plan(_))) => {}
             }
         }
     }

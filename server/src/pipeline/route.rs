@@ -35,6 +35,7 @@ pub async fn route(
                 journey.abandon();
                 return Err(error);
             }
+            judged.release();
             journey.go(reply, order(backend, judged, None), permit).await
         }
         Err(error) => audit::deny_judged(backend, judged, error).await,
@@ -58,6 +59,7 @@ pub async fn resume(
     };
     let advanced =
         backend.store.advance_call(reply.call, CallState::Dispatched, crate::clock::now_ms()).await;
+    judged.release();
     match advanced {
         Ok(true) => journey.go(reply, order(backend, judged, Some(proof)), permit).await,
         Ok(false) => {
@@ -72,6 +74,7 @@ pub async fn resume(
 }
 
 fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
+    let of_plan = judged.incoming.plan.as_ref();
     Order {
         call: judged.incoming.id,
         device: judged.target.device.id,
@@ -83,6 +86,8 @@ fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
         policy_version: judged.target.device.policy.version.clone(),
         caller: judged.incoming.caller.clone(),
         approval,
+        observe: of_plan.is_some_and(|plan| plan.observe),
+        observed: of_plan.map(|plan| plan.observed.clone()).unwrap_or_default(),
     }
 }
 

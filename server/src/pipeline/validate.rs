@@ -37,13 +37,22 @@ pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolEr
         .suggesting(nearest(&request.tool)));
     };
     let device = backend.fleet.find(request.device.as_deref())?;
-    if !device.is_approved() {
-        return Err(ToolError::new(
-            ErrorCode::PermissionDenied,
-            format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
-        ));
-    }
+    takes_calls(&device)?;
     Ok(Target { spec, alias, device })
+}
+
+/// Whether a device is not held back.
+///
+/// # Errors
+/// `PERMISSION_DENIED`.
+pub fn takes_calls(device: &Known) -> Result<(), ToolError> {
+    if device.is_approved() {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorCode::PermissionDenied,
+        format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
+    ))
 }
 
 /// Takes the arguments into the tool's own type.

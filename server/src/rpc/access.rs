@@ -1,11 +1,15 @@
-//! Who may call what: one table of every RPC. A request whose row is missing is refused.
+//! Who may call what: one table of every RPC. A request whose row is missing is refused, and what is
+//! refused is in the audit.
 
-use std::net::{IpAddr, Ipv6Addr};
+mod leash;
+mod refusals;
+mod table;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use dashmap::DashMap;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use orion_domain::{Caller, Digest, ErrorCode, Role, ToolError};
 use orion_wire::status_from;
@@ -14,97 +18,21 @@ use tonic::body::Body;
 use tonic::codegen::http::{HeaderValue, Request, Response};
 use tower::{Layer, Service};
 
+pub use table::{Access, Need, PerMinute, TABLE};
+
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::listen::Peer;
-
-/// Who may call an RPC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Anyone who can connect.
-    Anyone,
-    /// An enrolled device, by its certificate.
-    Device,
-    /// A person with at least this role.
-    Person(Role),
-}
-
-/// How often an RPC may be called by one source, in calls a minute: by one device where it showed a
-/// certificate, else from one address.
-type PerMinute = Option<u32>;
-
-/// Every RPC: who may call it, and how often from one source.
-pub const TABLE: &[(&str, Access, PerMinute)] = &[
-    ("/orion.v1.AgentService/Link", Access::Device, Some(120)),
-    ("/orion.v1.AgentService/RenewCertificate", Access::Device, Some(30)),
-    ("/orion.v1.EnrollmentService/Enroll", Access::Anyone, Some(120)),
-    ("/orion.v1.EnrollmentService/GetEnrollment", Access::Anyone, Some(600)),
-    ("/orion.v1.AuthService/CreateFirstAdmin", Access::Anyone, Some(30)),
-    ("/orion.v1.AuthService/Login", Access::Anyone, Some(30)),
-    ("/orion.v1.AuthService/WhoAmI", Access::Person(Role::Viewer), None),
-    ("/orion.v1.ToolService/ListTools", Access::Person(Role::Viewer), None),
-    ("/orion.v1.ToolService/CallTool", Access::Person(Role::Viewer), None),
-    ("/orion.v1.ToolService/GetCall", Access::Person(Role::Viewer), None),
-    ("/orion.v1.ToolService/CancelCall", Access::Person(Role::Viewer), None),
-    ("/orion.v1.ChatService/SendMessage", Access::Person(Role::Viewer), None),
-    ("/orion.v1.ChatService/ListModels", Access::Person(Role::Viewer), None),
-    ("/orion.v1.DeviceService/ListDevices", Access::Person(Role::Viewer), None),
-    ("/orion.v1.DeviceService/GetDevice", Access::Person(Role::Viewer), None),
-    ("/orion.v1.DeviceService/InviteDevice", Access::Person(Role::Admin), None),
-    ("/orion.v1.DeviceService/ApproveDevice", Access::Person(Role::Admin), None),
-    ("/orion.v1.DeviceService/RejectDevice", Access::Person(Role::Admin), None),
-    ("/orion.v1.DeviceService/RevokeDevice", Access::Person(Role::Admin), None),
-    ("/orion.v1.DeviceService/QuarantineDevice", Access::Person(Role::Admin), None),
-    ("/orion.v1.PolicyService/GetDevicePermissions", Access::Person(Role::Viewer), None),
-    ("/orion.v1.PolicyService/SetDevicePermissions", Access::Person(Role::Admin), None),
-    ("/orion.v1.ApprovalService/ListApprovals", Access::Person(Role::Operator), None),
-    ("/orion.v1.ApprovalService/GetApproval", Access::Person(Role::Operator), None),
-    ("/orion.v1.ApprovalService/DecideApproval", Access::Person(Role::Operator), None),
-    ("/orion.v1.ApprovalService/WatchApprovals", Access::Person(Role::Operator), None),
-    ("/orion.v1.AuditService/ListAudit", Access::Person(Role::Admin), None),
-    ("/orion.v1.AuditService/ExportAudit", Access::Person(Role::Admin), None),
-    ("/orion.v1.AuditService/VerifyAudit", Access::Person(Role::Admin), None),
-    ("/grpc.health.v1.Health/Check", Access::Anyone, Some(6000)),
-    ("/grpc.health.v1.Health/Watch", Access::Anyone, Some(600)),
-    (
-        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-        Access::Person(Role::Viewer),
-        None,
-    ),
-    (
-        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-        Access::Person(Role::Viewer),
-        None,
-    ),
-];
-
-/// How long a token that was looked up stays known without looking again, in milliseconds.
-const REMEMBER_MS: i64 = 5_000;
-/// How many tokens are remembered.
-const REMEMBERED: usize = 10_000;
+use crate::people::{Identity, Source};
+use leash::{Leash, Leashed};
+use refusals::{Refusals, Row, Why};
 
 /// How many sources a limiter remembers before it lets go of the quiet ones.
 const LIMITED_SOURCES: usize = 10_000;
-
-/// Where a request comes from, as far as limits are concerned.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Source {
-    Device(String),
-    Address(IpAddr),
-}
-
-impl Source {
-    fn of(peer: &Peer) -> Self {
-        if let Some(device) = &peer.device {
-            return Self::Device(device.device_id.clone());
-        }
-        Self::Address(match peer.address.ip().to_canonical() {
-            // Whoever has one address of IPv6 has the 64 bits below it as well.
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-            address @ IpAddr::V4(_) => address,
-        })
-    }
-}
+/// How often it is looked whether rows about refusals are due.
+const TICK: Duration = Duration::from_secs(1);
+/// What is recorded instead of the name of an RPC that there is not.
+const UNKNOWN: &str = "unknown";
 
 type Limiters = Vec<(&'static str, DefaultKeyedRateLimiter<Source>)>;
 
@@ -116,12 +44,25 @@ pub struct AccessLayer {
 
 struct Gate {
     backend: Arc<Backend>,
-    callers: DashMap<Digest, (Caller, i64)>,
     limiters: Limiters,
+    refusals: Refusals,
+}
+
+/// Why a request goes no further, and what its sender is told.
+struct Refused {
+    why: Why,
+    user: Option<String>,
+    status: Status,
+}
+
+impl Refused {
+    fn new(why: Why, status: Status) -> Self {
+        Self { why, user: None, status }
+    }
 }
 
 impl AccessLayer {
-    /// For both listeners of a backend.
+    /// For both listeners of a backend. Must be called within its runtime.
     #[must_use]
     pub fn new(backend: Arc<Backend>) -> Self {
         let limiters = TABLE
@@ -131,7 +72,10 @@ impl AccessLayer {
                 Some((path, RateLimiter::keyed(quota)))
             })
             .collect();
-        Self { gate: Arc::new(Gate { backend, callers: DashMap::new(), limiters }) }
+        let gate = Arc::new(Gate { backend, limiters, refusals: Refusals::default() });
+        // Among the calls: those end before the record is closed.
+        gate.backend.calls.spawn(Arc::clone(&gate).keep_record());
+        Self { gate }
     }
 }
 
@@ -168,17 +112,27 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let gate = Arc::clone(&self.gate);
         Box::pin(async move {
+            // Before the token is looked up, so that no change falls in between.
+            let changes = gate.backend.people.subscribe();
+            let row = TABLE.iter().find(|row| row.0 == request.uri().path());
+            let source = request.extensions().get::<Peer>().map(Source::of);
             let header = request.headers().get("authorization").cloned();
-            let peer = request.extensions().get::<Peer>().cloned();
-            let path = request.uri().path().to_owned();
-            match gate.admit(&path, peer, header).await {
-                Ok(caller) => {
-                    if let Some(caller) = caller {
-                        request.extensions_mut().insert(caller);
-                    }
-                    inner.call(request).await
-                }
+            match gate.admit(row, source, header).await {
                 Err(status) => Ok(status.into_http()),
+                Ok(None) => inner.call(request).await,
+                Ok(Some(identity)) => {
+                    // These answer at once, and some of them end the session that asks.
+                    let answers_at_once =
+                        request.uri().path().starts_with("/orion.v1.AuthService/");
+                    request.extensions_mut().insert(identity.caller.clone());
+                    request.extensions_mut().insert(identity.clone());
+                    let response = inner.call(request).await?;
+                    if answers_at_once {
+                        return Ok(response);
+                    }
+                    let leash = Leash::new(identity, changes, now_ms());
+                    Ok(response.map(|body| Leashed::body(body, leash)))
+                }
             }
         })
     }
@@ -188,56 +142,92 @@ impl Gate {
     /// The caller, where the row asks for a person.
     async fn admit(
         &self,
-        path: &str,
-        peer: Option<Peer>,
+        row: Option<&(&'static str, Access, PerMinute)>,
+        source: Option<Source>,
         header: Option<HeaderValue>,
-    ) -> Result<Option<Caller>, Status> {
-        let Some((_, access, _)) = TABLE.iter().find(|row| row.0 == path) else {
-            return Err(Status::permission_denied(
-                "This RPC is not in the access table, so nobody may call it.",
-            ));
+    ) -> Result<Option<Identity>, Status> {
+        let refused = match row {
+            None => Refused::new(
+                Why::UnknownRpc,
+                Status::permission_denied(
+                    "This RPC is not in the access table, so nobody may call it.",
+                ),
+            ),
+            Some((path, access, _)) => {
+                match self.judge(path, *access, source.as_ref(), header).await {
+                    Ok(identity) => return Ok(identity),
+                    Err(refused) => refused,
+                }
+            }
         };
-        self.limit(path, peer.as_ref())?;
+        let Refused { why, user, status } = refused;
+        let rpc = row.map_or(UNKNOWN, |row| row.0);
+        if let Some(row) = self.refusals.note(rpc, why, source.as_ref(), user, now_ms()) {
+            self.record(row).await;
+        }
+        Err(status)
+    }
+
+    async fn judge(
+        &self,
+        path: &'static str,
+        access: Access,
+        source: Option<&Source>,
+        header: Option<HeaderValue>,
+    ) -> Result<Option<Identity>, Refused> {
+        self.limit(path, source)?;
         match access {
             Access::Anyone => Ok(None),
-            Access::Device => match peer {
-                Some(Peer { device: Some(_), .. }) => Ok(None),
-                Some(_) | None => Err(Status::unauthenticated(
-                    "This device showed no certificate: it is not enrolled here. Run `orion-agent enroll TOKEN` with a token of `orion devices invite`.",
+            Access::Device => match source {
+                Some(Source::Device(_)) => Ok(None),
+                Some(Source::Address(_)) | None => Err(Refused::new(
+                    Why::NoCertificate,
+                    Status::unauthenticated(
+                        "This device showed no certificate: it is not enrolled here. Run `orion-agent enroll TOKEN` with a token of `orion devices invite`.",
+                    ),
                 )),
             },
-            Access::Person(least) => {
-                let caller = self.person(header).await?;
-                if caller.role < *least {
-                    return Err(status_from(&ToolError::new(
-                        ErrorCode::PermissionDenied,
-                        format!("This needs the role {least}; {} is {}.", caller.user, caller.role),
-                    )));
+            Access::Person(least, need) => {
+                let identity = self.person(header).await?;
+                let refused = |(why, status)| {
+                    let user = Some(identity.caller.user.to_string());
+                    Err(Refused { why, user, status })
+                };
+                if identity.caller.role < least {
+                    return refused(too_little(least, &identity));
                 }
-                Ok(Some(caller))
+                if !need.is_met(&identity.kind, identity.caller.role) {
+                    return refused(out_of_scope(need, &identity));
+                }
+                Ok(Some(identity))
             }
         }
     }
 
-    fn limit(&self, path: &str, peer: Option<&Peer>) -> Result<(), Status> {
+    fn limit(&self, path: &str, source: Option<&Source>) -> Result<(), Refused> {
         let limiter = self.limiters.iter().find(|(limited, _)| *limited == path);
         let Some((_, limiter)) = limiter else { return Ok(()) };
-        let peer = peer.ok_or_else(|| Status::internal("Nobody knows where this comes from."))?;
+        let unknown = || Status::internal("Nobody knows where this comes from.");
+        let source = source.ok_or_else(|| Refused::new(Why::Rate, unknown()))?;
         if limiter.len() > LIMITED_SOURCES {
             limiter.retain_recent();
         }
-        limiter.check_key(&Source::of(peer)).map_err(|_| {
-            status_from(&ToolError::new(
+        limiter.check_key(source).map_err(|_| {
+            let error = ToolError::new(
                 ErrorCode::RateLimited,
                 "Too many tries from this address; wait a minute and try again.",
-            ))
+            );
+            Refused::new(Why::Rate, status_from(&error))
         })
     }
 
-    async fn person(&self, header: Option<HeaderValue>) -> Result<Caller, Status> {
+    async fn person(&self, header: Option<HeaderValue>) -> Result<Identity, Refused> {
         let refused = || {
-            Status::unauthenticated(
-                "Sign in first: `orion login`. (The token is missing, not known, or no longer good.)",
+            Refused::new(
+                Why::NotSignedIn,
+                Status::unauthenticated(
+                    "Sign in first: `orion login`. (The token is missing, not known, or no longer good.)",
+                ),
             )
         };
         let header = header.ok_or_else(refused)?;
@@ -247,74 +237,82 @@ impl Gate {
             .and_then(|text| text.strip_prefix("Bearer "))
             .filter(|token| token.len() <= 256)
             .ok_or_else(refused)?;
-        let hash = Digest::of(token.as_bytes());
-        let now = now_ms();
-        if let Some(entry) = self.callers.get(&hash)
-            && now - entry.1 < REMEMBER_MS
-        {
-            return Ok(entry.0.clone());
+        let (token, now) = (Digest::of(token.as_bytes()), now_ms());
+        let Backend { people, store, .. } = &*self.backend;
+        if let Some(identity) = people.recall(token, now) {
+            return Ok(identity);
         }
-        let found = self.backend.store.token(hash, now).await.map_err(super::status::store)?;
-        let (user, role) = found.ok_or_else(refused)?;
-        let caller = Caller { user, role, conversation: None };
-        if self.callers.len() >= REMEMBERED {
-            self.callers.clear();
+        let epoch = people.epoch();
+        let found = store
+            .token(token, now)
+            .await
+            .map_err(|error| Refused::new(Why::NotSignedIn, super::status::store(error)))?;
+        let (row, role) = found.ok_or_else(refused)?;
+        if row.use_is_old(now) {
+            let store = store.clone();
+            self.backend.tasks.spawn(async move {
+                if let Err(error) = store.token_used(token, now).await {
+                    tracing::warn!(%error, "the use of a token could not be recorded");
+                }
+            });
         }
-        self.callers.insert(hash, (caller.clone(), now));
-        Ok(caller)
+        let caller = Caller { user: row.user, role, conversation: None };
+        let identity = Identity { caller, token, kind: row.kind, expires_at: row.expires_at };
+        people.remember(identity.clone(), epoch, now);
+        Ok(identity)
+    }
+
+    async fn record(&self, row: Row) {
+        if let Err(error) = self.backend.store.audit_event("access.refused", row, now_ms()).await {
+            tracing::error!(%error, "a refused request could not be recorded");
+        }
+    }
+
+    /// Writes what is left of each minute, and hears of secrets that were made beside the backend.
+    async fn keep_record(self: Arc<Self>) {
+        let Backend { shutdown, first_admin, store, .. } = &*self.backend;
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            let stops = tokio::select! {
+                () = shutdown.cancelled() => true,
+                _ = tick.tick() => false,
+            };
+            for row in self.refusals.due(now_ms(), stops) {
+                self.record(row).await;
+            }
+            if stops {
+                return;
+            }
+            if let Err(error) = first_admin.notice_reset(store).await {
+                tracing::error!(%error, "a reset of an admin could not be recorded");
+            }
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
+fn too_little(least: Role, identity: &Identity) -> (Why, Status) {
+    let Caller { user, role, .. } = &identity.caller;
+    let error = ToolError::new(
+        ErrorCode::PermissionDenied,
+        format!("This needs the role {least}; {user} is {role}."),
+    );
+    let error = error.with("layer", "access").with("needed_role", least.as_str());
+    (Why::Role, status_from(&error))
+}
 
-    use prost::Message as _;
-
-    use super::*;
-
-    #[test]
-    fn every_rpc_of_the_api_stands_in_the_table_once() {
-        let descriptors =
-            prost_types::FileDescriptorSet::decode(orion_wire::v1::DESCRIPTORS).unwrap();
-        let mut rpcs = BTreeSet::new();
-        for file in &descriptors.file {
-            for service in &file.service {
-                for method in &service.method {
-                    rpcs.insert(format!(
-                        "/{}.{}/{}",
-                        file.package(),
-                        service.name(),
-                        method.name()
-                    ));
-                }
-            }
+fn out_of_scope(need: Need, identity: &Identity) -> (Why, Status) {
+    let message = match need {
+        Need::Session => {
+            "An API token cannot do this: it asks for the person. Sign in with `orion login`."
+                .to_owned()
         }
-        let rows: Vec<_> = TABLE.iter().map(|row| row.0.to_owned()).collect();
-        let ours: BTreeSet<_> =
-            rows.iter().filter(|row| row.starts_with("/orion.")).cloned().collect();
-        assert_eq!(ours, rpcs);
-        assert_eq!(rows.len(), rows.iter().collect::<BTreeSet<_>>().len());
-    }
-
-    #[test]
-    fn neighbours_in_ipv6_and_the_two_forms_of_ipv4_are_one_source() {
-        let source = |address: &str| {
-            Source::of(&Peer {
-                address: (address.parse::<IpAddr>().unwrap(), 1).into(),
-                device: None,
-            })
-        };
-        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
-        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
-        assert_eq!(source("::ffff:192.0.2.1"), source("192.0.2.1"));
-        assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
-    }
-
-    #[test]
-    fn whatever_anyone_may_call_is_limited() {
-        for (path, access, per_minute) in TABLE {
-            assert!(*access != Access::Anyone || per_minute.is_some(), "{path}");
-        }
-    }
+        Need::Any | Need::OneOf(_) => format!(
+            "This needs a token with the scope {}; this one has: {}. `orion tokens create` makes another.",
+            need.words(),
+            identity.kind
+        ),
+    };
+    let error = ToolError::new(ErrorCode::PermissionDenied, message);
+    let error = error.with("layer", "access").with("needed_scope", need.words());
+    (Why::Scope, status_from(&error))
 }

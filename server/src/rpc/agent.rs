@@ -1,24 +1,29 @@
 //! `AgentService`: the stream to a device. Wire messages come in here and leave as domain values.
 
+mod incoming;
+mod pace;
+
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use orion_domain::{CallState, DeviceId, Envelope, ErrorCode, Grants};
+use orion_domain::{DeviceId, Grants};
 use orion_mtls::DeviceIdentity;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
-use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, risk, v1};
+use orion_wire::{PROTOCOL, observed_bytes, risk, v1};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{Api, status};
+use self::incoming::{answer, grants, greeting};
+use self::pace::Pace;
+use super::status;
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::presence::{Greeting, farewell, welcome};
-use crate::fleet::{Answer, Known, Order, Session, ToDevice, enrollment};
+use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, welcome};
+use crate::fleet::{Known, Order, Session, ToDevice, enrollment};
 use crate::listen::Peer;
 use crate::pipeline::result;
 
@@ -26,17 +31,30 @@ use crate::pipeline::result;
 const HELLO: Duration = Duration::from_secs(10);
 /// How long a device should wait before it connects again, on average.
 const RECONNECT_MS: u64 = 500;
-/// The largest result taken from a device, in bytes.
-const MAX_RESULT: usize = 2 * 1024 * 1024;
-/// The largest ceiling taken from a device, in bytes: it is compiled, kept and audited.
-const MAX_CEILING: usize = 64 * 1024;
 /// The longest version of a policy that a device may name, in bytes.
 const MAX_VERSION: usize = 64;
 
+/// What is said to a device that tells new ceilings again and again.
+const TOO_OFTEN: &str =
+    "it told another ceiling too often; one more is taken in five minutes at the latest";
+
 type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Send>>;
 
+/// The service behind the streams.
+#[derive(Debug)]
+pub(super) struct Agents {
+    backend: Arc<Backend>,
+    pace: Arc<Pace>,
+}
+
+impl Agents {
+    pub(super) fn new(backend: Arc<Backend>) -> Self {
+        Self { backend, pace: Arc::default() }
+    }
+}
+
 #[tonic::async_trait]
-impl AgentService for Api {
+impl AgentService for Agents {
     type LinkStream = Outgoing;
 
     async fn link(
@@ -59,11 +77,16 @@ impl AgentService for Api {
             ));
         };
         let (greeting, unfinished) = greeting(hello)?;
-        let known = welcome(&self.0, id, greeting).await.map_err(status::not_welcome)?;
+        if !is_in_pace(&self.backend, &self.pace, id, &greeting.ceiling, "") {
+            return Err(Status::resource_exhausted(TOO_OFTEN));
+        }
+        let known = welcome(&self.backend, id, greeting).await.map_err(status::not_welcome)?;
         tracing::info!(device = %known.name, unfinished, "connected");
 
-        let (session, orders) =
-            Session::new(self.0.config.calls.in_flight_per_device, self.0.closing.child_token());
+        let (session, orders) = Session::new(
+            self.backend.config.calls.in_flight_per_device,
+            self.backend.closing.child_token(),
+        );
         let (sender, outgoing) = mpsc::channel(16);
         // The greeting and the policy go first; only then can calls be sent.
         let greetings = [
@@ -84,14 +107,14 @@ impl AgentService for Api {
                 .map_err(|_| Status::internal("The stream has no room."))?;
         }
 
-        let backend = Arc::clone(&self.0);
+        let (backend, pace) = (Arc::clone(&self.backend), Arc::clone(&self.pace));
         let good_for = identity.not_after_ms.saturating_sub(now_ms());
         let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
-        self.0.tasks.spawn(async move {
+        self.backend.tasks.spawn(async move {
             // In this task, so that a session that was taken in is always let go of again.
             enrollment::attach(&backend, &known, &session).await;
             let reason = tokio::select! {
-                reason = converse(&backend, &known, &session, orders, incoming, &sender) => reason,
+                reason = converse((&backend, &pace), &known, &session, orders, incoming, &sender) => reason,
                 () = tokio::time::sleep(good_for) => "its certificate has ended",
             };
             session.end();
@@ -109,13 +132,13 @@ impl AgentService for Api {
     ) -> Result<Response<v1::RenewCertificateResponse>, Status> {
         let identity = identity(&request)?;
         let v1::RenewCertificateRequest { certificate_request } = request.into_inner();
-        let issued = enrollment::renew(&self.0, &identity, certificate_request)
+        let issued = enrollment::renew(&self.backend, &identity, certificate_request)
             .await
             .map_err(status::enroll)?;
         Ok(Response::new(v1::RenewCertificateResponse {
             certificate: issued.cert_pem,
             not_after: issued.not_after_ms,
-            authorities: vec![self.0.authority.cert_pem().to_owned()],
+            authorities: vec![self.backend.authority.cert_pem().to_owned()],
         }))
     }
 }
@@ -128,32 +151,17 @@ fn identity<T>(request: &Request<T>) -> Result<Arc<DeviceIdentity>, Status> {
         .ok_or_else(|| Status::unauthenticated("This device showed no certificate."))
 }
 
-fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
-    let v1::Hello {
-        protocol_major,
-        protocol_minor,
-        agent_version,
-        facts,
-        ceiling,
-        tools: _,
-        generation,
-        unfinished_calls,
-    } = hello;
-    let version = ProtocolVersion { major: protocol_major, minor: protocol_minor };
-    if !PROTOCOL.works_with(version) {
-        return Err(Status::failed_precondition(format!(
-            "The agent speaks protocol {version} and this backend {PROTOCOL}: update the older of the two."
-        )));
-    }
-    let missing = |field| status::wire(WireError::Field { field });
-    let facts =
-        DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
-    if ceiling.len() > MAX_CEILING {
-        return Err(status::wire(WireError::TooLarge { field: "ceiling", limit: MAX_CEILING }));
-    }
-    let ceiling: Grants = serde_json::from_slice(&ceiling).map_err(|_| missing("ceiling"))?;
-    let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
-    Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
+/// Whether a device may tell this ceiling now. One that says nothing new costs nothing.
+fn is_in_pace(
+    backend: &Backend,
+    pace: &Pace,
+    device: DeviceId,
+    ceiling: &Grants,
+    fault: &str,
+) -> bool {
+    let known = backend.fleet.known(device);
+    let is_known = known.is_some_and(|known| known.ceiling.as_ref() == Some(ceiling));
+    (is_known && fault.is_empty()) || pace.take(device, Instant::now())
 }
 
 /// Everything that can happen while a device is connected.
@@ -164,7 +172,7 @@ enum Event {
 }
 
 async fn converse(
-    backend: &Arc<Backend>,
+    shared: (&Arc<Backend>, &Pace),
     known: &Known,
     session: &Session,
     mut orders: mpsc::Receiver<ToDevice>,
@@ -196,7 +204,7 @@ async fn converse(
                 }
             }
             Event::FromDevice(message) => {
-                if let Err(reason) = from_device(backend, known, *message).await {
+                if let Err(reason) = from_device(shared, known, *message).await {
                     return reason;
                 }
             }
@@ -205,7 +213,7 @@ async fn converse(
 }
 
 async fn from_device(
-    backend: &Arc<Backend>,
+    (backend, pace): (&Arc<Backend>, &Pace),
     known: &Known,
     message: link_request::Message,
 ) -> Result<(), &'static str> {
@@ -228,6 +236,23 @@ async fn from_device(
                     tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
                 }
                 backend.bus.publish(crate::bus::Change::Device(known.id));
+            }
+        }
+        link_request::Message::CeilingUpdate(update) => {
+            let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
+            let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
+            let fault: String = fault.chars().filter(|c| !c.is_control()).take(500).collect();
+            if !is_in_pace(backend, pace, known.id, &ceiling, &fault) {
+                return Err(TOO_OFTEN);
+            }
+            let told = CeilingTold { ceiling, workspace, fault };
+            if let Err(error) = ceiling_told(backend, known.id, told).await {
+                tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
+                // It is in the greeting of its next connection.
+                return Err("a ceiling that could not be taken");
+            }
+            if !backend.fleet.tell(known.id, ToDevice::CeilingAck(number)) {
+                return Err("it does not take what it is told");
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
@@ -255,47 +280,6 @@ async fn from_device(
     Ok(())
 }
 
-fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
-    let v1::CallResult { call_id, state, code, result, duration_us } = message;
-    if result.len() > MAX_RESULT {
-        return Err(WireError::TooLarge { field: "result", limit: MAX_RESULT });
-    }
-    let envelope: Envelope =
-        serde_json::from_slice(&result).map_err(|_| WireError::Field { field: "result" })?;
-    let state = call_state_from(state)?;
-    // A device can say how a call ended there, and nothing else.
-    let says_an_end = matches!(
-        state,
-        CallState::Succeeded
-            | CallState::Failed
-            | CallState::Refused
-            | CallState::TimedOut
-            | CallState::Cancelled
-            | CallState::Unknown
-    );
-    if !says_an_end {
-        return Err(WireError::Field { field: "state" });
-    }
-    let code = match code.as_str() {
-        "" => None,
-        text => Some(ErrorCode::from_text(text).ok_or(WireError::Field { field: "code" })?),
-    };
-    if code.is_none() != (state == CallState::Succeeded) {
-        return Err(WireError::Field { field: "code" });
-    }
-    // People and models read the envelope, the record the code: they must say the same.
-    if envelope.success != code.is_none() || envelope.error.map(|error| error.code) != code {
-        return Err(WireError::Field { field: "result" });
-    }
-    Ok(Answer {
-        call: call_id.parse().map_err(|_| WireError::Field { field: "call_id" })?,
-        state,
-        code,
-        result: result.into(),
-        duration_us,
-    })
-}
-
 fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Message {
     link_response::Message::PolicyUpdate(v1::PolicyUpdate {
         version,
@@ -313,6 +297,9 @@ fn to_device(message: ToDevice) -> link_response::Message {
             link_response::Message::ResultAck(v1::ResultAck { call_id: call.to_string() })
         }
         ToDevice::Policy { version, bytes } => policy_update(version, &bytes),
+        ToDevice::CeilingAck(number) => {
+            link_response::Message::CeilingAck(v1::CeilingAck { number })
+        }
         ToDevice::Drain { reconnect } => link_response::Message::Drain(v1::Drain {
             reconnect_ms: u64::try_from(reconnect.as_millis()).unwrap_or(RECONNECT_MS),
         }),
@@ -331,6 +318,8 @@ fn dispatch(order: Order) -> v1::Dispatch {
         policy_version,
         caller,
         approval,
+        observe,
+        observed,
     } = order;
     v1::Dispatch {
         call_id: call.to_string(),
@@ -347,8 +336,11 @@ fn dispatch(order: Order) -> v1::Dispatch {
             approval_id: proof.id.to_string(),
             binding: proof.binding.as_bytes().to_vec().into(),
             approved_by: proof.approved_by,
+            expires_at: proof.expires_at,
         }),
         traceparent: String::new(),
         device_id: device.to_string(),
+        observe,
+        observed: observed_bytes(&observed).into(),
     }
 }

@@ -113,12 +113,13 @@ fn wire(event: Event) -> Wire {
             Wire::Began(v1::Began { conversation_id: conversation.to_string(), model })
         }
         Event::Text(text) => Wire::TextDelta(v1::TextDelta { text }),
-        Event::CallBegan { call, written } => Wire::CallBegan(v1::CallBegan {
+        Event::CallBegan { call, written, quoted } => Wire::CallBegan(v1::CallBegan {
             call_id: call.to_string(),
             tool: written.tool,
             device: written.device.unwrap_or_default(),
             arguments: serde_json::Value::Object(written.arguments).to_string().into(),
             recovered: written.recovered,
+            quoted,
         }),
         Event::ApprovalNeeded(row) => Wire::ApprovalNeeded(approval(*row)),
         Event::CallEnded(reply) => Wire::CallEnded(v1::CallEnded { call: Some(call(*reply)) }),

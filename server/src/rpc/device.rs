@@ -6,9 +6,13 @@ use orion_wire::v1::device_service_server::DeviceService;
 use tonic::{Request, Response, Status};
 
 use super::{Api, caller, status};
+use crate::clock::now_ms;
+use crate::fleet::Known;
 use crate::fleet::enrollment::{Invitation, invite, set_state};
+use crate::fleet::holding::{begin_dangerous, end_dangerous};
 use crate::fleet::presence::facts_from_json;
-use crate::store::{DeviceRow, DeviceState};
+use crate::policy::{DAYS, GrantReview, Review, review};
+use crate::store::{DeviceRow, DeviceState, StoreError};
 
 #[tonic::async_trait]
 impl DeviceService for Api {
@@ -98,6 +102,41 @@ impl DeviceService for Api {
         let device = self.change(&by, &device, &from, DeviceState::Quarantined, &reason).await?;
         Ok(Response::new(v1::QuarantineDeviceResponse { device: Some(device) }))
     }
+
+    async fn set_device_mode(
+        &self,
+        request: Request<v1::SetDeviceModeRequest>,
+    ) -> Result<Response<v1::SetDeviceModeResponse>, Status> {
+        let by = caller(&request)?;
+        let v1::SetDeviceModeRequest { device, dangerous, seconds, reason } = request.into_inner();
+        let row = self.0.store.device(&device).await.map_err(status::device)?;
+        if dangerous {
+            let begun = begin_dangerous(&self.0, &row, seconds, &by, &reason).await;
+            begun.map_err(status::mode)?;
+        } else {
+            end_dangerous(&self.0, &row, &by, &reason).await.map_err(status::store)?;
+        }
+        Ok(Response::new(v1::SetDeviceModeResponse { device: Some(self.device(row)) }))
+    }
+
+    async fn review_device(
+        &self,
+        request: Request<v1::ReviewDeviceRequest>,
+    ) -> Result<Response<v1::ReviewDeviceResponse>, Status> {
+        let v1::ReviewDeviceRequest { device } = request.into_inner();
+        let row = self.0.store.device(&device).await.map_err(status::device)?;
+        let known =
+            self.0.fleet.known(row.id).ok_or_else(|| status::device(StoreError::NotFound))?;
+        let Review { calls, looked_since, grants } =
+            review(&self.0, &known).await.map_err(status::store)?;
+        Ok(Response::new(v1::ReviewDeviceResponse {
+            device: row.name.to_string(),
+            days: DAYS,
+            calls,
+            looked_since: looked_since.unwrap_or_default(),
+            grants: grants.into_iter().map(reviewed).collect(),
+        }))
+    }
 }
 
 /// Grants as somebody wrote them; empty text grants nothing.
@@ -150,13 +189,48 @@ impl Api {
             fingerprint_words: row.fingerprint_words,
             enrolled_at: row.created_at,
             last_seen_at: row.last_seen_at.unwrap_or_default(),
-            policy_version: known.map(|k| k.policy.version.clone()).unwrap_or_default(),
+            policy_version: known
+                .as_ref()
+                .map(|known| known.policy.version.clone())
+                .unwrap_or_default(),
             acknowledged_policy_version: row.acknowledged_version.unwrap_or_default(),
             certificate_not_after: row.certificate_not_after.unwrap_or_default(),
-            grants: row.grants,
+            dangerous: known.as_ref().and_then(|known| dangerous(known)),
+            policy_source: known.as_ref().map(|it| it.policy_source()).unwrap_or_default(),
+            grants: known
+                .and_then(|known| serde_json::to_string(&known.grants).ok())
+                .unwrap_or(row.grants),
             ceiling: row.ceiling.unwrap_or_default(),
             sandbox: facts.map(|facts| facts.sandbox).unwrap_or_default(),
         }
+    }
+}
+
+/// That a device is not held strictly, while it is not.
+fn dangerous(known: &Known) -> Option<v1::DangerousMode> {
+    let mode = known.terms.dangerous.as_ref().filter(|mode| now_ms() < mode.until)?;
+    Some(v1::DangerousMode {
+        until: mode.until,
+        set_by: mode.by.to_string(),
+        set_at: mode.at,
+        reason: mode.reason.clone(),
+    })
+}
+
+fn reviewed(entry: GrantReview) -> v1::GrantReview {
+    let GrantReview { kind, entry, server, ceiling, uses, last_used_at, lint, proposal, proof } =
+        entry;
+    v1::GrantReview {
+        kind: kind.to_owned(),
+        entry,
+        server,
+        ceiling,
+        effective: server && ceiling,
+        uses,
+        last_used_at,
+        lint,
+        proposal,
+        call_ids: proof.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -1,14 +1,16 @@
 //! The one door for errors: what a caller is told, and nothing of what only the log is told.
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, PlanId, Risk, ToolError};
 use orion_wire::{WireError, status_from};
 use tonic::Status;
 
 use crate::fleet::enrollment::EnrollError;
+use crate::fleet::holding::ModeError;
 use crate::fleet::presence::NotWelcome;
 use crate::people::SignInError;
 use crate::pipeline::confirm::Unanswered;
-use crate::store::StoreError;
+use crate::pipeline::plan::Unplanned;
+use crate::store::{ChangeUserError, DecideError, DecidePlanError, StoreError, TokenError};
 
 fn with(code: ErrorCode, message: impl ToString) -> Status {
     let mut message = message.to_string();
@@ -75,8 +77,64 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
     match error {
         SignInError::Store(error) => store(error),
         SignInError::Length => with(ErrorCode::InvalidArgument, error),
-        SignInError::Secret | SignInError::Wrong => Status::unauthenticated(capital(&error)),
+        SignInError::Limited(_) => with(ErrorCode::RateLimited, error),
+        SignInError::OldPassword => with(ErrorCode::PermissionDenied, error),
+        SignInError::Secret | SignInError::Reset | SignInError::Wrong => {
+            Status::unauthenticated(capital(&error))
+        }
     }
+}
+
+/// Changing an account.
+pub(crate) fn change_user(error: ChangeUserError) -> Status {
+    match error {
+        ChangeUserError::Store(error) => store(error),
+        ChangeUserError::NotFound => with(
+            ErrorCode::PathNotFound,
+            "there is no such account; `orion users list` shows those there are",
+        ),
+        ChangeUserError::LastAdmin => with(
+            ErrorCode::PreconditionFailed,
+            "this is the last enabled admin who can sign in, and nobody could make another; make another admin with a password first",
+        ),
+        ChangeUserError::Taken => with(
+            ErrorCode::AlreadyExists,
+            "there is an account of that name already, maybe a disabled one; choose another name, or enable that one",
+        ),
+        ChangeUserError::TooMany => with(ErrorCode::ResourceExhausted, error),
+    }
+}
+
+/// Making a token.
+pub(crate) fn token(error: TokenError) -> Status {
+    match error {
+        TokenError::Store(error) => store(error),
+        TokenError::NoUser => with(
+            ErrorCode::PathNotFound,
+            "there is no such enabled account; `orion users list` shows those there are",
+        ),
+        TokenError::Taken => with(
+            ErrorCode::AlreadyExists,
+            "there is a token of that name already; choose another, or revoke that one first",
+        ),
+        TokenError::TooMany => with(
+            ErrorCode::ResourceExhausted,
+            format!("{error}; revoke one that is not needed (`orion tokens list`)"),
+        ),
+    }
+}
+
+/// Taking back a token that is not there.
+pub(crate) fn token_not_found() -> Status {
+    with(
+        ErrorCode::PathNotFound,
+        "there is no such token; `orion tokens list` shows those there are",
+    )
+}
+
+/// What a person with this role, or by this token, may not do.
+pub(crate) fn denied(message: impl ToString) -> Status {
+    with(ErrorCode::PermissionDenied, message)
 }
 
 /// Becoming a device.
@@ -107,17 +165,124 @@ pub(crate) fn not_welcome(error: NotWelcome) -> Status {
     }
 }
 
+/// Changing a device's mode.
+pub(crate) fn mode(error: ModeError) -> Status {
+    match error {
+        ModeError::Store(error) => store(error),
+        ModeError::NoReason | ModeError::TooLong => with(ErrorCode::InvalidArgument, error),
+        ModeError::Held(_) => with(ErrorCode::PreconditionFailed, error),
+    }
+}
+
+/// A version of the policy.
+pub(crate) fn policy(error: StoreError) -> Status {
+    match error {
+        StoreError::NotFound => with(
+            ErrorCode::PathNotFound,
+            "there is no such version of the policy; `orion policy history` shows those there are",
+        ),
+        StoreError::Conflict => with(
+            ErrorCode::PreconditionFailed,
+            "another version of the policy has come since; look at it with `orion policy show`, and apply yours again",
+        ),
+        StoreError::Full
+        | StoreError::Unavailable
+        | StoreError::OtherVersion
+        | StoreError::Corrupt => store(error),
+    }
+}
+
+/// Something that stands elsewhere, or is not in a state that allows this.
+pub(crate) fn stands_elsewhere(message: impl ToString) -> Status {
+    with(ErrorCode::PreconditionFailed, message)
+}
+
 /// Answering a question.
 pub(crate) fn unanswered(error: Unanswered) -> Status {
-    let code = match error {
+    with(code_of(&error), error)
+}
+
+fn code_of(error: &Unanswered) -> ErrorCode {
+    match error {
         Unanswered::NotFound => ErrorCode::PathNotFound,
         Unanswered::Ambiguous => ErrorCode::InvalidArgument,
-        Unanswered::AlreadyDecided(_) => ErrorCode::PreconditionFailed,
+        Unanswered::AlreadyDecided(_)
+        | Unanswered::AlreadyVoted
+        | Unanswered::ReasonMissing
+        | Unanswered::OnlyOnce(_)
+        | Unanswered::OfPlan(_)
+        | Unanswered::Rule(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
-        Unanswered::Role { .. } => ErrorCode::PermissionDenied,
+        Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,
+        Unanswered::Changed(why) => why.code,
         Unanswered::Store => ErrorCode::Internal,
+    }
+}
+
+/// Making a plan.
+pub(crate) fn unplanned(error: Unplanned) -> Status {
+    match error {
+        Unplanned::Store(error) => store(error),
+        Unplanned::Plan(error) => status_from(&error),
+        Unplanned::Step { number, tool, device, error } => {
+            let place: String = format!("{tool} on {device}").chars().take(160).collect();
+            let message = format!("Step {number} ({place}): {}", error.message);
+            let error = ToolError { message, ..*error };
+            status_from(&error.with("step", number))
+        }
+    }
+}
+
+/// Answering a plan.
+pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
+    let (code, message) = match error {
+        DecidePlanError::Store(error) => return store(error),
+        DecidePlanError::NotFound => (
+            ErrorCode::PathNotFound,
+            "there is no such plan; `orion plan list` shows the open ones".to_owned(),
+        ),
+        DecidePlanError::OtherHash => (
+            ErrorCode::PreconditionFailed,
+            format!(
+                "the hash is of another plan than this, so nothing was decided; look at it anew: `orion plan show {plan}`"
+            ),
+        ),
+        DecidePlanError::NotOpen(state) => {
+            (ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
+        }
+        DecidePlanError::Expired => (
+            ErrorCode::ApprovalExpired,
+            "this plan has expired; make it again to be asked again".to_owned(),
+        ),
+        DecidePlanError::NotRequester => {
+            (ErrorCode::PermissionDenied, "only whoever asked for the plan can say this".to_owned())
+        }
+        DecidePlanError::Step { number, risk, error } => {
+            let unanswered = of_step(risk, error);
+            let message = format!("step {number}: {unanswered}; nothing of the plan was answered");
+            let error =
+                ToolError::new(code_of(&unanswered), capital(&message)).with("step", number);
+            return status_from(&error.with("plan_id", plan.to_string()));
+        }
     };
-    with(code, error)
+    with(code, message)
+}
+
+fn of_step(risk: Risk, error: DecideError) -> Unanswered {
+    match error {
+        DecideError::NotFound => Unanswered::NotFound,
+        DecideError::AlreadyDecided(state) => Unanswered::AlreadyDecided(state),
+        DecideError::Expired => Unanswered::Expired,
+        DecideError::AlreadyVoted => Unanswered::AlreadyVoted,
+        DecideError::Role(needed) => Unanswered::Role { risk, needed },
+        DecideError::OwnCall(role) => Unanswered::OwnCall(role),
+        DecideError::ReasonMissing => Unanswered::ReasonMissing,
+        DecideError::OnlyOnce | DecideError::TooManyRules => {
+            Unanswered::OnlyOnce("it is a step of a plan")
+        }
+        DecideError::OfPlan(plan) => Unanswered::OfPlan(plan),
+        DecideError::Store(_) => Unanswered::Store,
+    }
 }
 
 fn capital(error: &impl std::fmt::Display) -> String {

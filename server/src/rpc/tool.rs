@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
 use orion_domain::evaluate::Decision;
-use orion_domain::{Caller, Question, Role, evaluate};
+use orion_domain::{CallState, Caller, Question, Role, evaluate};
 use orion_wire::v1::tool_service_server::ToolService;
 use orion_wire::{call_request, call_state, risk, status_from, v1};
 use tonic::{Request, Response, Status};
 
 use super::{Api, caller, status};
 use crate::bus::Change;
+use crate::clock::now_ms;
 use crate::fleet::Known;
 use crate::pipeline::cancel::cancel;
 use crate::pipeline::explain::{Explanation, explain};
@@ -48,7 +49,8 @@ impl ToolService for Api {
         let caller = caller(&request)?;
         let (request, asks_why) = call_request(request.into_inner()).map_err(status::wire)?;
         if asks_why {
-            return explained(explain(&self.0, caller, request));
+            let why = explain(&self.0, caller, request, None).await.map_err(status::store)?;
+            return explained(why);
         }
         self.not_stopping()?;
         let reply = pipeline::run(&self.0, caller, request).await.map_err(status::store)?;
@@ -72,6 +74,11 @@ impl ToolService for Api {
     ) -> Result<Response<v1::CancelCallResponse>, Status> {
         let caller = caller(&request)?;
         let row = self.own_call(&caller, &request.into_inner().call_id).await?;
+        if let (Some(plan), CallState::AwaitingApproval) = (row.plan, row.state) {
+            return Err(status::stands_elsewhere(format!(
+                "this call is a step of the plan {plan}, which ends as a whole: `orion plan deny {plan}`"
+            )));
+        }
         let reply = cancel(&self.0, &caller, row).await.map_err(status::store)?;
         Ok(Response::new(v1::CancelCallResponse { call: Some(call(reply)) }))
     }
@@ -100,7 +107,12 @@ impl Api {
                 match tokio::time::timeout_at(deadline, changes.recv()).await {
                     Err(_) => return Ok(reply),
                     Ok(Ok(Change::CallClosed(call))) if call == reply.call => break,
-                    Ok(Ok(Change::CallClosed(_) | Change::Approval(_) | Change::Device(_))) => {}
+                    Ok(Ok(
+                        Change::CallClosed(_)
+                        | Change::Approval(_)
+                        | Change::Device(_)
+                        | Change::Plan(_),
+                    )) => {}
                     Ok(Err(_)) => break,
                 }
             }
@@ -116,12 +128,15 @@ fn may_see(caller: &Caller, device: &Known, spec: &ToolSpec) -> bool {
         device: &device.name,
         dry_run: false,
         confirmed: false,
+        at: device.timezone.moment(now_ms()),
+        tainted: false,
+        counted: None,
     };
     evaluate(&question, &device.policy).decision() != Decision::Deny
 }
 
 fn explained(explanation: Explanation) -> Result<Response<v1::CallToolResponse>, Status> {
-    let Explanation { decision, refusal, trace } = explanation;
+    let Explanation { decision, refusal, trace, .. } = explanation;
     let evidence = trace
         .into_iter()
         .map(|(line, name, deciding)| v1::Evidence {
@@ -148,7 +163,7 @@ fn tool(spec: &ToolSpec) -> v1::Tool {
         returns_schema: spec.returns_schema().to_string(),
         has_effects: spec.has_effects,
         undo: spec.undo,
-        untrusted: spec.untrusted,
+        untrusted: spec.untrusted || spec.untrusted_preview,
         example: spec.example.to_owned(),
     }
 }

@@ -1,32 +1,52 @@
 //! Questions to people: asked with the call's change of state, decided once, used once.
 
 mod row;
+mod standing;
+mod vote;
 
-use orion_domain::{ApprovalId, CallId, CallState, UserName};
+use orion_domain::rule::Approvers;
+use orion_domain::{ApprovalId, CallId, CallState, PlanId, UserName};
 use serde::Serialize;
 
 use super::calls;
-use super::row::{id_range, only};
+use super::row::{id_range, only, parsed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-pub use row::{ApprovalRow, ApprovalState, NewApproval};
+pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, Standing, Vote};
+pub use standing::{Like, MOST_ON_DEVICE, StandingRule};
+pub use vote::{DecideError, Lasting, NewVote};
+pub(super) use vote::{counts, role_of, settle};
 
 /// How many questions are listed or ended at a time.
 const PAGE: i64 = 500;
+/// How many questions of one person may stand at once.
+pub const MOST_OF_PERSON: i64 = 20;
+/// How many questions may stand at once.
+pub const MOST_OPEN: i64 = 500;
 
-/// Why an answer does not count. Nothing was decided.
+/// The votes on a question, as a column.
+macro_rules! with_votes {
+    () => {
+        "(SELECT json_group_array(json_object('user', user_name, 'role', role, 'yes', yes, \
+         'reason', reason, 'at', at)) FROM votes WHERE approval_id = approvals.id) AS votes_json"
+    };
+}
+use with_votes;
+
+/// The questions of a plan's steps.
+pub(super) const OF_PLAN: &str =
+    concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE plan_id = $1 ORDER BY id");
+
+/// Why nobody is asked. Nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DecideError {
-    /// There is no such question.
-    #[error("there is no such approval")]
-    NotFound,
-    /// It was answered before, ran out or was withdrawn.
-    #[error("the approval is {} already", .0.as_str())]
-    AlreadyDecided(ApprovalState),
-    /// Its time is over.
-    #[error("the approval has expired")]
-    Expired,
+pub enum AskError {
+    /// This person has as many open questions as they may.
+    #[error("{MOST_OF_PERSON} calls of this person wait for a yes already")]
+    TooManyOfPerson,
+    /// There are as many open questions as there may be.
+    #[error("{MOST_OPEN} calls wait for a yes already")]
+    TooMany,
     /// The record failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -42,7 +62,13 @@ struct Asked<'a> {
     risk: orion_domain::Risk,
     rule: &'a str,
     requester: &'a UserName,
-    approver_role: orion_domain::Role,
+    approvers: Approvers,
+    second_if_any: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<ApprovalId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_by: Option<&'a UserName>,
+    plan: Option<PlanId>,
     expires_at: i64,
 }
 
@@ -58,92 +84,50 @@ struct Answered<'a> {
 }
 
 impl Store {
-    /// Asks: the question, the call's change to `awaiting_approval` and the audit row, as one.
+    /// Asks: the question, the call's change to `awaiting_approval` and the audit row, as one. Where
+    /// a standing answer holds, the question is recorded as answered.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where the call is in no state to wait.
-    pub async fn ask(&self, new: NewApproval) -> Result<(), StoreError> {
+    /// [`AskError`]; [`StoreError::Conflict`] where the call is in no state to wait.
+    pub async fn ask(&self, new: NewApproval) -> Result<(), AskError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let event = Event::new(
-                    new.created_at,
-                    "approval.asked",
-                    new.call.to_string(),
-                    &Asked {
-                        approval_id: new.id,
-                        binding: new.binding,
-                        tool: &new.tool,
-                        device: new.device.1.as_str(),
-                        risk: new.risk,
-                        rule: &new.rule,
-                        requester: &new.requester,
-                        approver_role: new.approver_role,
-                        expires_at: new.expires_at,
-                    },
-                )?;
-                let (id, call, at) = (new.id, new.call, new.created_at);
-                if !calls::advance(tx, call, CallState::AwaitingApproval, at).await? {
-                    return Err(StoreError::Conflict);
-                }
-                new.insert(&mut tx.conn).await?;
-                sqlx::query("UPDATE calls SET approval_id = $1 WHERE id = $2")
-                    .bind(id.to_string())
-                    .bind(call.to_string())
-                    .execute(&mut tx.conn)
+                if new.standing.is_none() {
+                    let (all, own): (i64, i64) = sqlx::query_as(
+                        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1 AND plan_id IS NULL) \
+                         FROM approvals WHERE state = 'open'",
+                    )
+                    .bind(new.requester.as_str())
+                    .fetch_one(&mut tx.conn)
                     .await?;
-                tx.record(event);
-                Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Takes a person's answer, once.
-    ///
-    /// # Errors
-    /// See [`DecideError`].
-    pub async fn decide_approval(
-        &self,
-        id: ApprovalId,
-        approve: bool,
-        by: &UserName,
-        reason: &str,
-        now: i64,
-    ) -> Result<ApprovalRow, DecideError> {
-        let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
-        let (by, reason) = (by.clone(), reason.to_owned());
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let decided: Option<ApprovalRow> = sqlx::query_as(
-                    "UPDATE approvals SET state = $1, decided_by = $2, decided_at = $3, \
-                     reason = $4 WHERE id = $5 AND state = 'open' AND expires_at > $3 RETURNING *",
-                )
-                .bind(state.as_str())
-                .bind(by.as_str())
-                .bind(now)
-                .bind(reason)
-                .bind(id.to_string())
-                .fetch_optional(&mut tx.conn)
-                .await?;
-                let Some(decided) = decided else { return Ok(Err(why_not(tx, id).await?)) };
-                answered(tx, "approval.decided", &decided, now)?;
-                Ok(Ok(decided))
+                    if own >= MOST_OF_PERSON {
+                        return Ok(Err(AskError::TooManyOfPerson));
+                    }
+                    if all >= MOST_OPEN {
+                        return Ok(Err(AskError::TooMany));
+                    }
+                }
+                ask(tx, new).await?;
+                Ok(Ok(()))
             })
         })
         .await?
     }
 
-    /// Spends a yes, just before its call is sent; `false` where there is none to spend.
+    /// Spends a yes, just before its call is sent; `false` where there is none to spend, or its time
+    /// is over.
     ///
     /// # Errors
     /// The record cannot be kept.
     pub async fn consume_approval(&self, id: ApprovalId, now: i64) -> Result<bool, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let used: Option<ApprovalRow> = sqlx::query_as(
+                let used: Option<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET consumed_at = $1 \
-                     WHERE id = $2 AND state = 'approved' AND consumed_at IS NULL RETURNING *",
-                )
+                         WHERE id = $2 AND state = 'approved' AND consumed_at IS NULL \
+                         AND expires_at > $1 RETURNING *, ",
+                    with_votes!()
+                ))
                 .bind(now)
                 .bind(id.to_string())
                 .fetch_optional(&mut tx.conn)
@@ -163,21 +147,25 @@ impl Store {
     /// # Errors
     /// The record cannot be kept.
     pub async fn expire_approvals(&self, now: i64) -> Result<Vec<ApprovalRow>, StoreError> {
-        let due = sqlx::query("SELECT 1 FROM approvals WHERE state = 'open' AND expires_at <= $1")
-            .bind(now)
-            .fetch_optional(self.reads())
-            .await?;
+        let due = sqlx::query(
+            "SELECT 1 FROM approvals WHERE state = 'open' AND plan_id IS NULL AND expires_at <= $1",
+        )
+        .bind(now)
+        .fetch_optional(self.reads())
+        .await?;
         // Asked every few seconds; the writer is left alone when there is nothing to do.
         if due.is_none() {
             return Ok(Vec::new());
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let rows: Vec<ApprovalRow> = sqlx::query_as(
+                let rows: Vec<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET state = 'expired', decided_at = $1 WHERE id IN \
-                     (SELECT id FROM approvals WHERE state = 'open' AND expires_at <= $1 \
-                     ORDER BY expires_at LIMIT $2) RETURNING *",
-                )
+                         (SELECT id FROM approvals WHERE state = 'open' AND plan_id IS NULL \
+                         AND expires_at <= $1 \
+                         ORDER BY expires_at LIMIT $2) RETURNING *, ",
+                    with_votes!()
+                ))
                 .bind(now)
                 .bind(PAGE)
                 .fetch_all(&mut tx.conn)
@@ -202,10 +190,11 @@ impl Store {
     ) -> Result<Option<ApprovalRow>, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let row: Option<ApprovalRow> = sqlx::query_as(
+                let row: Option<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET state = 'withdrawn', decided_at = $1 \
-                     WHERE call_id = $2 AND state = 'open' RETURNING *",
-                )
+                         WHERE call_id = $2 AND state = 'open' AND plan_id IS NULL RETURNING *, ",
+                    with_votes!()
+                ))
                 .bind(now)
                 .bind(call.to_string())
                 .fetch_optional(&mut tx.conn)
@@ -225,43 +214,120 @@ impl Store {
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
     pub async fn approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
-        let rows = sqlx::query_as("SELECT * FROM approvals WHERE id >= $1 AND id < $2 LIMIT 2")
-            .bind(from)
-            .bind(to)
-            .fetch_all(self.reads())
-            .await?;
-        only(rows)
+        let sql = concat!(
+            "SELECT *, ",
+            with_votes!(),
+            " FROM approvals WHERE id >= $1 AND id < $2 LIMIT 2"
+        );
+        only(sqlx::query_as(sql).bind(from).bind(to).fetch_all(self.reads()).await?)
     }
 
     /// The newest 500 questions, newest first; with `open_only` those that stand.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn approvals(&self, open_only: bool) -> Result<Vec<ApprovalRow>, StoreError> {
+    pub async fn approval_ids(&self, open_only: bool) -> Result<Vec<ApprovalId>, StoreError> {
         let sql = if open_only {
-            "SELECT * FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
+            "SELECT id FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
         } else {
-            "SELECT * FROM approvals ORDER BY id DESC LIMIT $1"
+            "SELECT id FROM approvals ORDER BY id DESC LIMIT $1"
         };
-        Ok(sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?)
+        let rows = sqlx::query(sql).bind(PAGE).fetch_all(self.reads()).await?;
+        Ok(rows.iter().map(|row| parsed(row, "id")).collect::<Result<_, _>>()?)
     }
 
-    /// The questions that were answered with yes and whose call has not been started; oldest
-    /// first, at most 500.
+    /// The questions that were answered with yes and whose call has not been started, after the one
+    /// with this id; oldest first, at most 500.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn approved_and_unused(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT approvals.* FROM calls JOIN approvals ON approvals.id = calls.approval_id \
+    pub async fn approved_and_unused(
+        &self,
+        after: Option<ApprovalId>,
+    ) -> Result<Vec<ApprovalRow>, StoreError> {
+        Ok(sqlx::query_as(concat!(
+            "SELECT approvals.*, ",
+            with_votes!(),
+            " FROM calls JOIN approvals ON approvals.id = calls.approval_id \
              WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
              AND approvals.state = 'approved' AND approvals.consumed_at IS NULL \
-             ORDER BY approvals.id LIMIT $1",
-        )
+             AND approvals.plan_id IS NULL AND approvals.id > $2 ORDER BY approvals.id LIMIT $1"
+        ))
         .bind(PAGE)
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
         .fetch_all(self.reads())
         .await?)
     }
+}
+
+/// Asks, inside a change: the question, the call's change to `awaiting_approval` and the audit row.
+pub(super) async fn ask(tx: &mut Tx, new: NewApproval) -> Result<(), StoreError> {
+    let event = Event::new(
+        new.created_at,
+        "approval.asked",
+        new.call.to_string(),
+        &Asked {
+            approval_id: new.id,
+            binding: new.binding,
+            tool: &new.tool,
+            device: new.device.1.as_str(),
+            risk: new.risk,
+            rule: &new.rule,
+            requester: &new.requester,
+            approvers: new.approvers,
+            second_if_any: new.approvers.second_if_any,
+            standing: new.standing.as_ref().map(|standing| standing.id),
+            written_by: new.written_by.as_ref(),
+            plan: new.plan,
+            expires_at: new.expires_at,
+        },
+    )?;
+    let (id, call, at) = (new.id, new.call, new.created_at);
+    if !calls::advance(tx, call, CallState::AwaitingApproval, at).await? {
+        return Err(StoreError::Conflict);
+    }
+    new.insert(&mut tx.conn).await?;
+    sqlx::query("UPDATE calls SET approval_id = $1 WHERE id = $2")
+        .bind(id.to_string())
+        .bind(call.to_string())
+        .execute(&mut tx.conn)
+        .await?;
+    tx.record(event);
+    Ok(())
+}
+
+/// Takes back the yeses to a plan's steps that were not spent, and the questions that stand.
+pub(super) async fn withdraw_of_plan(
+    tx: &mut Tx,
+    plan: PlanId,
+    now: i64,
+) -> Result<(), StoreError> {
+    end_of_plan(tx, plan, ApprovalState::Withdrawn, "approval.withdrawn", now).await
+}
+
+/// The same because the time is over.
+pub(super) async fn expire_of_plan(tx: &mut Tx, plan: PlanId, now: i64) -> Result<(), StoreError> {
+    end_of_plan(tx, plan, ApprovalState::Expired, "approval.expired", now).await
+}
+
+async fn end_of_plan(
+    tx: &mut Tx,
+    plan: PlanId,
+    state: ApprovalState,
+    kind: &'static str,
+    now: i64,
+) -> Result<(), StoreError> {
+    let rows: Vec<ApprovalRow> = sqlx::query_as(concat!(
+        "UPDATE approvals SET state = $1, decided_at = $2 WHERE plan_id = $3 \
+         AND state IN ('open', 'approved') AND consumed_at IS NULL RETURNING *, ",
+        with_votes!()
+    ))
+    .bind(state.as_str())
+    .bind(now)
+    .bind(plan.to_string())
+    .fetch_all(&mut tx.conn)
+    .await?;
+    rows.iter().try_for_each(|row| answered(tx, kind, row, now))
 }
 
 fn answered(
@@ -278,19 +344,4 @@ fn answered(
     };
     tx.record(Event::new(now, kind, row.call.to_string(), &body)?);
     Ok(())
-}
-
-async fn why_not(tx: &mut Tx, id: ApprovalId) -> Result<DecideError, StoreError> {
-    let row: Option<ApprovalRow> = sqlx::query_as("SELECT * FROM approvals WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(&mut tx.conn)
-        .await?;
-    Ok(match row.map(|row| row.state) {
-        None => DecideError::NotFound,
-        // The guard refused an open question, so its time is over.
-        Some(ApprovalState::Open | ApprovalState::Expired) => DecideError::Expired,
-        Some(
-            state @ (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Withdrawn),
-        ) => DecideError::AlreadyDecided(state),
-    })
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
-use orion_domain::{CallId, ConversationId, DeviceId, DeviceName, Digest, Risk, Role, UserName};
+use orion_domain::{
+    CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
@@ -80,6 +82,8 @@ pub(super) struct Opened<'a> {
     dry_run: bool,
     recovered: bool,
     idempotency_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanId>,
     deadline_at: i64,
 }
 
@@ -112,6 +116,7 @@ impl<'a> Opened<'a> {
             dry_run: call.dry_run,
             recovered: call.recovered,
             idempotency_key: call.idempotency_key.as_deref().map(|key| cut(key, NAME_BYTES)),
+            plan: call.plan,
             deadline_at: call.deadline_at,
         }
     }

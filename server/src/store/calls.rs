@@ -1,5 +1,7 @@
 //! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
 
+mod count;
+mod history;
 mod recover;
 mod row;
 
@@ -12,17 +14,23 @@ use super::row::{id_range, only, signed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
+pub use count::Admitted;
+pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange};
 
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;
 
+/// Of how many calls whose ids begin alike the one that was meant is looked for.
+const ALIKE: u8 = 8;
+
 const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, device_id, \
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
-    created_at, code, result, result_digest, duration_us, closed_at) \
+    created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
+    admitted_at, plan_id) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)";
 
 /// What the audit holds of a call's end.
 #[derive(Serialize)]
@@ -157,12 +165,23 @@ impl Store {
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
     pub async fn call(&self, id: &str) -> Result<CallRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
-        let rows = sqlx::query_as("SELECT * FROM calls WHERE id >= $1 AND id < $2 LIMIT 2")
-            .bind(from)
-            .bind(to)
-            .fetch_all(self.reads())
-            .await?;
-        only(rows)
+        let mut ids: Vec<(String, bool)> =
+            sqlx::query_as("SELECT id, dry_run FROM calls WHERE id >= $1 AND id < $2 LIMIT $3")
+                .bind(from)
+                .bind(to)
+                .bind(ALIKE)
+                .fetch_all(self.reads())
+                .await?;
+        // A call and the previews made for it in the same millisecond begin alike.
+        let is_call = |(_, dry_run): &(String, bool)| !dry_run;
+        if ids.len() < usize::from(ALIKE) && ids.iter().any(is_call) {
+            ids.retain(is_call);
+        }
+        let (id, _) = only(ids)?;
+        Ok(sqlx::query_as("SELECT * FROM calls WHERE id = $1")
+            .bind(id)
+            .fetch_one(self.reads())
+            .await?)
     }
 
     /// The device that a call went to, if it has one.
@@ -252,6 +271,14 @@ fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreErro
     Event::new(close.at, kind, close.id.to_string(), &body)
 }
 
+/// Puts a call on the record, inside a change.
+pub(super) async fn open(tx: &mut Tx, call: NewCall) -> Result<(), StoreError> {
+    let event = opened(&call)?;
+    insert(tx, call, None).await?;
+    tx.record(event);
+    Ok(())
+}
+
 async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<(), StoreError> {
     let mut history = StateChange { state: CallState::Received, at: call.created_at }.first();
     let state = close.as_ref().map_or(call.state, |close| close.state);
@@ -291,6 +318,10 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(digest)
         .bind(close.as_ref().map(|close| signed(close.duration_us)))
         .bind(close.as_ref().map(|close| close.at))
+        .bind(call.tainted)
+        .bind(call.quoted)
+        .bind(call.admitted_at)
+        .bind(call.plan.map(|plan| plan.to_string()))
         .execute(&mut tx.conn)
         .await?;
     Ok(())
@@ -304,13 +335,15 @@ pub(super) async fn advance(
     now: i64,
 ) -> Result<bool, StoreError> {
     let sql = format!(
-        "UPDATE calls SET state = $1, history = history || $2 WHERE id = $3 AND state IN ({})",
+        "UPDATE calls SET state = $1, history = history || $2, \
+         admitted_at = COALESCE(admitted_at, $4) WHERE id = $3 AND state IN ({})",
         sources(to, |_| true)
     );
     let done = sqlx::query(AssertSqlSafe(sql))
         .bind(to.as_str())
         .bind(StateChange { state: to, at: now }.next())
         .bind(id.to_string())
+        .bind((to == CallState::Dispatched).then_some(now))
         .execute(&mut tx.conn)
         .await?;
     Ok(done.rows_affected() == 1)

@@ -2,21 +2,25 @@
 
 mod certificates;
 mod lookup;
+mod modes;
 mod row;
 
 use std::collections::HashSet;
 
-use orion_domain::{DeviceId, DeviceName, UserName};
+use orion_domain::{DeviceId, DeviceName, Digest, UserName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
+pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState, NewDevice};
 
 /// The longest name of a device, in bytes.
 const NAME_BYTES: usize = 63;
+/// The longest ceiling that the audit holds itself, in bytes.
+const AUDITED: usize = 8 * 1024;
 
 /// Why a greeting does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -52,8 +56,23 @@ struct StateSet<'a> {
 #[derive(Serialize)]
 struct CeilingTold<'a> {
     device_id: DeviceId,
-    before: Option<&'a RawValue>,
-    after: Option<&'a RawValue>,
+    before: Shown<'a>,
+    after: Shown<'a>,
+}
+
+/// What the audit holds of a ceiling: itself, or the digest of one that is long. It is the device's
+/// own word, and the audit is kept for good.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    Whole(Option<&'a RawValue>),
+    Long { sha256: Digest, size_bytes: usize },
+}
+
+#[derive(Serialize)]
+struct CeilingFaulty<'a> {
+    device_id: DeviceId,
+    fault: &'a str,
 }
 
 #[derive(Serialize)]
@@ -65,8 +84,36 @@ struct PermissionsSet<'a> {
     after: Option<&'a RawValue>,
 }
 
+fn shown(ceiling: Option<&str>) -> Shown<'_> {
+    match ceiling {
+        Some(text) if text.len() > AUDITED => {
+            Shown::Long { sha256: Digest::of(text.as_bytes()), size_bytes: text.len() }
+        }
+        Some(text) => Shown::Whole(raw(text)),
+        None => Shown::Whole(None),
+    }
+}
+
 fn raw(json: &str) -> Option<&RawValue> {
     serde_json::from_str(json).ok()
+}
+
+/// Notes a ceiling that is another than before.
+fn ceiling_told(
+    tx: &mut Tx,
+    now: i64,
+    before: &DeviceRow,
+    ceiling: &str,
+) -> Result<(), StoreError> {
+    if before.ceiling.as_deref() != Some(ceiling) {
+        let body = CeilingTold {
+            device_id: before.id,
+            before: shown(before.ceiling.as_deref()),
+            after: shown(Some(ceiling)),
+        };
+        tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
+    }
+    Ok(())
 }
 
 impl Store {
@@ -182,18 +229,50 @@ impl Store {
                 if done.rows_affected() == 0 {
                     return Ok(Err(HelloError::GenerationBackwards));
                 }
-                if before.ceiling.as_deref() != Some(&ceiling) {
-                    let body = CeilingTold {
-                        device_id: id,
-                        before: before.ceiling.as_deref().and_then(raw),
-                        after: raw(&ceiling),
-                    };
-                    tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
-                }
+                ceiling_told(tx, now, &before, &ceiling)?;
                 Ok(Ok(()))
             })
         })
         .await?
+    }
+
+    /// Keeps a ceiling, JSON, that changed while the device is connected, and the facts with the
+    /// workspace that it gives. `fault` says why it is not what the owner's file says; empty where it
+    /// is. A change is audited, and so is a fault.
+    ///
+    /// # Errors
+    /// There is no such device, or the record cannot be kept.
+    pub async fn record_ceiling(
+        &self,
+        id: DeviceId,
+        facts: &str,
+        ceiling: &str,
+        fault: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let (facts, ceiling, fault) = (facts.to_owned(), ceiling.to_owned(), fault.to_owned());
+        self.write(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                sqlx::query(
+                    "UPDATE devices SET facts_json = $1, ceiling_json = $2, last_seen_at = $3 \
+                     WHERE id = $4",
+                )
+                .bind(facts)
+                .bind(&ceiling)
+                .bind(now)
+                .bind(id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                ceiling_told(tx, now, &before, &ceiling)?;
+                if !fault.is_empty() {
+                    let body = CeilingFaulty { device_id: id, fault: &fault };
+                    tx.record(Event::new(now, "device.ceiling_faulty", String::new(), &body)?);
+                }
+                Ok(())
+            })
+        })
+        .await
     }
 
     /// Replaces the grants of a device, JSON. With `expected_version`, only where that is the

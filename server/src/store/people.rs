@@ -1,13 +1,22 @@
-//! People and the tokens that stand for them. Passwords and tokens are kept as hashes only.
+//! Accounts. Passwords are kept as hashes only. Changes are in `change`, what stands for a person in
+//! `tokens`.
 
-use orion_domain::{Digest, Role, UserName};
+mod change;
+mod tokens;
+
+use orion_domain::{Role, UserName};
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use super::row::parsed;
-use super::writer::{Durability, Event};
+pub use tokens::{NewToken, TokenError, TokenFilter, TokenRow};
+
+use super::row::{parsed, unsigned};
+use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
+
+/// How many accounts there are at most.
+const MOST_USERS: i64 = 10_000;
 
 /// An account.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,6 +27,10 @@ pub struct UserRow {
     pub role: Role,
     /// The password's hash; `None` for an account that only has tokens.
     pub password_hash: Option<String>,
+    /// When it was made, Unix milliseconds.
+    pub created_at: i64,
+    /// Since when nobody gets in by it, Unix milliseconds.
+    pub disabled_at: Option<i64>,
 }
 
 impl std::fmt::Debug for UserRow {
@@ -25,6 +38,7 @@ impl std::fmt::Debug for UserRow {
         f.debug_struct("UserRow")
             .field("name", &self.name)
             .field("role", &self.role)
+            .field("disabled_at", &self.disabled_at)
             .finish_non_exhaustive()
     }
 }
@@ -35,8 +49,60 @@ impl FromRow<'_, SqliteRow> for UserRow {
             name: parsed(row, "name")?,
             role: parsed(row, "role")?,
             password_hash: row.try_get("password_hash")?,
+            created_at: row.try_get("created_at")?,
+            disabled_at: row.try_get("disabled_at")?,
         })
     }
+}
+
+/// An account and what stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountRow {
+    /// The account.
+    pub user: UserRow,
+    /// How many sessions are good.
+    pub sessions: u64,
+    /// How many API tokens are good.
+    pub tokens: u64,
+    /// When any of them was last used, to the minute, Unix milliseconds.
+    pub last_used_at: Option<i64>,
+}
+
+impl FromRow<'_, SqliteRow> for AccountRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            user: UserRow::from_row(row)?,
+            sessions: unsigned(row, "sessions")?,
+            tokens: unsigned(row, "tokens")?,
+            last_used_at: row.try_get("last_used_at")?,
+        })
+    }
+}
+
+const ACCOUNTS: &str = "SELECT users.*, \
+     COUNT(CASE WHEN tokens.scopes = 'session' THEN 1 END) AS sessions, \
+     COUNT(CASE WHEN tokens.scopes <> 'session' THEN 1 END) AS tokens, \
+     MAX(tokens.last_used_at) AS last_used_at \
+     FROM users LEFT JOIN tokens ON tokens.user_name = users.name AND tokens.expires_at > $1";
+
+/// Why an account was not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeUserError {
+    /// There is no such account.
+    #[error("there is no such account")]
+    NotFound,
+    /// It is the only admin who can sign in.
+    #[error("this is the last admin who can sign in")]
+    LastAdmin,
+    /// There are too many accounts.
+    #[error("there are too many accounts")]
+    TooMany,
+    /// The name is taken.
+    #[error("there is an account of that name")]
+    Taken,
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What the audit holds of an account that is made.
@@ -45,14 +111,8 @@ struct UserCreated<'a> {
     user: &'a UserName,
     role: Role,
     has_password: bool,
-}
-
-/// What the audit holds of a token that is given out.
-#[derive(Serialize)]
-struct TokenCreated<'a> {
-    user: &'a UserName,
-    scopes: &'a str,
-    expires_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a UserName>,
 }
 
 impl Store {
@@ -75,7 +135,8 @@ impl Store {
         password_hash: Option<String>,
         now: i64,
     ) -> Result<(), StoreError> {
-        let body = UserCreated { user, role: Role::Admin, has_password: password_hash.is_some() };
+        let has_password = password_hash.is_some();
+        let body = UserCreated { user, role: Role::Admin, has_password, by: None };
         let event = Event::new(now, "user.created", String::new(), &body)?;
         let user = user.clone();
         self.write_one(Durability::Fsync, move |tx| {
@@ -111,67 +172,89 @@ impl Store {
             .await?)
     }
 
-    /// Keeps a token's hash, and forgets those of the same person that have expired.
-    ///
-    /// # Errors
-    /// [`StoreError::Conflict`] where there is no such account, or the token exists.
-    pub async fn create_token(
-        &self,
-        user: &UserName,
-        token_hash: Digest,
-        scopes: &str,
-        expires_at: i64,
-        now: i64,
-    ) -> Result<(), StoreError> {
-        let event = Event::new(
-            now,
-            "token.created",
-            String::new(),
-            &TokenCreated { user, scopes, expires_at },
-        )?;
-        let (user, scopes) = (user.clone(), scopes.to_owned());
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                sqlx::query("DELETE FROM tokens WHERE user_name = $1 AND expires_at <= $2")
-                    .bind(user.as_str())
-                    .bind(now)
-                    .execute(&mut tx.conn)
-                    .await?;
-                sqlx::query(
-                    "INSERT INTO tokens (hash, user_name, scopes, created_at, expires_at) \
-                     VALUES ($1, $2, $3, $4, $5)",
-                )
-                .bind(token_hash.as_bytes().to_vec())
-                .bind(user.as_str())
-                .bind(scopes)
-                .bind(now)
-                .bind(expires_at)
-                .execute(&mut tx.conn)
-                .await?;
-                tx.record(event);
-                Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Whom a token stands for, while it is good.
+    /// Every account, by name.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn token(
-        &self,
-        token_hash: Digest,
-        now: i64,
-    ) -> Result<Option<(UserName, Role)>, StoreError> {
-        let user: Option<UserRow> = sqlx::query_as(
-            "SELECT users.* FROM tokens JOIN users ON users.name = tokens.user_name \
-             WHERE tokens.hash = $1 AND tokens.expires_at > $2",
-        )
-        .bind(token_hash.as_bytes().to_vec())
-        .bind(now)
-        .fetch_optional(self.reads())
-        .await?;
-        Ok(user.map(|user| (user.name, user.role)))
+    pub async fn accounts(&self, now: i64) -> Result<Vec<AccountRow>, StoreError> {
+        let sql = format!("{ACCOUNTS} GROUP BY users.name ORDER BY users.name LIMIT $2");
+        Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(now)
+            .bind(MOST_USERS)
+            .fetch_all(self.reads())
+            .await?)
     }
+
+    /// One account with what stands for it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn account(&self, name: &UserName, now: i64) -> Result<AccountRow, StoreError> {
+        let sql = format!("{ACCOUNTS} WHERE users.name = $2 GROUP BY users.name");
+        Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(now)
+            .bind(name.as_str())
+            .fetch_one(self.reads())
+            .await?)
+    }
+
+    /// Makes an account.
+    ///
+    /// # Errors
+    /// See [`ChangeUserError`].
+    pub async fn create_user(
+        &self,
+        name: &UserName,
+        role: Role,
+        password_hash: Option<String>,
+        by: &UserName,
+        now: i64,
+    ) -> Result<(), ChangeUserError> {
+        let has_password = password_hash.is_some();
+        let body = UserCreated { user: name, role, has_password, by: Some(by) };
+        let event = Event::new(now, "user.created", String::new(), &body)?;
+        let name = name.clone();
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                if find(tx, &name).await?.is_some() {
+                    return Ok(Err(ChangeUserError::Taken));
+                }
+                let (users,): (i64,) =
+                    sqlx::query_as("SELECT COUNT(*) FROM users").fetch_one(&mut tx.conn).await?;
+                if users >= MOST_USERS {
+                    return Ok(Err(ChangeUserError::TooMany));
+                }
+                insert(tx, &name, role, password_hash, now).await?;
+                tx.record(event);
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+}
+
+async fn find(tx: &mut Tx, name: &UserName) -> Result<Option<UserRow>, StoreError> {
+    Ok(sqlx::query_as("SELECT * FROM users WHERE name = $1")
+        .bind(name.as_str())
+        .fetch_optional(&mut tx.conn)
+        .await?)
+}
+
+async fn insert(
+    tx: &mut Tx,
+    name: &UserName,
+    role: Role,
+    password_hash: Option<String>,
+    now: i64,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO users (name, role, password_hash, created_at) VALUES ($1, $2, $3, $4)",
+    )
+    .bind(name.as_str())
+    .bind(role.as_str())
+    .bind(password_hash)
+    .bind(now)
+    .execute(&mut tx.conn)
+    .await?;
+    Ok(())
 }

@@ -4,11 +4,16 @@ mod approvals;
 mod audit;
 mod calls;
 mod devices;
+mod labels;
 mod people;
+mod plans;
+mod policies;
+mod standing;
 mod writer;
 
 use std::path::PathBuf;
 
+use orion_domain::rule::Approvers;
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, CanonicalArguments, ConversationId, DeviceId, Digest,
     ErrorCode, Risk, Role, UserName,
@@ -19,7 +24,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{AuditVerdict, CloseCall, NewApproval, NewCall, Store};
+use super::{AuditVerdict, Card, CloseCall, NewApproval, NewCall, Store};
 
 /// A store in a folder of its own.
 struct Place {
@@ -103,6 +108,8 @@ fn call(n: u128) -> NewCall {
         arguments_digest: arguments.digest(),
         dry_run: false,
         recovered: false,
+        tainted: false,
+        quoted: false,
         touches: vec!["read /home/ann/x".to_owned()],
         decision: "allow".to_owned(),
         rule: "grants: /home/ann".to_owned(),
@@ -111,8 +118,10 @@ fn call(n: u128) -> NewCall {
         has_effects: false,
         state: CallState::Received,
         idempotency_key: None,
+        plan: None,
         deadline_at: 61_000,
         created_at: 1_000,
+        admitted_at: None,
     }
 }
 
@@ -141,8 +150,14 @@ fn question(n: u128) -> NewApproval {
         touches: vec!["delete /home/ann/x".to_owned()],
         rule: "risk: high".to_owned(),
         requester: user("ann"),
-        approver_role: Role::Operator,
+        conversation: None,
+        approvers: Approvers::default(),
+        may_stand: false,
         preview: None,
+        card: Card::default(),
+        standing: None,
+        written_by: None,
+        plan: None,
         created_at: 1_500,
         expires_at: 5_000,
     }

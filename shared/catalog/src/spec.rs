@@ -97,6 +97,8 @@ pub trait Tool: 'static {
     const UNDO: bool = false;
     /// Whether its output may have been written by strangers.
     const UNTRUSTED: bool = false;
+    /// Whether the output of a preview may have been, because it shows what is there.
+    const UNTRUSTED_PREVIEW: bool = false;
     /// A call in the text form.
     const EXAMPLE: &'static str;
 
@@ -137,6 +139,8 @@ pub struct ToolSpec {
     pub undo: bool,
     /// Whether its output may have been written by strangers.
     pub untrusted: bool,
+    /// Whether the output of a preview may have been, because it shows what is there.
+    pub untrusted_preview: bool,
     /// A call in the text form.
     pub example: &'static str,
     arguments_schema: fn() -> Value,
@@ -177,6 +181,7 @@ impl ToolSpec {
             idempotent: T::IDEMPOTENT,
             undo: T::UNDO,
             untrusted: T::UNTRUSTED,
+            untrusted_preview: T::UNTRUSTED_PREVIEW,
             example: T::EXAMPLE,
             arguments_schema: schema::<T::Arguments>,
             returns_schema: schema::<T::Returns>,

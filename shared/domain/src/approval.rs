@@ -1,9 +1,14 @@
-//! What a person's yes is bound to: exactly one call.
+//! What a person's yes is bound to: exactly one call, for a time.
+//!
+//! ```compile_fail
+//! // A yes comes of comparing what it was given to with the call at hand, and of nothing else.
+//! let yes = orion_domain::Approved(orion_domain::ApprovalId::new(uuid::Uuid::nil()));
+//! ```
 
 use crate::call::CanonicalArguments;
 use crate::caller::Caller;
 use crate::digest::Digest;
-use crate::id::{CallId, DeviceId};
+use crate::id::{ApprovalId, CallId, DeviceId};
 use crate::touches::Touches;
 
 /// Everything that an approval speaks of. A change of any field is another call, and needs another
@@ -24,6 +29,25 @@ pub struct CallBinding<'a> {
     pub touches: &'a Touches,
     /// The policy that asked.
     pub policy_version: &'a str,
+    /// From when on the yes is good no longer, Unix milliseconds.
+    pub expires_at: i64,
+}
+
+/// A person's yes that was compared with the exact call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Approved(ApprovalId);
+
+impl Approved {
+    /// Which approval it is.
+    #[must_use]
+    pub const fn id(self) -> ApprovalId {
+        self.0
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn of(id: ApprovalId) -> Self {
+        Self(id)
+    }
 }
 
 impl CallBinding<'_> {
@@ -35,7 +59,7 @@ impl CallBinding<'_> {
         // disagree and the device would refuse.
         let touches = serde_json::to_vec(self.touches).unwrap_or_default();
         Digest::of_fields(
-            "orion.approval.v1",
+            "orion.approval.v2",
             &[
                 self.call.uuid().as_bytes(),
                 self.device.uuid().as_bytes(),
@@ -46,7 +70,49 @@ impl CallBinding<'_> {
                 conversation.as_bytes(),
                 &touches,
                 self.policy_version.as_bytes(),
+                &self.expires_at.to_be_bytes(),
             ],
         )
+    }
+
+    /// The yes of this approval, where it was given to this very call and its time is not over at
+    /// `now`, Unix milliseconds.
+    #[must_use]
+    pub fn approved(&self, approval: ApprovalId, bound_to: Digest, now: i64) -> Option<Approved> {
+        (self.digest() == bound_to && now < self.expires_at).then_some(Approved(approval))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::caller::Role;
+
+    #[test]
+    fn a_yes_is_to_one_call_until_a_moment() {
+        let arguments = CanonicalArguments::from_value(&json!({"path": "/srv/x"}));
+        let caller =
+            Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None };
+        let touches = Touches::default();
+        let binding = CallBinding {
+            call: CallId::new(Uuid::from_u128(1)),
+            device: DeviceId::new(Uuid::from_u128(2)),
+            tool: "delete_file",
+            arguments: &arguments,
+            caller: &caller,
+            touches: &touches,
+            policy_version: "v1",
+            expires_at: 5_000,
+        };
+        let (id, bound_to) = (ApprovalId::new(Uuid::from_u128(3)), binding.digest());
+        assert_eq!(binding.approved(id, bound_to, 4_999).map(Approved::id), Some(id));
+        assert_eq!(binding.approved(id, bound_to, 5_000), None);
+        let longer = CallBinding { expires_at: 9_000, ..binding };
+        assert_eq!(longer.approved(id, bound_to, 4_999), None);
+        let other = CallBinding { tool: "delete_directory", ..binding };
+        assert_eq!(other.approved(id, bound_to, 4_999), None);
     }
 }

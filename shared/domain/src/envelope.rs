@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::code::ErrorCode;
+use crate::observation::Observation;
 
 /// The result of a call, as devices make it and everyone else passes it on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,6 +101,9 @@ pub struct Meta {
     /// Whether Orion looked for alternatives by itself.
     #[serde(default)]
     pub auto_recovery: bool,
+    /// What the device saw of each path that the call touches, where the backend asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Vec<Observation>>,
 }
 
 impl Envelope {

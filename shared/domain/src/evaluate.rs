@@ -4,8 +4,10 @@
 //! a line of evidence; the strictest wins, and nothing matched means deny. The backend and the
 //! device run the same function, the device with the ceiling that only its owner can change.
 
+mod defaults;
 mod layers;
 mod refusal;
+mod remedy;
 #[cfg(test)]
 mod tests;
 
@@ -13,13 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::{Caller, Role};
 use crate::capability::Capability;
-use crate::envelope::ToolError;
 use crate::grants::Scope;
-use crate::id::{ApprovalId, DeviceName};
-use crate::permit::Permit;
+use crate::id::DeviceName;
 use crate::risk::Risk;
-use crate::rule::Rule;
+use crate::rule::{Approvers, CompiledRule, Counted, Moment};
 use crate::touches::Touches;
+
+pub use defaults::RiskDefaults;
+pub use remedy::{Remedy, Who};
 
 /// From free to forbidden; the strictest wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -70,7 +73,21 @@ pub enum Mode {
     Safe,
     /// The tool list and the capabilities are lifted for a limited time. Paths, roles, approvals
     /// and the ceiling hold.
-    Dangerous,
+    Dangerous {
+        /// When it ends by itself, Unix milliseconds.
+        until: i64,
+    },
+}
+
+impl Mode {
+    /// Whether the tool list and the capabilities are lifted at a moment.
+    #[must_use]
+    pub const fn lifts(self, at: Moment) -> bool {
+        match self {
+            Self::Safe => false,
+            Self::Dangerous { until } => at.unix_ms < until,
+        }
+    }
 }
 
 /// What is asked.
@@ -89,6 +106,21 @@ pub struct Question<'a> {
     pub dry_run: bool,
     /// Whether the arguments say `confirm: true`.
     pub confirmed: bool,
+    /// When.
+    pub at: Moment,
+    /// Whether content that strangers may have written is in the chat that the call came from.
+    pub tainted: bool,
+    /// What the backend counted; `None` on a device, which leaves such conditions to it.
+    pub counted: Option<Counted<'a>>,
+}
+
+impl Question<'_> {
+    /// Whether nothing but a preview is made. A tool that changes nothing has none: what it would show
+    /// is what it does, so wanting a preview of it changes no answer.
+    #[must_use]
+    pub const fn is_preview(&self) -> bool {
+        self.dry_run && self.tool.has_effects
+    }
 }
 
 /// What holds on one device.
@@ -100,8 +132,10 @@ pub struct Policy {
     /// device knows its own file. `None` on the backend means that the device told nothing.
     pub ceiling: Option<Scope>,
     /// Rules across devices.
-    pub rules: Vec<Rule>,
-    /// How strictly the grants are held at this moment.
+    pub rules: Vec<CompiledRule>,
+    /// What each risk asks for by itself.
+    pub risk: RiskDefaults,
+    /// How strictly the grants are held.
     pub mode: Mode,
     /// Which version this is.
     pub version: String,
@@ -115,6 +149,7 @@ impl Policy {
             grants: Scope::nothing(),
             ceiling: None,
             rules: Vec::new(),
+            risk: RiskDefaults::default(),
             mode: Mode::Safe,
             version: "none".to_owned(),
         }
@@ -170,6 +205,11 @@ pub enum Reason {
         /// Which of the touched URLs.
         touch: usize,
     },
+    /// A URL whose host and port are not listed.
+    UrlHost {
+        /// Which of the touched URLs.
+        touch: usize,
+    },
     /// `confirm: true` is missing.
     ConfirmMissing,
     /// A rule matched.
@@ -179,6 +219,10 @@ pub enum Reason {
     },
     /// The risk asks a person.
     Asks,
+    /// The risk is one higher because strangers' content is in the chat, and asks a person.
+    AsksForProvenance,
+    /// The grants, or the ceiling, are strict: every change is seen and approved before it is made.
+    Strict,
 }
 
 /// One line of the trace.
@@ -198,14 +242,9 @@ pub struct Evaluation {
     decision: Decision,
     evidence: Vec<Evidence>,
     deciding: usize,
+    approvers: Approvers,
+    preview_first: bool,
 }
-
-/// A person's yes, as the pipeline checked it against the exact call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Approved(
-    /// The approval.
-    pub ApprovalId,
-);
 
 impl Evaluation {
     /// What holds.
@@ -226,49 +265,42 @@ impl Evaluation {
         self.evidence.get(self.deciding)
     }
 
-    /// Who may say yes, where a person is asked: critical calls need an admin.
+    /// Who has to say yes, where a person is asked.
     #[must_use]
-    pub const fn approver_role(risk: Risk) -> Role {
-        match risk {
-            Risk::Critical => Role::Admin,
-            Risk::Low | Risk::Medium | Risk::High => Role::Operator,
-        }
+    pub const fn approvers(&self) -> Approvers {
+        self.approvers
     }
 
-    /// The right to run, where this evaluation gives it: at once, or with a person's yes.
-    ///
-    /// # Errors
-    /// What the caller is told instead.
-    pub fn permit(
-        &self,
-        question: &Question<'_>,
-        policy: &Policy,
-        approved: Option<Approved>,
-    ) -> Result<Permit, Box<ToolError>> {
-        let rule = self.rule_name(question, policy);
-        match (self.decision, approved) {
-            (Decision::Allow, _) => Ok(Permit::mint(rule, approved.map(|yes| yes.0))),
-            (Decision::Ask | Decision::DryRunFirst, Some(yes)) => {
-                Ok(Permit::mint(rule, Some(yes.0)))
-            }
-            (Decision::Ask | Decision::DryRunFirst, None) | (Decision::Deny, _) => {
-                Err(Box::new(self.refusal(question, policy)))
-            }
-        }
+    /// Whether nobody can say yes without having been shown a preview.
+    #[must_use]
+    pub const fn preview_first(&self) -> bool {
+        self.preview_first
     }
+}
+
+/// Who may say yes to a call by its risk: critical calls need an admin, and another one than the one
+/// who asks, if there is another.
+#[must_use]
+pub const fn approvers_of(risk: Risk) -> Approvers {
+    let (role, second_if_any) = match risk {
+        Risk::Critical => (Role::Admin, true),
+        Risk::Low | Risk::Medium | Risk::High => (Role::Operator, false),
+    };
+    Approvers { role, count: 1, not_requester: false, second_if_any, reason: false }
 }
 
 /// Judges one call.
 #[must_use]
 pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
     let mut evidence = Vec::with_capacity(8);
+    let lifted = policy.mode.lifts(question.at);
     layers::caller(question, &mut evidence);
-    layers::scope(question, &policy.grants, Layer::Grants, policy.mode, &mut evidence);
+    layers::scope(question, &policy.grants, Layer::Grants, lifted, &mut evidence);
     if let Some(ceiling) = &policy.ceiling {
-        layers::scope(question, ceiling, Layer::Ceiling, Mode::Safe, &mut evidence);
+        layers::scope(question, ceiling, Layer::Ceiling, false, &mut evidence);
     }
-    let preapproved = layers::rules(question, &policy.rules, &mut evidence);
-    layers::risk(question, preapproved, &mut evidence);
+    let heard = layers::rules(question, &policy.rules, &mut evidence);
+    let weighed = layers::risk(question, policy, &heard, &mut evidence);
 
     // The first of the strictest: earlier layers give the reason that is most use to the caller.
     let mut deciding = 0;
@@ -279,5 +311,19 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
             deciding = index;
         }
     }
-    Evaluation { decision: decision.unwrap_or(Decision::Deny), evidence, deciding }
+    if let (Some(Decision::Allow), Some(line)) = (decision, weighed.saved_by) {
+        // Without this line a person would have been asked.
+        deciding = line;
+    }
+    let preview_first = heard.preview_first
+        || evidence
+            .iter()
+            .any(|line| line.decision == Decision::DryRunFirst || line.reason == Reason::Strict);
+    Evaluation {
+        decision: decision.unwrap_or(Decision::Deny),
+        evidence,
+        deciding,
+        approvers: heard.approvers.and(approvers_of(weighed.risk)),
+        preview_first,
+    }
 }

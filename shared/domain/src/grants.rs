@@ -1,15 +1,20 @@
 //! What is possible on a device at all: the grants that the backend keeps, and the ceiling that the
 //! device's owner keeps. Both are written alike and compiled alike.
 
+mod hosts;
+mod scope;
+mod tools;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capability;
-use crate::path::{
-    DevicePath, PathError, PathPattern, Places, built_in_denies, covers, holds_system,
-};
-use crate::touches::{Access, PathTouch};
+use crate::path::{DevicePath, PathError, PathPattern, Places, built_in_denies, start_files};
+use crate::touches::Access;
+
+pub use hosts::{Address, address_of};
+pub use scope::{AllowedPath, DeniedPath, Scope};
 
 /// A first set of capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,6 +28,8 @@ pub enum Profile {
     Developer,
     /// An operator who also looks after services.
     Homelab,
+    /// An operator whose every change is previewed and approved.
+    Strict,
 }
 
 impl Profile {
@@ -35,7 +42,7 @@ impl Profile {
         };
         match self {
             Self::Reader => &[FileRead, DeviceInfo, ServiceRead],
-            Self::Operator => {
+            Self::Operator | Self::Strict => {
                 &[FileRead, DeviceInfo, ServiceRead, FileWrite, FileDelete, AppControl, ProcessKill]
             }
             Self::Developer => &[
@@ -108,8 +115,13 @@ pub struct Grants {
     /// A first set of capabilities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// The tools. Left out: every tool whose capabilities are held. Set: the whole truth.
-    #[serde(alias = "allowed_tools", skip_serializing_if = "Option::is_none")]
+    /// The tools. Left out: every tool whose capabilities are held. Set: the whole truth; what is
+    /// there with `enabled: false` is not on it.
+    #[serde(
+        alias = "allowed_tools",
+        deserialize_with = "tools::read",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tools: Option<BTreeSet<String>>,
     /// The capabilities. Left out: the profile's, or with no profile those of the listed tools.
     #[serde(alias = "permissions", skip_serializing_if = "Option::is_none")]
@@ -123,27 +135,53 @@ pub struct Grants {
     /// Applications by name.
     #[serde(alias = "allowed_apps", skip_serializing_if = "BTreeSet::is_empty")]
     pub apps: BTreeSet<String>,
+    /// Services, such as `nginx.service` or `compose:homelab/grafana`.
+    #[serde(alias = "allowed_services", skip_serializing_if = "BTreeSet::is_empty")]
+    pub services: BTreeSet<String>,
+    /// Programs that commands may start.
+    #[serde(alias = "allowed_commands", skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandGrant>,
+    /// Hosts with ports that may be talked to, such as `api.example.com:443`.
+    #[serde(alias = "allowed_hosts", skip_serializing_if = "BTreeSet::is_empty")]
+    pub hosts: BTreeSet<String>,
     /// Whether every write and delete is refused.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
-/// An allowed path, ready to compare.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AllowedPath {
-    /// The root.
-    pub root: DevicePath,
-    /// What may be done beneath it.
-    pub access: BTreeSet<Access>,
+/// A program and the arguments that it may be given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "CommandGrantForm")]
+pub struct CommandGrant {
+    /// A name on the path, or an absolute path.
+    pub program: String,
+    /// The arguments, each of which may be given. Left out: as the program's own grammar says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Vec<String>>,
 }
 
-/// A refused pattern, ready to compare.
-#[derive(Debug, Clone)]
-pub struct DeniedPath {
-    /// What is refused.
-    pub pattern: PathPattern,
-    /// Whether it is refused from the start, on every device.
-    pub built_in: bool,
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CommandGrantForm {
+    Short(String),
+    Long(LongCommandGrant),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongCommandGrant {
+    program: String,
+    #[serde(default)]
+    args: Option<Vec<String>>,
+}
+
+impl From<CommandGrantForm> for CommandGrant {
+    fn from(form: CommandGrantForm) -> Self {
+        match form {
+            CommandGrantForm::Short(program) => Self { program, args: None },
+            CommandGrantForm::Long(LongCommandGrant { program, args }) => Self { program, args },
+        }
+    }
 }
 
 /// An entry that could not be understood. It grants nothing.
@@ -154,25 +192,6 @@ pub struct BadEntry {
     pub entry: String,
     /// Why it says nothing.
     pub error: PathError,
-}
-
-/// Grants or a ceiling for one device, compiled against that device's places.
-#[derive(Debug, Clone)]
-pub struct Scope {
-    /// The tools that are listed; `None` means that capabilities alone decide.
-    pub tools: Option<BTreeSet<String>>,
-    /// The capabilities that are held; `None` means those of the listed tools.
-    pub capabilities: Option<BTreeSet<Capability>>,
-    /// Where files may be touched.
-    pub allowed: Vec<AllowedPath>,
-    /// What is refused all the same.
-    pub denied: Vec<DeniedPath>,
-    /// Applications.
-    pub apps: BTreeSet<String>,
-    /// Whether every write and delete is refused.
-    pub read_only: bool,
-    /// Deny entries could not be understood: then every path is refused.
-    pub deny_all_paths: bool,
 }
 
 impl Grants {
@@ -187,7 +206,9 @@ impl Grants {
             tools: self.tools.clone(),
             capabilities: self.effective_capabilities(),
             apps: self.apps.clone(),
+            hosts: self.hosts.clone(),
             read_only: self.read_only,
+            strict: self.profile == Some(Profile::Strict),
             deny_all_paths: false,
             ..Scope::nothing()
         };
@@ -199,17 +220,21 @@ impl Grants {
         }
         for entry in &self.deny_paths {
             match PathPattern::parse(places, entry) {
-                Ok(pattern) => scope.denied.push(DeniedPath { pattern, built_in: false }),
+                Ok(pattern) => {
+                    scope.denied.push(DeniedPath { pattern, built_in: false, may_be_read: false })
+                }
                 Err(error) => {
                     scope.deny_all_paths = true;
                     bad.push(BadEntry { entry: entry.clone(), error });
                 }
             }
         }
-        for entry in built_in_denies(places.style) {
-            if let Ok(pattern) = PathPattern::parse(places, entry) {
-                scope.denied.push(DeniedPath { pattern, built_in: true });
-            }
+        for (entries, may_be_read) in
+            [(built_in_denies(places.style), false), (start_files(places.style), true)]
+        {
+            let patterns = entries.iter().filter_map(|it| PathPattern::parse(places, it).ok());
+            let entry = |pattern| DeniedPath { pattern, built_in: true, may_be_read };
+            scope.denied.extend(patterns.map(entry));
         }
         (scope, bad)
     }
@@ -227,81 +252,5 @@ impl Grants {
     #[must_use]
     pub fn workspace(&self) -> Option<&str> {
         self.paths.first().map(|grant| grant.path.as_str())
-    }
-}
-
-impl Scope {
-    /// A scope in which nothing is possible.
-    #[must_use]
-    pub fn nothing() -> Self {
-        Self {
-            tools: Some(BTreeSet::new()),
-            capabilities: Some(BTreeSet::new()),
-            allowed: Vec::new(),
-            denied: Vec::new(),
-            apps: BTreeSet::new(),
-            read_only: true,
-            deny_all_paths: true,
-        }
-    }
-
-    /// Whether the tool itself is possible here.
-    #[must_use]
-    pub fn lists_tool(&self, tool: &str) -> bool {
-        self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
-    }
-
-    /// The first capability that is wanted and not held.
-    #[must_use]
-    pub fn missing_capability(&self, wanted: &[Capability]) -> Option<Capability> {
-        let held = self.capabilities.as_ref()?;
-        wanted.iter().copied().find(|capability| !held.contains(capability))
-    }
-
-    /// The deny entry that refuses this path, if any.
-    #[must_use]
-    pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
-        self.denied.iter().find(|entry| entry.pattern.denies(path))
-    }
-
-    /// The deny entry that refuses what would be done, if any. What is deleted goes with all that is
-    /// in it, so an entry that begins somewhere beneath refuses that too.
-    #[must_use]
-    pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
-        let goes_with_it = |entry: &&DeniedPath| {
-            touch.access == Access::Delete
-                && entry.pattern.root().is_some_and(|root| touch.path.contains(root))
-        };
-        self.denying(&touch.path).or_else(|| self.denied.iter().find(goes_with_it))
-    }
-
-    /// Whether a path holds an allowed path, or a system folder that the entry which covers it does
-    /// not name. Neither may go with it.
-    #[must_use]
-    pub fn holds_ground(&self, path: &DevicePath) -> bool {
-        self.allowed.iter().any(|entry| path.contains(&entry.root))
-            || !self.allowed.iter().any(|entry| {
-                entry.access.contains(&Access::Delete)
-                    && covers(&entry.root, path)
-                    && !holds_system(&entry.root, path)
-            })
-    }
-
-    /// The position of the allowed path that covers this one for this access.
-    #[must_use]
-    pub fn covering(&self, path: &DevicePath, access: Access) -> Option<usize> {
-        self.allowed
-            .iter()
-            .position(|entry| entry.access.contains(&access) && covers(&entry.root, path))
-    }
-
-    /// The allowed roots for an access, as people read them.
-    #[must_use]
-    pub fn allowed_roots(&self, access: Access) -> Vec<String> {
-        self.allowed
-            .iter()
-            .filter(|entry| entry.access.contains(&access))
-            .map(|entry| entry.root.to_string())
-            .collect()
     }
 }

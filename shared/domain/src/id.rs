@@ -92,6 +92,10 @@ uuid_id!(
     ConversationId, "conversation"
 );
 uuid_id!(
+    /// Several calls that are approved as one.
+    PlanId, "plan"
+);
+uuid_id!(
     /// One enrolment token; its secret is elsewhere.
     InviteId, "invite"
 );

@@ -9,6 +9,7 @@ mod name;
 mod pattern;
 mod places;
 mod posix;
+mod start;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -21,9 +22,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use error::PathError;
 pub use pattern::PathPattern;
 pub use places::Places;
+pub use start::start_files;
 pub use system::{built_in_denies, covers, holds_system, system_folders};
 
-use name::Name;
+use name::{Name, Signature};
 
 /// The longest path accepted, in bytes of UTF-8.
 pub const MAX_PATH_BYTES: usize = 4096;
@@ -90,6 +92,8 @@ pub struct DevicePath {
     style: PathStyle,
     prefix: Name,
     names: Vec<Name>,
+    signature: Signature,
+    is_ascii: bool,
 }
 
 impl DevicePath {
@@ -100,8 +104,9 @@ impl DevicePath {
     pub fn parse(style: PathStyle, text: &str) -> Result<Self, PathError> {
         style.check_text(text)?;
         let (prefix, rest) = style.split_prefix(text)?.ok_or(PathError::NotAbsolute)?;
-        let root = Self { style, prefix: Name::new(style, &prefix), names: Vec::new() };
-        root.walk(rest)
+        let prefix = Name::new(style, &prefix);
+        let signature = Signature::default();
+        Self { style, prefix, names: Vec::new(), signature, is_ascii: true }.walk(rest)
     }
 
     /// Reads a path as a person or a model writes it on one device: `~` is home, a relative path starts at the workspace.
@@ -141,11 +146,13 @@ impl DevicePath {
         self.bounded()
     }
 
-    fn bounded(self) -> Result<Self, PathError> {
+    fn bounded(mut self) -> Result<Self, PathError> {
         let names: usize = self.names.iter().map(|name| name.written().len() + 1).sum();
         if self.prefix.written().len() + names.max(1) > MAX_PATH_BYTES {
             return Err(PathError::TooLong);
         }
+        self.signature = signature(&self.names);
+        self.is_ascii = is_ascii(&self.names);
         Ok(self)
     }
 
@@ -167,9 +174,21 @@ impl DevicePath {
     /// Whether `other` is this path or lies beneath it, by component: Windows in either case, both styles with NFC and NFD alike.
     pub fn contains(&self, other: &Self) -> bool {
         self.style == other.style
+            && other.signature.may_hold(self.signature)
             && self.prefix.is(&other.prefix)
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.is(its))
+    }
+
+    /// Wider than [`DevicePath::contains`], as a deny compares: in either case, whatever the style.
+    ///
+    /// For what must not go with this path, on a file system that takes both spellings for one.
+    pub fn may_contain(&self, other: &Self) -> bool {
+        self.style == other.style
+            && other.signature.may_hold(self.signature)
+            && self.prefix.drive() == other.prefix.drive()
+            && self.names.len() <= other.names.len()
+            && self.names.iter().zip(&other.names).all(|(mine, its)| mine.loose() == its.loose())
     }
 
     /// The components that lead from `base` to this path; `None` when it isn't `base` or beneath it.
@@ -180,7 +199,9 @@ impl DevicePath {
     /// The folder that holds this path; `None` at the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.names.split_last()?;
-        Some(Self { style: self.style, prefix: self.prefix.clone(), names: above.to_vec() })
+        let (style, prefix) = (self.style, self.prefix.clone());
+        let (signature, is_ascii) = (signature(above), is_ascii(above));
+        Some(Self { style, prefix, names: above.to_vec(), signature, is_ascii })
     }
 
     /// The last component; `None` at the root.
@@ -203,6 +224,14 @@ impl DevicePath {
         joined.names.push(Name::new(self.style, component));
         joined.bounded()
     }
+}
+
+fn signature(names: &[Name]) -> Signature {
+    names.iter().fold(Signature::default(), |all, name| all.and(name.signature()))
+}
+
+fn is_ascii(names: &[Name]) -> bool {
+    names.iter().all(|name| name.written().is_ascii())
 }
 
 /// Writes `/a/b`, `C:/a/b` or `//server/share/a`, which [`DevicePath::parse`] reads back as the same path.

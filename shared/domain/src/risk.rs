@@ -25,6 +25,16 @@ impl Risk {
         matches!(self, Self::High | Self::Critical)
     }
 
+    /// The next higher; the highest stays.
+    #[must_use]
+    pub const fn raised(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium => Self::High,
+            Self::High | Self::Critical => Self::Critical,
+        }
+    }
+
     /// The word that people and wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

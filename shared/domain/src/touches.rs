@@ -54,6 +54,10 @@ pub struct Touches {
     pub apps: Vec<String>,
     /// URLs that an application is to open.
     pub urls: Vec<String>,
+    /// Whether the paths that are folders are taken with all that is in them: deleted, moved, copied
+    /// or gone through. It follows from the tool and its arguments.
+    #[serde(skip)]
+    pub whole: bool,
 }
 
 impl Touches {
@@ -74,5 +78,11 @@ impl Touches {
     pub fn and_path(mut self, path: DevicePath, access: Access) -> Self {
         self.paths.push(PathTouch { path, access });
         self
+    }
+
+    /// The same, with all that is in the folders among the paths.
+    #[must_use]
+    pub fn and_all_in_it(self) -> Self {
+        Self { whole: true, ..self }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use orion_domain::evaluate::Mode;
+use orion_domain::evaluate::{Mode, RiskDefaults};
+use orion_domain::observation::MOST_OBSERVED;
 use orion_domain::{
-    ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Risk, Rule,
+    ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Observation, Risk,
+    Rule,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,9 +25,15 @@ pub struct DevicePolicy {
     /// Rules across devices.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// What each risk asks for by itself.
+    #[serde(default)]
+    pub risk: RiskDefaults,
     /// How strictly the grants are held.
     #[serde(default)]
     pub mode: Mode,
+    /// The time zone in which the hours of rules are meant, by its IANA name; UTC when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub timezone: String,
 }
 
 impl DevicePolicy {
@@ -68,6 +76,32 @@ pub struct Dispatched {
     pub caller: Caller,
     /// A person's yes, where there was a question.
     pub approval: Option<Approval>,
+    /// Whether what is seen of the paths is to be told.
+    pub observe: bool,
+    /// What the preview saw, which must still be so; nothing where there is nothing to compare.
+    pub observed: Vec<Observation>,
+}
+
+/// The largest list of what was seen, in bytes of JSON.
+pub const MAX_OBSERVED_BYTES: usize = 1024 * 1024;
+
+/// What was seen, as it is sent; nothing for an empty list.
+#[must_use]
+pub fn observed_bytes(observed: &[Observation]) -> Vec<u8> {
+    // Structs of text and numbers always serialise.
+    if observed.is_empty() { Vec::new() } else { serde_json::to_vec(observed).unwrap_or_default() }
+}
+
+fn observed_from(bytes: &[u8]) -> Result<Vec<Observation>, WireError> {
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    if bytes.len() > MAX_OBSERVED_BYTES {
+        return Err(WireError::TooLarge { field: "observed", limit: MAX_OBSERVED_BYTES });
+    }
+    let field = WireError::Field { field: "observed" };
+    let observed: Vec<_> = serde_json::from_slice(bytes).map_err(|_| field.clone())?;
+    if observed.len() > MOST_OBSERVED { Err(field) } else { Ok(observed) }
 }
 
 /// A person's yes, as a device receives it.
@@ -79,6 +113,8 @@ pub struct Approval {
     pub binding: Digest,
     /// Who said it.
     pub approved_by: String,
+    /// From when on it is good no longer, Unix milliseconds.
+    pub expires_at: i64,
 }
 
 impl TryFrom<v1::Dispatch> for Dispatched {
@@ -99,6 +135,8 @@ impl TryFrom<v1::Dispatch> for Dispatched {
             approval,
             traceparent: _,
             device_id,
+            observe,
+            observed,
         } = message;
         let field = |field| WireError::Field { field };
         let Ok(Value::Object(object)) = serde_json::from_slice(&arguments) else {
@@ -132,6 +170,8 @@ impl TryFrom<v1::Dispatch> for Dispatched {
                 conversation,
             },
             approval: approval.map(Approval::try_from).transpose()?,
+            observe,
+            observed: observed_from(&observed)?,
         })
     }
 }
@@ -140,7 +180,7 @@ impl TryFrom<v1::ApprovalProof> for Approval {
     type Error = WireError;
 
     fn try_from(proof: v1::ApprovalProof) -> Result<Self, WireError> {
-        let v1::ApprovalProof { approval_id, binding, approved_by } = proof;
+        let v1::ApprovalProof { approval_id, binding, approved_by, expires_at } = proof;
         Ok(Self {
             id: approval_id
                 .parse()
@@ -148,6 +188,7 @@ impl TryFrom<v1::ApprovalProof> for Approval {
             binding: Digest::from_slice(&binding)
                 .ok_or(WireError::Field { field: "approval.binding" })?,
             approved_by,
+            expires_at,
         })
     }
 }

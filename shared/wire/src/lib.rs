@@ -7,12 +7,14 @@ mod call;
 mod dispatch;
 mod error;
 mod link;
+mod timezone;
 mod token;
 
 pub use call::{call_request, call_state, call_state_from, risk, risk_from};
-pub use dispatch::{DevicePolicy, Dispatched};
+pub use dispatch::{DevicePolicy, Dispatched, MAX_OBSERVED_BYTES, observed_bytes};
 pub use error::{ERROR_METADATA, WireError, status_from, tool_error_from};
 pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion};
+pub use timezone::{Timezone, UnknownTimezone};
 pub use token::{EnrollmentToken, TokenError};
 
 /// The most bytes that one message may take, both ways.

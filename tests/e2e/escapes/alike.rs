@@ -76,13 +76,17 @@ fn prepare(root: &Path) {
     }
 }
 
-/// A result without the path that was asked for and without what differs from call to call.
+/// A result without the path that was asked for, the folder that it names, and what differs from call
+/// to call.
 fn words(result: &str, path: &str) -> String {
     let mut envelope: Value = serde_json::from_str(result).unwrap();
     for volatile in ["call_id", "duration_ms"] {
         envelope["meta"][volatile].take();
     }
-    envelope.to_string().replace(path, "[path]")
+    // What would be moved away is taken from the folder that it is in.
+    let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
+    let whole = format!("\\\"{folder}\\\"");
+    envelope.to_string().replace(path, "[path]").replace(&whole, "[folder]")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,6 +14,7 @@ use crate::tree::{Tree, tree};
 #[derive(Debug)]
 pub struct Deceived {
     folder: TempDir,
+    home: Option<String>,
     agent: Process,
 }
 
@@ -36,6 +37,23 @@ impl Deceived {
         config: &str,
         prepare: impl FnOnce(&Path),
     ) -> Self {
+        Self::begin(server, config, prepare, None).await
+    }
+
+    /// The same in an account with this home folder, which need not be there.
+    ///
+    /// # Panics
+    /// As [`Deceived::start`].
+    pub async fn start_in_home(server: &LyingServer, config: &str, home: &str) -> Self {
+        Self::begin(server, config, |_| {}, Some(home.to_owned())).await
+    }
+
+    async fn begin(
+        server: &LyingServer,
+        config: &str,
+        prepare: impl FnOnce(&Path),
+        home: Option<String>,
+    ) -> Self {
         let folder = tempfile::Builder::new().prefix("orion-").tempdir().unwrap();
         let root = folder.path();
         std::fs::create_dir(root.join("files")).unwrap();
@@ -43,16 +61,16 @@ impl Deceived {
         let files = root.join("files").display().to_string();
         std::fs::write(root.join("agent.toml"), config.replace("{files}", &files)).unwrap();
         let token = server.token().to_string();
-        let enrolling = command(&folder, &["enroll", "-"], token.as_bytes());
+        let enrolling = command(&folder, home.as_deref(), &["enroll", "-"], token.as_bytes());
         assert_eq!(enrolling.exit_code().await, 0, "{}", enrolling.log());
-        let agent = command(&folder, &["run"], b"");
-        Self { folder, agent }
+        let agent = command(&folder, home.as_deref(), &["run"], b"");
+        Self { folder, home, agent }
     }
 
     /// Ends the agent in the middle of whatever it does, and starts it again.
     pub async fn kill9_and_restart(&mut self) {
         self.agent.kill9().await;
-        self.agent = command(&self.folder, &["run"], b"");
+        self.agent = command(&self.folder, self.home.as_deref(), &["run"], b"");
     }
 
     /// The folder that it lends.
@@ -79,6 +97,12 @@ impl Deceived {
         self.folder.path().join("state")
     }
 
+    /// The owner's file.
+    #[must_use]
+    pub fn config(&self) -> PathBuf {
+        self.folder.path().join("agent.toml")
+    }
+
     /// The agent's process.
     #[must_use]
     pub fn agent(&self) -> &Process {
@@ -97,7 +121,7 @@ impl Drop for Deceived {
     }
 }
 
-fn command(folder: &TempDir, words: &[&str], stdin: &[u8]) -> Process {
+fn command(folder: &TempDir, home: Option<&str>, words: &[&str], stdin: &[u8]) -> Process {
     let (state, config) = (folder.path().join("state"), folder.path().join("agent.toml"));
     let mut arguments: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
     arguments.extend([
@@ -106,6 +130,8 @@ fn command(folder: &TempDir, words: &[&str], stdin: &[u8]) -> Process {
         OsStr::new("--config"),
         config.as_os_str(),
     ]);
-    let launch = Launch { arguments: &arguments, stdin, ..Launch::default() };
+    let environment: Vec<_> = home.map(|home| ("HOME", OsStr::new(home))).into_iter().collect();
+    let launch =
+        Launch { arguments: &arguments, environment: &environment, stdin, ..Launch::default() };
     Process::start(&program("orion-agent"), &folder.path().join("agent.log"), &launch)
 }

@@ -117,6 +117,8 @@ impl Link {
             approval: None,
             traceparent: String::new(),
             device_id: self.device.to_string(),
+            observe: false,
+            observed: Vec::new().into(),
         }
     }
 
@@ -135,6 +137,8 @@ impl Link {
             role: order.role.parse().unwrap(),
             conversation: None,
         };
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let expires_at = i64::try_from(now.as_millis()).unwrap() + 15 * 60 * 1000;
         let binding = CallBinding {
             call: order.call_id.parse::<CallId>().unwrap(),
             device: order.device_id.parse().unwrap(),
@@ -143,11 +147,13 @@ impl Link {
             caller: &caller,
             touches: &parsed.touches,
             policy_version: &order.policy_version,
+            expires_at,
         };
         v1::ApprovalProof {
             approval_id: ApprovalId::new(Uuid::now_v7()).to_string(),
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "ann".to_owned(),
+            expires_at,
         }
     }
 

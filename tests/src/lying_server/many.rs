@@ -31,6 +31,8 @@ impl Link {
             approval: None,
             traceparent: String::new(),
             device_id: self.device.to_string(),
+            observe: false,
+            observed: Vec::new().into(),
         };
         if !spec.risk.is_dangerous() || dry_run {
             return order;

@@ -17,6 +17,7 @@ use crate::guard::Admitted;
 use crate::journal::{Begin, Ended, Seen};
 use crate::report::{Subject, to_wire};
 use crate::sandbox::Reach;
+use crate::tools::observe::Seeing;
 
 /// Calls that run at once. Further ones are refused, not queued: the backend queues.
 const MAX_IN_FLIGHT: usize = 16;
@@ -74,7 +75,7 @@ impl Agent {
     }
 
     async fn start(&mut self, subject: Subject, call: Dispatched, admitted: Admitted) {
-        let Admitted { permit, spec, parsed: _ } = admitted;
+        let Admitted { permit, spec, parsed, verdict } = admitted;
         let Some(executor) = crate::tools::find(spec.name).copied() else {
             let message = format!("This device cannot run {}.", spec.name);
             return self.refuse(&subject, ToolError::new(ErrorCode::NotSupported, message));
@@ -108,16 +109,26 @@ impl Agent {
         }
         let cancelled = Arc::new(AtomicBool::new(false));
         let sandbox = self.toolbox.sandbox;
+        let seeing = if !call.observed.is_empty() {
+            Seeing::Compare(parsed.touches, call.observed)
+        } else if call.observe {
+            Seeing::Tell(parsed.touches)
+        } else {
+            Seeing::Nothing
+        };
         let job = Job {
             subject,
             permit,
             executor,
             reach: sandbox.confines(spec).then(|| Reach::of(spec, call.dry_run)),
             arguments: Value::Object(call.arguments_value),
+            seeing,
+            changes: spec.has_effects,
             has_effects,
             deadline: Instant::now() + call.time_left.min(self.settings.call_timeout),
             cancelled: Arc::clone(&cancelled),
             roots: Arc::clone(&self.roots),
+            verdict: Some(verdict),
             toolbox: Arc::clone(&self.toolbox),
         };
         self.running.insert(call.call, Running { cancelled });

@@ -4,6 +4,7 @@ use orion_domain::CallId;
 use orion_wire::v1;
 use tokio::sync::mpsc::OwnedPermit;
 
+use super::ceiling::Word;
 use crate::connect::renew::Renewed;
 use crate::connect::{ConnectError, Link};
 use crate::journal::Ended;
@@ -57,6 +58,10 @@ pub enum Event {
     },
     /// A new certificate is here, or was not given.
     Renewed(Result<Renewed, ConnectError>),
+    /// The device's owner changed the file.
+    Owner(Word),
+    /// What is lent was opened, and the policy that lends it was kept.
+    Opened,
     /// A time has come that was waited for.
     Due,
     /// The agent is to stop.

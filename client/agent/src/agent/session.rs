@@ -109,6 +109,7 @@ impl Agent {
             Err(error) => return self.not_connected(&error.into()),
         };
         let hello = self.hello();
+        self.told_in_greeting();
         let device = self.identity.device_id;
         let (events, state) = (self.events.clone(), Arc::clone(&self.state));
         let connecting = tokio::spawn(async move {
@@ -132,8 +133,7 @@ impl Agent {
                 &self.settings.places,
                 self.toolbox.sandbox,
             ))),
-            // A ceiling of plain strings always serialises; nothing would be no ceiling told.
-            ceiling: serde_json::to_vec(&self.settings.ceiling).unwrap_or_default().into(),
+            ceiling: self.ceiling_bytes().into(),
             tools: EXECUTORS.iter().map(|executor| executor.name.to_owned()).collect(),
             generation: 0,
             unfinished_calls: self.journal.unfinished().iter().map(ToString::to_string).collect(),
@@ -168,6 +168,7 @@ impl Agent {
             hint: greeting.reconnect,
         });
         self.outbox = self.journal.unacknowledged().into_iter().map(Outgoing::Result).collect();
+        self.greeted();
     }
 
     /// The connection could not be made: another address next, later.

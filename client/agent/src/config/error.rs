@@ -3,6 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+impl ConfigError {
+    /// Whether there is no file.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -19,6 +27,16 @@ pub enum ConfigError {
     NotAFile {
         /// The file.
         path: PathBuf,
+    },
+    /// Somebody else may write it, so it may not be its owner who speaks.
+    #[error("{path} {why}, so nobody can know whose word it is; {fix}", path = path.display())]
+    NotTheOwners {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+        /// What to do.
+        fix: &'static str,
     },
     /// A first file was to be written where there is one.
     #[error("{path} exists and is its owner's; add the path to its [ceiling] by hand", path = path.display())]

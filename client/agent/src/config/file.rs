@@ -76,7 +76,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}: {}{hint}", message.trim_end())
 }
 
-fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
         .filter(|(score, _)| *score > 0.7)
@@ -106,7 +106,7 @@ pub(super) fn first(paths: &[String]) -> String {
         paths.iter().map(|path| toml::Value::String(path.clone()).to_string()).collect();
     format!(
         "# The most that anyone can ever do on this device. Only this file says so: the backend can\n\
-         # lend less, never more. Restart the agent after a change.\n\
+         # lend less, never more. A change holds within seconds.\n\
          \n\
          [ceiling]\n\
          profile = \"operator\" # reader, operator, developer or homelab\n\

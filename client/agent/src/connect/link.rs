@@ -116,7 +116,8 @@ impl Link {
                     | Incoming::Dispatch(_)
                     | Incoming::CancelCall(_)
                     | Incoming::ResultAck(_)
-                    | Incoming::Drain(_),
+                    | Incoming::Drain(_)
+                    | Incoming::CeilingAck(_),
                 ) => Err(ConnectError::Protocol("it did not greet first".to_owned())),
                 None => Err(ConnectError::Ended("the backend said nothing".to_owned())),
             }

@@ -28,6 +28,9 @@ fn permit() -> Permit {
         device: &"web-1".parse().unwrap(),
         dry_run: false,
         confirmed: true,
+        at: orion_domain::rule::Moment::default(),
+        tainted: false,
+        counted: None,
     };
     evaluate(&question, &policy).permit(&question, &policy, None).unwrap()
 }
@@ -46,6 +49,8 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         permit: permit(),
         executor: Executor { name: "get_datetime", run },
         arguments: json!({}),
+        seeing: Seeing::Nothing,
+        changes: has_effects,
         reach: None,
         has_effects,
         deadline: Instant::now() + time_left,
@@ -53,10 +58,11 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         roots: Arc::new(Lent::new(Box::new(|| {
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         }))),
+        verdict: None,
         toolbox: Arc::new(Toolbox {
             places: Places { style: PathStyle::Posix, home: None, workspace: None },
             apps: Apps::default(),
-            trash: Trash::open(folder).unwrap(),
+            trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: Uuid::from_u128(1).to_string(),
             sandbox: Sandbox::detect(),
         }),
@@ -82,6 +88,8 @@ async fn happened(job: Job, admission: Admission) -> Vec<String> {
             | Event::Lost { .. }
             | Event::Writable(_)
             | Event::Renewed(_)
+            | Event::Owner(_)
+            | Event::Opened
             | Event::Due
             | Event::Shutdown => panic!("a call posted what is not its own"),
         });

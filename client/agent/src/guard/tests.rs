@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use orion_domain::evaluate::Mode;
-use orion_domain::rule::RuleAction;
+use orion_domain::rule::{Hours, RuleAction};
 use orion_domain::{CallId, Caller, Grants, PathStyle, Profile, Risk, Role, Rule};
 use orion_wire::v1;
 use rstest::rstest;
@@ -11,6 +11,10 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::*;
+
+#[cfg(unix)]
+mod linked;
+mod owner;
 
 fn device() -> DeviceId {
     DeviceId::new(Uuid::from_u128(1))
@@ -25,7 +29,7 @@ fn grants(paths: &[&str]) -> Grants {
 }
 
 fn policy() -> DevicePolicy {
-    DevicePolicy { grants: grants(&["/srv"]), rules: Vec::new(), mode: Mode::Safe }
+    DevicePolicy { grants: grants(&["/srv"]), ..DevicePolicy::default() }
 }
 
 fn guard_with(ceiling: &Grants, policy: &DevicePolicy) -> Guard {
@@ -73,6 +77,8 @@ fn dispatched(tool: &str, object: Map<String, Value>) -> Dispatched {
         policy_version: "whatever the backend judged by".to_owned(),
         caller: Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None },
         approval: None,
+        observe: false,
+        observed: Vec::new(),
     }
 }
 
@@ -89,7 +95,11 @@ fn code(guard: &Guard, call: &Dispatched) -> ErrorCode {
 }
 
 /// The call with a person's yes, as an honest backend would send it.
-fn approved(guard: &Guard, mut call: Dispatched) -> Dispatched {
+fn approved(guard: &Guard, call: Dispatched) -> Dispatched {
+    approved_until(guard, call, now_ms() + 60_000)
+}
+
+fn approved_until(guard: &Guard, mut call: Dispatched, expires_at: i64) -> Dispatched {
     let (spec, _) = orion_catalog::find(&call.tool).unwrap();
     let parsed = spec.parse(call.arguments_value.clone(), &places()).unwrap();
     let binding = CallBinding {
@@ -100,12 +110,14 @@ fn approved(guard: &Guard, mut call: Dispatched) -> Dispatched {
         caller: &call.caller,
         touches: &parsed.touches,
         policy_version: &guard.policy().version,
+        expires_at,
     }
     .digest();
     let proof = v1::ApprovalProof {
         approval_id: Uuid::from_u128(9).to_string(),
         binding: binding.as_bytes().to_vec().into(),
         approved_by: "bob".to_owned(),
+        expires_at,
     };
     call.approval = Some(proof.try_into().unwrap());
     call
@@ -182,8 +194,8 @@ fn the_ceiling_holds_whatever_the_policy_lends() {
             apps: ["chrome".to_owned()].into(),
             ..grants(&["/srv", "/home", "/etc/nginx"])
         },
-        rules: Vec::new(),
-        mode: Mode::Dangerous,
+        mode: Mode::Dangerous { until: i64::MAX },
+        ..DevicePolicy::default()
     };
     let mut ceiling = grants(&["/srv/files"]);
     ceiling.profile = Some(Profile::Reader);
@@ -258,6 +270,33 @@ fn an_approval_does_not_outlive_its_policy_or_its_use() {
 }
 
 #[test]
+fn an_approval_has_its_time_and_a_longer_one_than_is_remembered_is_none() {
+    let (guard, now) = (guard(), now_ms());
+    let admit =
+        |call: &Dispatched| guard.admit(call, |_| false).map(drop).map_err(|error| error.code);
+    let refused = Err(ErrorCode::ApprovalRequired);
+    assert_eq!(admit(&approved_until(&guard, delete(), now - 1)), refused);
+    assert_eq!(admit(&approved_until(&guard, delete(), i64::MAX)), refused);
+    let longest = now + APPROVED_REMEMBERED_MS;
+    assert_eq!(admit(&approved_until(&guard, delete(), longest)), Ok(()));
+    assert_eq!(admit(&approved_until(&guard, delete(), longest + 3_600_000)), refused);
+    // A late yes is not made good by another date on it.
+    let mut late = approved_until(&guard, delete(), now - 1);
+    late.approval.as_mut().unwrap().expires_at = now + 60_000;
+    assert_eq!(admit(&late), refused);
+}
+
+#[test]
+fn a_read_that_a_rule_asks_about_is_not_had_by_calling_it_a_preview() {
+    let asks = Rule::new("look", RuleAction::Ask);
+    let policy = DevicePolicy { rules: vec![asks], ..policy() };
+    let guard = guard_with(&grants(&["/srv/files"]), &policy);
+    let look = call("read_file", json!({"path": "x"}));
+    assert_eq!(code(&guard, &look), ErrorCode::ApprovalRequired);
+    assert_eq!(code(&guard, &Dispatched { dry_run: true, ..look }), ErrorCode::ApprovalRequired);
+}
+
+#[test]
 fn an_approval_opens_nothing_that_is_denied() {
     let guard = guard();
     let outside =
@@ -279,17 +318,41 @@ fn a_preview_needs_no_approval_and_what_is_not_one_does() {
 #[test]
 fn a_rule_by_name_holds_here_too() {
     let rule = Rule {
-        id: "no-folders".to_owned(),
         tools: vec!["create_directory".to_owned()],
-        devices: vec!["web-1".parse().unwrap()],
-        action: RuleAction::Deny,
         because: "Ask ann.".to_owned(),
+        ..Rule::new("no-folders", RuleAction::Deny)
     };
     let guard =
         guard_with(&grants(&["/srv/files"]), &DevicePolicy { rules: vec![rule], ..policy() });
     let error = guard.admit(&make("x"), |_| false).unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
     assert!(error.message.contains("Ask ann."), "{error}");
+}
+
+#[test]
+fn a_rule_whose_path_means_nothing_here_is_held_strict() {
+    let rule =
+        Rule { paths: vec!["%TEMP%/x\0".to_owned()], ..Rule::new("no-temp", RuleAction::Deny) };
+    let guard =
+        guard_with(&grants(&["/srv/files"]), &DevicePolicy { rules: vec![rule], ..policy() });
+    assert_eq!(code(&guard, &make("x")), ErrorCode::PermissionDenied);
+}
+
+#[test]
+fn hours_are_told_by_this_devices_clock_in_the_policys_zone() {
+    let zone = "Pacific/Kiritimati";
+    let now = Timezone::named(zone).unwrap().moment(now_ms());
+    let hours = |from, to| Some(Hours { from, to, days: Vec::new() });
+    let (hour_ago, in_an_hour) = ((now.minute + 1380) % 1440, (now.minute + 60) % 1440);
+    for (hours, expected) in [
+        (hours(hour_ago, in_an_hour), Err(ErrorCode::PermissionDenied)),
+        (hours(in_an_hour, hour_ago), Ok(())),
+    ] {
+        let rule = Rule { hours, ..Rule::new("at-night", RuleAction::Deny) };
+        let timed = DevicePolicy { rules: vec![rule], timezone: zone.to_owned(), ..policy() };
+        let admitted = guard_with(&grants(&["/srv/files"]), &timed).admit(&make("x"), |_| false);
+        assert_eq!(admitted.map(drop).map_err(|error| error.code), expected);
+    }
 }
 
 #[test]

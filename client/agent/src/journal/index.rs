@@ -10,6 +10,9 @@ use super::entry::Entry;
 /// How long it is remembered that a call ran after its result was acknowledged, in milliseconds: a
 /// day.
 const REMEMBER_MS: i64 = 24 * 60 * 60 * 1000;
+/// The same of a call that ran on a person's yes, in milliseconds. A yes that is good for longer than
+/// this is not taken, so that none outlives the memory that it was used.
+pub const APPROVED_REMEMBERED_MS: i64 = 8 * REMEMBER_MS;
 /// The most calls with effects that are remembered.
 const MAX_REMEMBERED: usize = 100_000;
 /// The most reads that are remembered after their acknowledgement: run twice, one does no harm.
@@ -119,6 +122,8 @@ pub struct Index {
     waiting: BTreeMap<u64, CallId>,
     waiting_bytes: usize,
     remembered: VecDeque<(i64, CallId)>,
+    /// Those of them that ran on a person's yes and are older than a day, oldest first.
+    approved: VecDeque<(i64, CallId)>,
     reads: VecDeque<CallId>,
     next: u64,
 }
@@ -147,6 +152,7 @@ impl Index {
                     // So too where the first word was taken by the backend already.
                     Progress::AcknowledgedUnknown if ended.state != CallState::Unknown => {
                         self.remembered.retain(|(_, remembered)| *remembered != call);
+                        self.approved.retain(|(_, remembered)| *remembered != call);
                     }
                     Progress::Ended(_) | Progress::Acknowledged | Progress::AcknowledgedUnknown => {
                         return;
@@ -204,6 +210,15 @@ impl Index {
             && at.saturating_add(REMEMBER_MS) < now
         {
             self.remembered.pop_front();
+            match self.calls.get(&call).and_then(|record| record.begin.approval) {
+                Some(_) => self.approved.push_back((at, call)),
+                None => drop(self.calls.remove(&call)),
+            }
+        }
+        while let Some((at, call)) = self.approved.front().copied()
+            && at.saturating_add(APPROVED_REMEMBERED_MS) < now
+        {
+            self.approved.pop_front();
             if let Some(record) = self.calls.remove(&call)
                 && let Some(approval) = record.begin.approval
             {
@@ -225,7 +240,7 @@ impl Index {
         if self.waiting.len() >= MAX_WAITING || self.waiting_bytes >= MAX_WAITING_BYTES {
             return Err(Full::Waiting);
         }
-        if begin.is_durable() && self.remembered.len() >= MAX_REMEMBERED {
+        if begin.is_durable() && self.approved.len() + self.remembered.len() >= MAX_REMEMBERED {
             return Err(Full::Remembered);
         }
         Ok(())
@@ -291,14 +306,14 @@ impl Index {
     /// How many entries the file needs.
     #[must_use]
     pub fn lines(&self) -> usize {
-        let closed = self.remembered.len() + self.reads.len();
-        self.remembered.len() + 2 * self.calls.len().saturating_sub(closed)
+        let closed = self.approved.len() + self.remembered.len();
+        closed + 2 * self.calls.len().saturating_sub(closed + self.reads.len())
     }
 
     /// The entries that the file needs, in order.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Entry> {
-        let spent = self.remembered.iter().filter_map(|(at, call)| {
+        let spent = self.closed().filter_map(|(at, call)| {
             let approval = self.calls.get(call)?.begin.approval;
             Some(Entry::Spent { call: *call, approval, at: *at })
         });
@@ -322,6 +337,11 @@ impl Index {
             std::iter::once(began).chain(ended)
         });
         spent.chain(open).collect()
+    }
+
+    /// The calls with effects that are over, oldest first.
+    fn closed(&self) -> impl Iterator<Item = &(i64, CallId)> {
+        self.approved.iter().chain(&self.remembered)
     }
 
     fn running(&self) -> impl Iterator<Item = &Record> {

@@ -118,7 +118,7 @@ pub(super) fn find(
     follow_last: bool,
 ) -> Result<Located, ToolError> {
     #[cfg(target_os = "linux")]
-    if let Some(found) = straight(roots, root, asked, names, follow_last) {
+    if let Some(found) = straight(roots, root, asked, names, access, follow_last) {
         return Ok(found);
     }
     walk(roots, root, asked, names, access, follow_last)
@@ -132,6 +132,7 @@ fn straight(
     root: &OpenRoot,
     asked: &DevicePath,
     names: &[&str],
+    access: Access,
     follow_last: bool,
 ) -> Option<Located> {
     let Some((&last, above)) = names.split_last() else {
@@ -144,7 +145,7 @@ fn straight(
         parent_real = real;
         real = parent_real.join(name).ok()?;
         // Below a folder that is not kept out, only suspects can be.
-        if (index == 0 || roots.may_hide(name)) && roots.hides(&root.real, &real) {
+        if (index == 0 || roots.may_hide(name)) && roots.hides_at(&root.real, &real, access) {
             return None;
         }
     }
@@ -190,7 +191,7 @@ fn walk(
             continue;
         }
         let real = here.1.join(&name).map_err(|_| roots.not_allowed(asked, access))?;
-        if roots.hides(&root.real, &real) {
+        if roots.hides_at(&root.real, &real, access) {
             return Err(roots.not_allowed(asked, access));
         }
         let last = pending.is_empty();
@@ -305,7 +306,7 @@ fn end(
     let mut whole = real.clone();
     for name in &rest {
         whole = whole.join(name).map_err(|_| roots.not_allowed(asked, access))?;
-        if roots.hides(&root.real, &whole) {
+        if roots.hides_at(&root.real, &whole, access) {
             return Err(roots.not_allowed(asked, access));
         }
     }

@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use orion_domain::grants::DeniedPath;
-use orion_domain::path::system_folders;
+use orion_domain::path::{PathPattern, system_folders};
 use orion_domain::{DevicePath, PathStyle};
 
 use super::{LOCAL_TRASH, STAGED};
@@ -22,14 +21,13 @@ pub(super) struct Suspects {
 
 impl Suspects {
     pub(super) fn new<'a>(
-        denied: impl IntoIterator<Item = &'a DeniedPath>,
+        denied: impl IntoIterator<Item = &'a PathPattern>,
         private: impl IntoIterator<Item = &'a DevicePath>,
     ) -> Self {
         let mut suspects = Self::default();
         suspects.add(Some(LOCAL_TRASH));
         suspects.add(Some(STAGED));
-        for entry in denied {
-            let pattern = &entry.pattern;
+        for pattern in denied {
             let last = if pattern.is_folder() {
                 pattern.root().and_then(DevicePath::file_name)
             } else {
@@ -89,9 +87,10 @@ mod tests {
         let places = Places::parse(PathStyle::Posix, Some("/w"), Some("/home/ann")).unwrap();
         let deny = ["~/No/", "**/secret-?.txt", "a/b/./", "x/y*z"].map(ToOwned::to_owned).to_vec();
         let scope = Grants { deny_paths: deny, ..Grants::default() }.compile(&places).0;
-        let suspects = Suspects::new(&scope.denied, &[]);
+        let suspects = Suspects::new(scope.denied.iter().map(|entry| &entry.pattern), &[]);
         let denied = |path: &str| {
-            scope.denying(&DevicePath::parse(PathStyle::Posix, path).unwrap()).is_some()
+            let path = DevicePath::parse(PathStyle::Posix, path).unwrap();
+            scope.denied.iter().any(|entry| entry.pattern.denies(&path))
         };
         for (folder, name, is_denied) in [
             ("/home/ann", "no", true),

@@ -17,6 +17,9 @@ pub struct Status {
     pub device_name: Option<String>,
     /// The policy it judges by.
     pub policy_version: Option<String>,
+    /// Why the ceiling that holds is not what the owner's file says; nothing where it is.
+    #[serde(default)]
+    pub ceiling_fault: Option<String>,
     /// Why it is not connected, in a sentence.
     pub last_error: Option<String>,
     /// When this was written, Unix milliseconds.

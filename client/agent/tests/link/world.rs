@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 use orion_agent::Config;
 use orion_agent::config::Settings;
 use orion_agent::state::{Identity, State, Status};
-use orion_domain::evaluate::Mode;
 use orion_domain::{
     CallBinding, CallId, Caller, CanonicalArguments, DeviceId, Envelope, Grants, Role,
 };
@@ -158,7 +157,7 @@ impl World {
             json!({"profile": "developer", "paths": ["/"], "apps": ["chrome"]}),
         )
         .unwrap();
-        DevicePolicy { grants, rules: Vec::new(), mode: Mode::Safe }
+        DevicePolicy { grants, ..DevicePolicy::default() }
     }
 
     /// A dispatch as an honest backend makes it.
@@ -199,6 +198,7 @@ impl World {
         let arguments: Value = serde_json::from_slice(&call.arguments).unwrap();
         let caller =
             Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None };
+        let expires_at = orion_agent::clock::now_ms() + 15 * 60 * 1000;
         let binding = CallBinding {
             call: call.call_id.parse::<CallId>().unwrap(),
             device: self.device,
@@ -207,11 +207,13 @@ impl World {
             caller: &caller,
             touches: &parsed.touches,
             policy_version: &call.policy_version,
+            expires_at,
         };
         v1::ApprovalProof {
             approval_id: id(approval),
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "bob".to_owned(),
+            expires_at,
         }
     }
 

@@ -1,15 +1,21 @@
 //! `orion approvals`: what waits for a person's yes.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 use orion_wire::v1;
+use orion_wire::v1::decide_approval_request::More;
+use serde_json::Value;
 
-use super::call::wait_for_end;
+use super::call::{schema, wait_for_end};
 use crate::app::App;
-use crate::card::card;
+use crate::args::duration;
+use crate::arguments;
+use crate::card::{card, hint};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::GOOD;
-use crate::show::{ApprovalView, approvals_table};
+use crate::show::{ApprovalView, StandingRuleView, approvals_table, rules_table};
 use crate::text;
 
 /// What waits for a person's yes.
@@ -19,6 +25,7 @@ Examples:
   orion approvals list
   orion approvals show 0199b2c4-7f3e-7c11
   orion approvals approve 0199b2c4-7f3e-7c11 --wait
+  orion approvals approve 0199b2c4-7f3e-7c11 --for-chat
   orion approvals deny 0199b2c4-7f3e-7c11 --reason \"Not on a Friday\"")]
 pub(crate) struct Approvals {
     #[command(subcommand)]
@@ -40,15 +47,15 @@ enum What {
         /// The approval's id; may be shortened
         id: String,
     },
-    /// Say yes, once, to exactly this call
-    #[command(after_help = "Example:\n  orion approvals approve 0199b2c4-7f3e-7c11 --wait")]
-    Approve {
-        /// The approval's id; may be shortened
-        id: String,
-        /// Wait for the call's end, print its result and take over its exit code
-        #[arg(long)]
-        wait: bool,
-    },
+    /// Say yes to exactly this call, or as far as an option says
+    #[command(after_help = "\
+Examples:
+  orion approvals approve 0199b2c4-7f3e-7c11 --wait
+  orion approvals approve 0199b2c4-7f3e-7c11 --reason \"Agreed in the stand-up\"
+  orion approvals approve 0199b2c4-7f3e-7c11 --for-chat
+  orion approvals approve 0199b2c4-7f3e-7c11 --as-rule 30d --folder
+  orion approvals approve 0199b2c4-7f3e-7c11 --change path=old-backup")]
+    Approve(Yes),
     /// Say no
     #[command(
         after_help = "Example:\n  orion approvals deny 0199b2c4-7f3e-7c11 --reason \"Wrong folder\""
@@ -60,9 +67,61 @@ enum What {
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
+    /// The narrow rules that were made of answers
+    #[command(after_help = "Example:\n  orion approvals rules list")]
+    Rules {
+        #[command(subcommand)]
+        what: Rules,
+    },
     /// Show questions as they come and go
     #[command(after_help = "Example:\n  orion approvals watch -o json")]
     Watch,
+}
+
+/// A yes, and how far it reaches.
+#[derive(Debug, Args)]
+struct Yes {
+    /// The approval's id; may be shortened
+    id: String,
+    /// Wait for the call's end, print its result and take over its exit code
+    #[arg(long)]
+    wait: bool,
+    /// Why; some approvals need it
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+    /// The same person's calls of this tool on this device from this chat as well, for eight hours
+    #[arg(long, conflicts_with_all = ["as_rule", "change"])]
+    for_chat: bool,
+    /// Make a rule for the same person, tool and paths that holds this long: 12h, 30d; at most 90d
+    #[arg(long, value_name = "TIME", value_parser = days, conflicts_with = "change")]
+    as_rule: Option<Duration>,
+    /// With --as-rule: for the folders that hold the paths
+    #[arg(long, requires = "as_rule")]
+    folder: bool,
+    /// Another call instead, with this argument changed; may be given again
+    #[arg(long, value_name = "NAME=VALUE")]
+    change: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Rules {
+    /// List those that hold
+    #[command(after_help = "Example:\n  orion approvals rules list -o json")]
+    List,
+    /// End one
+    #[command(after_help = "Example:\n  orion approvals rules revoke 0199b2c4-7f3e-7c11")]
+    Revoke {
+        /// The approval that it was made of; may be shortened
+        id: String,
+    },
+}
+
+/// Reads a time in days as well: 30d.
+fn days(text: &str) -> Result<Duration, String> {
+    match text.trim().strip_suffix('d').map(str::parse::<u32>) {
+        Some(Ok(days)) => Ok(Duration::from_secs(u64::from(days) * 24 * 3600)),
+        Some(Err(_)) | None => duration(text),
+    }
 }
 
 impl Approvals {
@@ -91,44 +150,105 @@ impl Approvals {
                 app.out.show(&approval, || card(app.out, &approval))?;
                 Ok(0)
             }
-            What::Approve { id, wait } => {
-                let approval = decide(app, client, id, true, String::new()).await?;
-                if !wait {
-                    app.out.show(&approval, String::new)?;
-                    return Ok(0);
-                }
-                let deadline = app.timeout.map(|limit| tokio::time::Instant::now() + limit);
-                let result = wait_for_end(app, client, &approval.call_id, deadline).await?;
-                result.print(app.out)?;
-                Ok(result.exit_code())
-            }
-            What::Deny { id, reason } => {
-                let approval = decide(app, client, id, false, reason).await?;
+            What::Approve(yes) => approve(app, client, yes).await,
+            What::Deny { id: approval_id, reason } => {
+                let request =
+                    v1::DecideApprovalRequest { approval_id, approve: false, reason, more: None };
+                let (approval, _) = decide(app, client, request).await?;
                 app.out.show(&approval, String::new)?;
                 Ok(0)
             }
+            What::Rules { what } => rules(app, client, what).await,
             What::Watch => watch(app, client).await,
         }
     }
 }
 
+async fn approve(app: &App<'_>, client: &Client, yes: Yes) -> Result<u8, Failure> {
+    let Yes { id: approval_id, wait, reason, for_chat, as_rule, folder, change } = yes;
+    let more = if for_chat {
+        Some(More::ForThisChat(v1::ForThisChat {}))
+    } else if let Some(time) = as_rule {
+        let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2);
+        let expires_at = jiff::Timestamp::now().as_millisecond() + time;
+        Some(More::NarrowRule(v1::NarrowRule { expires_at, folder }))
+    } else if change.is_empty() {
+        None
+    } else {
+        Some(More::ChangedArguments(changed(client, &approval_id, &change).await?))
+    };
+    let request = v1::DecideApprovalRequest { approval_id, approve: true, reason, more };
+    let (approval, changed) = decide(app, client, request).await?;
+    let call_id = changed.as_ref().map_or(&approval.call_id, |call| &call.call_id);
+    if let Some(call) = &changed {
+        app.out.note(&format!("another call was made instead: {call_id}"));
+        if !call.approval_id.is_empty() {
+            app.out.note(&hint(&call.approval_id));
+        }
+    } else if approval.state == "open" {
+        app.out.note("more people have to say yes; `orion approvals show` says who");
+    }
+    if !wait {
+        app.out.show(&approval, String::new)?;
+        return Ok(0);
+    }
+    let deadline = app.timeout.map(|limit| tokio::time::Instant::now() + limit);
+    let result = wait_for_end(app, client, call_id, deadline).await?;
+    result.print(app.out)?;
+    Ok(result.exit_code())
+}
+
+/// The arguments of a call with some of them changed.
+async fn changed(
+    client: &Client,
+    approval_id: &str,
+    change: &[String],
+) -> Result<v1::ChangedArguments, Failure> {
+    let request = v1::GetApprovalRequest { approval_id: approval_id.to_owned() };
+    let answer = client.ask(client.approvals().get_approval(request)).await?;
+    let approval = answer.approval.unwrap_or_default();
+    let base = serde_json::from_slice(&approval.arguments).unwrap_or_default();
+    let schema = schema(client, &approval.tool).await?;
+    let arguments = arguments::arguments(change, base, schema.as_ref())?;
+    Ok(v1::ChangedArguments { arguments: Value::Object(arguments).to_string().into_bytes().into() })
+}
+
 async fn decide(
     app: &App<'_>,
     client: &Client,
-    approval_id: String,
-    approve: bool,
-    reason: String,
-) -> Result<ApprovalView, Failure> {
-    let request = v1::DecideApprovalRequest { approval_id, approve, reason };
+    request: v1::DecideApprovalRequest,
+) -> Result<(ApprovalView, Option<v1::Call>), Failure> {
     let answer = client.ask(client.approvals().decide_approval(request)).await?;
-    let approval = ApprovalView::from(answer.approval.unwrap_or_default());
+    let v1::DecideApprovalResponse { approval, changed } = answer;
+    let approval = ApprovalView::from(approval.unwrap_or_default());
     app.out.note(&format!(
         "{GOOD}✓{GOOD:#} {}: {} on {}",
         approval.state,
         text::one_line(&approval.tool, 80),
         text::one_line(&approval.device, 80)
     ));
-    Ok(approval)
+    Ok((approval, changed))
+}
+
+async fn rules(app: &App<'_>, client: &Client, what: Rules) -> Result<u8, Failure> {
+    let rules = match what {
+        Rules::List => {
+            let request = v1::ListStandingRulesRequest {};
+            client.ask(client.approvals().list_standing_rules(request)).await?.rules
+        }
+        Rules::Revoke { id: approval_id } => {
+            let request = v1::RevokeStandingRuleRequest { approval_id };
+            let answer = client.ask(client.approvals().revoke_standing_rule(request)).await?;
+            app.out.note("this rule holds no more");
+            answer.rule.into_iter().collect()
+        }
+    };
+    let rules: Vec<_> = rules.into_iter().map(StandingRuleView::from).collect();
+    if rules.is_empty() {
+        app.out.note("no rule was made of an answer");
+    }
+    app.out.show(&rules, || rules_table(app.out, &rules))?;
+    Ok(0)
 }
 
 async fn watch(app: &App<'_>, client: &Client) -> Result<u8, Failure> {

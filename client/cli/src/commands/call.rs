@@ -68,7 +68,7 @@ impl Target {
 }
 
 /// The schema of a tool's arguments; none for a tool that there is not, which the backend refuses.
-async fn schema(client: &Client, tool: &str) -> Result<Option<Value>, Failure> {
+pub(crate) async fn schema(client: &Client, tool: &str) -> Result<Option<Value>, Failure> {
     let request = v1::ListToolsRequest { device: String::new() };
     let tools = client.ask(client.tools().list_tools(request)).await?.tools;
     Ok(tools
@@ -198,7 +198,8 @@ async fn decide(
         return Ok(false);
     };
     let reason = if approve { "" } else { "The person at the terminal said no." };
-    let request = v1::DecideApprovalRequest { approval_id, approve, reason: reason.to_owned() };
+    let reason = reason.to_owned();
+    let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
     client.ask(client.approvals().decide_approval(request)).await?;
     Ok(true)
 }

@@ -1,8 +1,10 @@
 //! `orion devices`: the fleet, who may join it, and what each device lends.
 
 mod invite;
+mod mode;
 mod near;
 mod permissions;
+mod review;
 
 pub(crate) use invite::to_json;
 
@@ -27,7 +29,9 @@ Examples:
   orion devices invite --name laptop-123 --profile operator --path '~/Projects' --preapproved
   orion devices pending
   orion devices approve laptop-123
-  orion devices permissions get laptop-123 > grants.yaml")]
+  orion devices permissions get laptop-123 > grants.yaml
+  orion devices review laptop-123
+  orion devices mode laptop-123 dangerous --for 15m --reason \"Trying out move_path\"")]
 pub(crate) struct Devices {
     #[command(subcommand)]
     what: What,
@@ -79,6 +83,14 @@ enum What {
     /// End a device's identity for good
     #[command(after_help = "Example:\n  orion devices revoke laptop-123 --reason Sold")]
     Revoke(NamedWithReason),
+    /// Hold a device less strictly for a while, or strictly again
+    Mode(mode::SetMode),
+    /// What of a device's grants is used, and what could be narrower
+    #[command(after_help = "\
+Examples:
+  orion devices review laptop-123
+  orion devices review laptop-123 -o wide               with the calls that prove it")]
+    Review(Named),
     /// What a device lends
     Permissions(permissions::Permissions),
 }
@@ -104,9 +116,11 @@ impl What {
         match self {
             Self::Show(Named { device })
             | Self::Approve(Named { device })
+            | Self::Review(Named { device })
             | Self::Reject(Named { device }) => Some(device),
             Self::Quarantine(NamedWithReason { device, .. })
             | Self::Revoke(NamedWithReason { device, .. }) => Some(device),
+            Self::Mode(command) => Some(command.device()),
             Self::Permissions(command) => Some(command.device()),
             Self::List | Self::Invite(_) | Self::Pending => None,
         }
@@ -166,6 +180,8 @@ impl What {
                 let answer = client.ask(client.devices().revoke_device(request)).await?;
                 changed(app, answer.device)
             }
+            Self::Mode(command) => command.run(app, client).await,
+            Self::Review(Named { device }) => review::run(app, client, device).await,
             Self::Permissions(command) => command.run(app, client).await,
         }
     }

@@ -1,5 +1,5 @@
-//! `orion login`: becomes the first admin with the one-time secret, or signs in with a password,
-//! and remembers the token.
+//! `orion login`: signs in with a password, or with a one-time secret as the first admin or one who
+//! was locked out, and remembers the session.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,7 @@ use clap::Args;
 use orion_domain::Secret;
 use orion_wire::v1;
 
+use super::password::{self, Given};
 use crate::app::App;
 use crate::client::Client;
 use crate::context::{Context, ContextFile};
@@ -22,19 +23,20 @@ Examples:
   orion login --secret @first-admin-secret              become the first admin
   orion login --user ann                                sign in with a password
   orion login --user ann --password @password.txt       the same without a terminal
+  orion login --secret @admin-reset-secret              back in after `orion-server admin reset`
   orion --backend https://orion.example login --ca ca.pem --user ann
 
-The token is kept in a file that only you may read; `orion -v tools list` says which.")]
+The session is kept in a file that only you may read; `orion -v tools list` says which. It is good for
+30 days. `orion logout` ends it.")]
 pub(crate) struct Login {
-    /// The one-time secret that the backend wrote to a file at its first start; @file, or - for standard input
+    /// A one-time secret that the backend wrote to a file, at its first start or for a reset; @file, or - for standard input
     #[arg(long, value_name = "SECRET")]
     secret: Option<String>,
-    /// Your account's name; the first admin is called admin when nothing is said
+    /// Your account's name; with a secret, the one it is for or admin
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// @file with your password, or - for standard input; asked for at a terminal
-    #[arg(long, value_name = "@FILE")]
-    password: Option<String>,
+    #[command(flatten)]
+    password: Given,
     /// PEM file with the authority that signed the backend's certificate
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -47,17 +49,7 @@ impl Login {
     /// The secret or the password is wrong, or the backend does not answer.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { secret, user, password, ca } = self;
-        if let Some(given) = &password
-            && given != "-"
-            && !given.starts_with('@')
-        {
-            return Err(Failure::Usage(
-                "a password in the command line can be seen by others; write --password @file or -"
-                    .to_owned(),
-            ));
-        }
-        let password = password.as_deref().map(input::value).transpose()?;
-        let password = password.map(|text| Secret::new(text.trim_end_matches(['\r', '\n'])));
+        let password = password.read()?;
         let path = &app.context.path;
         let kept = if path.exists() { ContextFile::read(path)? } else { ContextFile::default() };
         if kept.data_dir.is_some() && kept.backend.as_deref() != Some(&app.context.backend) {
@@ -75,12 +67,12 @@ impl Login {
         let client = Client::connect(&before, std::time::Duration::from_secs(30)).await?;
 
         let (user, token) = match secret {
-            Some(secret) => first_admin(&client, &secret, user, password).await?,
+            Some(secret) => with_secret(&client, &secret, user, password).await?,
             None => sign_in(&client, user, password).await?,
         };
         let signed_in = Context { token: Some(Secret::new(token.as_str())), ..before };
         let client = Client::connect(&signed_in, std::time::Duration::from_secs(30)).await?;
-        let v1::WhoAmIResponse { user: _, role } =
+        let v1::WhoAmIResponse { user: _, role, token: _ } =
             client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
         let backend = Some(app.context.backend.clone());
         ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }
@@ -94,20 +86,24 @@ impl Login {
     }
 }
 
-async fn first_admin(
+async fn with_secret(
     client: &Client,
     secret: &str,
     user: Option<String>,
     password: Option<Secret>,
 ) -> Result<(String, String), Failure> {
     let secret = input::value(secret)?.trim().to_owned();
-    let user = user.unwrap_or_else(|| "admin".to_owned());
+    // A reset names its account: reset:NAME:…
+    let named = secret.strip_prefix("reset:").and_then(|rest| rest.split(':').next());
+    let user = user.unwrap_or_else(|| named.unwrap_or("admin").to_owned());
     let password = match password {
         Some(password) => password,
-        None if terminal::is_interactive() => Secret::new(
-            terminal::password("New password (12 characters or more, empty for none):", true)
-                .await?,
-        ),
+        None if terminal::is_interactive() && named.is_some() => {
+            password::ask_new("New password (12 characters or more, empty to leave it):").await?
+        }
+        None if terminal::is_interactive() => {
+            password::ask_new("New password (12 characters or more, empty for none):").await?
+        }
         None => Secret::new(""),
     };
     let request = v1::CreateFirstAdminRequest {

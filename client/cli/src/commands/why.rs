@@ -1,49 +1,62 @@
-//! `orion why`: what each layer says to a call, without making it.
+//! `orion why`: what each layer says to a call on both sides, without making it.
 
 use clap::Args;
-use orion_domain::ToolError;
-use orion_wire::v1;
-use serde::{Deserialize, Serialize};
+use orion_domain::{Envelope, ToolError};
+use orion_wire::{call_state_from, v1};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::call::Target;
 use crate::app::App;
 use crate::failure::{Failure, tool_error_lines};
-use crate::output::{GOOD, table};
+use crate::output::{facts, table};
+use crate::show::value;
 use crate::text;
 
-/// Shows what each layer says to a call, without making it.
+/// How many lines of what the device shows are shown.
+const SHOWN: usize = 8;
+
+/// Shows what each layer says to a call on both sides, without making it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   orion why laptop-123 read_file path=/etc/passwd
   orion why laptop-123 delete_directory path=Old confirm=true -o json
+  orion why laptop-123 write_file path=a.txt content=x --as bob
 
-The line marked → decides.")]
+The line marked → decides. Where the backend would let a preview through, the device is asked too, by a
+preview: it changes nothing and is recorded as what it is.")]
 pub(crate) struct Why {
     #[command(flatten)]
     target: Target,
+    /// As this person would be answered; for admins. The device is not asked then
+    #[arg(long = "as", value_name = "USER", default_value = "")]
+    as_user: String,
+    /// Ask the backend only, and send nothing to the device
+    #[arg(long)]
+    no_device: bool,
+    /// Ask about the preview of the call
+    #[arg(long)]
+    dry_run: bool,
 }
 
-/// A judgement as programs read it.
+/// A judgement as programs read it; the comments in `proto/` say what the fields are.
 #[derive(Debug, Serialize)]
 struct Judgement {
     tool: String,
     device: String,
     arguments: Value,
+    user: String,
+    role: String,
     /// `allow`, `dry_run_first`, `ask` or `deny`.
-    decision: Value,
+    decision: String,
     /// What the caller would be told, where it is not allowed.
     error: Option<ToolError>,
     evidence: Vec<EvidenceView>,
-}
-
-/// What the backend says of a call that was only judged.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Verdict {
-    decision: Value,
-    error: Option<ToolError>,
+    remedies: Vec<String>,
+    touches: Vec<String>,
+    mode: String,
+    device_verdict: VerdictView,
 }
 
 /// One line of it.
@@ -55,55 +68,94 @@ struct EvidenceView {
     deciding: bool,
 }
 
+/// The device's own word.
+#[derive(Debug, Default, Serialize)]
+struct VerdictView {
+    not_asked: String,
+    call_id: String,
+    state: String,
+    result: Option<Envelope>,
+}
+
+impl From<v1::DeviceVerdict> for VerdictView {
+    fn from(verdict: v1::DeviceVerdict) -> Self {
+        let v1::DeviceVerdict { not_asked, call_id, state, result } = verdict;
+        let state = call_state_from(state).map(|state| state.to_string()).unwrap_or_default();
+        Self { not_asked, call_id, state, result: serde_json::from_slice(&result).ok() }
+    }
+}
+
+impl From<v1::ExplainCallResponse> for Judgement {
+    fn from(answer: v1::ExplainCallResponse) -> Self {
+        let v1::ExplainCallResponse {
+            tool,
+            device,
+            arguments,
+            user,
+            role,
+            decision,
+            error,
+            evidence,
+            remedies,
+            touches,
+            mode,
+            device_verdict,
+        } = answer;
+        let line = |v1::Evidence { layer, decision, name, deciding }| EvidenceView {
+            layer,
+            decision,
+            name,
+            deciding,
+        };
+        Self {
+            tool,
+            device,
+            arguments: serde_json::from_slice(&arguments).unwrap_or(Value::Null),
+            user,
+            role,
+            decision,
+            error: serde_json::from_slice(&error).ok(),
+            evidence: evidence.into_iter().map(line).collect(),
+            remedies,
+            touches,
+            mode,
+            device_verdict: device_verdict.unwrap_or_default().into(),
+        }
+    }
+}
+
 impl Why {
     /// Runs the command.
     ///
     /// # Errors
     /// Nobody is signed in, the call cannot be judged, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let Self { target, as_user, no_device, dry_run } = self;
         let client = app.signed_in().await?;
-        let mut request = self.target.request(client).await?;
-        request.explain = true;
-        let (tool, device) = (request.tool.clone(), request.device.clone());
-        let arguments = serde_json::from_slice(&request.arguments).unwrap_or(Value::Null);
-        let v1::CallToolResponse { call, evidence } =
-            client.ask(client.tools().call_tool(request)).await?;
-        let Verdict { decision, error } =
-            serde_json::from_slice(&call.unwrap_or_default().result).unwrap_or_default();
-        let evidence = evidence
-            .into_iter()
-            .map(|v1::Evidence { layer, decision, name, deciding }| EvidenceView {
-                layer,
-                decision,
-                name,
-                deciding,
-            })
-            .collect();
-        let judgement = Judgement { tool, device, arguments, decision, error, evidence };
-        app.out.show(&judgement, || people(&judgement))?;
-        if app.out.is_for_people() {
-            verdict(&judgement).iter().for_each(|line| app.out.note(line));
-        }
+        let v1::CallToolRequest { tool, device, arguments, .. } = target.request(client).await?;
+        let ask_device = !no_device;
+        let request =
+            v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device };
+        let answer = client.ask(client.policy().explain_call(request)).await?;
+        let judgement = Judgement::from(answer);
         // A denial is an answer; a call about something that is not there is a mistake.
-        let nothing_judged = judgement.evidence.is_empty();
-        Ok(judgement.error.filter(|_| nothing_judged).map_or(0, |error| error.code.exit_code()))
+        let mistake = judgement.error.as_ref().filter(|_| judgement.evidence.is_empty());
+        app.out.show(&judgement, || {
+            if mistake.is_some() { String::new() } else { people(&judgement) }
+        })?;
+        if let (Some(error), true) = (mistake, app.out.is_for_people()) {
+            tool_error_lines(error).iter().for_each(|line| app.out.note(line));
+        }
+        Ok(mistake.map_or(0, |error| error.code.exit_code()))
     }
-}
-
-/// What would become of the call.
-fn verdict(judgement: &Judgement) -> Vec<String> {
-    if let Some(error) = &judgement.error {
-        return tool_error_lines(error);
-    }
-    let (tool, device) =
-        (text::one_line(&judgement.tool, 80), text::one_line(&judgement.device, 80));
-    vec![format!("{GOOD}✓{GOOD:#} {tool} on {device} would run")]
 }
 
 fn people(judgement: &Judgement) -> String {
-    table(
+    let Judgement { user, role, decision, error, evidence, remedies, touches, mode, .. } =
+        judgement;
+    let lines = table(
         &["", "LAYER", "SAYS", "BECAUSE OF"],
-        judgement.evidence.iter().map(|line| {
+        evidence.iter().map(|line| {
             vec![
                 if line.deciding { "→" } else { "" }.to_owned(),
                 line.layer.clone(),
@@ -111,35 +163,50 @@ fn people(judgement: &Judgement) -> String {
                 line.name.clone(),
             ]
         }),
-    )
+    );
+    let answer = match error {
+        Some(error) => format!("{} ({})", error.message.trim_end(), error.code),
+        None => "it would run".to_owned(),
+    };
+    let below = facts([
+        ("decision", decision.replace('_', " ")),
+        ("answer", answer),
+        ("as", format!("{user}, {role}")),
+        ("touches", touches.join("\n")),
+        ("mode", mode.clone()),
+        ("device", device(&judgement.device_verdict)),
+        ("to allow it", remedies.join("\n")),
+    ]);
+    format!("{lines}\n\n{below}")
+}
+
+fn device(verdict: &VerdictView) -> String {
+    let VerdictView { not_asked, call_id: _, state, result } = verdict;
+    let Some(Envelope { success, message, data, error, .. }) = result else {
+        return format!(
+            "not asked: {}",
+            if not_asked.is_empty() { "it did not say" } else { not_asked }
+        );
+    };
+    if let Some(error) = error {
+        return format!("{state}: {} ({})", message.trim_end(), error.code);
+    }
+    let word = if *success { "would do it" } else { state };
+    let shown = data.as_ref().map(value).unwrap_or_default();
+    let mut lines = vec![format!("{word}: {}", message.trim_end())];
+    lines.extend(shown.lines().take(SHOWN).map(|line| text::one_line(line, 200)));
+    if shown.lines().nth(SHOWN).is_some() {
+        lines.push("…".to_owned());
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orion_domain::ErrorCode;
 
     #[test]
-    fn what_would_become_of_the_call_is_said_whatever_it_is() {
-        let judgement = |error| Judgement {
-            tool: "read_file".to_owned(),
-            device: "kiosk".to_owned(),
-            arguments: Value::Null,
-            decision: Value::Null,
-            error,
-            evidence: Vec::new(),
-        };
-        let said = |error| {
-            let lines = verdict(&judgement(error)).join("\n");
-            anstream::adapter::strip_str(&lines).to_string()
-        };
-        assert_eq!(said(None), "✓ read_file on kiosk would run");
-        let error = ToolError::new(ErrorCode::PathNotAllowed, "Outside.");
-        assert_eq!(said(Some(error)), "Outside. (PATH_NOT_ALLOWED)");
-    }
-
-    #[test]
-    fn the_deciding_line_is_marked() {
+    fn the_deciding_line_is_marked_and_what_would_help_stands_below() {
         let line = |layer: &str, decision: &str, name: &str, deciding| EvidenceView {
             layer: layer.to_owned(),
             decision: decision.to_owned(),
@@ -150,17 +217,36 @@ mod tests {
             tool: "read_file".to_owned(),
             device: "demo-device".to_owned(),
             arguments: Value::Null,
-            decision: Value::Null,
-            error: None,
+            user: "ann".to_owned(),
+            role: "operator".to_owned(),
+            decision: "deny".to_owned(),
+            error: Some(ToolError::new(
+                orion_domain::ErrorCode::PathNotAllowed,
+                "/etc/passwd is not inside a path that allows read.",
+            )),
             evidence: vec![
-                line("role", "allow", "admin", false),
-                line("grants", "deny", "/etc/passwd is outside the allowed paths", true),
+                line("role", "allow", "role: nothing objects", false),
+                line("grants", "deny", "grants: paths (policy.yaml:12)", true),
             ],
+            remedies: vec!["add /etc/passwd to the paths (an admin)".to_owned()],
+            touches: vec!["read /etc/passwd".to_owned()],
+            mode: String::new(),
+            device_verdict: VerdictView {
+                not_asked: "the backend refuses even a preview".to_owned(),
+                ..VerdictView::default()
+            },
         };
         insta::assert_snapshot!(people(&judgement), @"
            LAYER   SAYS   BECAUSE OF
-           role    allow  admin
-        →  grants  deny   /etc/passwd is outside the allowed paths
+           role    allow  role: nothing objects
+        →  grants  deny   grants: paths (policy.yaml:12)
+
+        decision     deny
+        answer       /etc/passwd is not inside a path that allows read. (PATH_NOT_ALLOWED)
+        as           ann, operator
+        touches      read /etc/passwd
+        device       not asked: the backend refuses even a preview
+        to allow it  add /etc/passwd to the paths (an admin)
         ");
     }
 }

@@ -28,6 +28,102 @@ pub(crate) struct ApprovalView {
     pub(crate) decided_at: i64,
     pub(crate) reason: String,
     pub(crate) preview: Value,
+    pub(crate) approver_count: u32,
+    pub(crate) not_requester: bool,
+    pub(crate) second_if_any: bool,
+    pub(crate) reason_required: bool,
+    pub(crate) votes: Vec<VoteView>,
+    pub(crate) may_stand: bool,
+    pub(crate) conversation_id: String,
+    pub(crate) risk_because: Vec<String>,
+    pub(crate) can_undo: bool,
+    pub(crate) content: Vec<LabelView>,
+    pub(crate) occurs_in_content: Vec<String>,
+    pub(crate) quoted: bool,
+    pub(crate) entries: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) by_standing_answer: bool,
+    pub(crate) is_cut: bool,
+    pub(crate) plan_id: String,
+}
+
+/// One person's word.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct VoteView {
+    pub(crate) user: String,
+    pub(crate) role: String,
+    pub(crate) yes: bool,
+    pub(crate) reason: String,
+    pub(crate) at: i64,
+}
+
+impl From<v1::Vote> for VoteView {
+    fn from(vote: v1::Vote) -> Self {
+        let v1::Vote { user, role, yes, reason, at } = vote;
+        Self { user, role, yes, reason, at }
+    }
+}
+
+/// Where content that strangers may have written came from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct LabelView {
+    pub(crate) call_id: String,
+    pub(crate) tool: String,
+    pub(crate) device: String,
+    pub(crate) place: String,
+}
+
+impl From<v1::ContentLabel> for LabelView {
+    fn from(label: v1::ContentLabel) -> Self {
+        let v1::ContentLabel { call_id, tool, device, place } = label;
+        Self { call_id, tool, device, place }
+    }
+}
+
+/// A rule that a person made of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct StandingRuleView {
+    pub(crate) approval_id: String,
+    pub(crate) device: String,
+    pub(crate) tool: String,
+    pub(crate) user: String,
+    pub(crate) paths: Vec<String>,
+    pub(crate) made_by: String,
+    pub(crate) created_at: i64,
+    pub(crate) expires_at: i64,
+}
+
+impl From<v1::StandingRule> for StandingRuleView {
+    fn from(rule: v1::StandingRule) -> Self {
+        let v1::StandingRule {
+            approval_id,
+            device,
+            tool,
+            user,
+            paths,
+            made_by,
+            created_at,
+            expires_at,
+        } = rule;
+        Self { approval_id, device, tool, user, paths, made_by, created_at, expires_at }
+    }
+}
+
+/// Rules that were made of answers, for people.
+pub(crate) fn rules_table(out: &Output, rules: &[StandingRuleView]) -> String {
+    let header = ["APPROVAL", "DEVICE", "TOOL", "CALLS OF", "PATHS", "MADE BY", "UNTIL"];
+    let row = |rule: &StandingRuleView| {
+        vec![
+            rule.approval_id.clone(),
+            rule.device.clone(),
+            rule.tool.clone(),
+            rule.user.clone(),
+            rule.paths.join("\n"),
+            rule.made_by.clone(),
+            text::when(&out.zone, rule.expires_at),
+        ]
+    };
+    table(&header, rules.iter().map(row))
 }
 
 impl From<v1::Approval> for ApprovalView {
@@ -50,6 +146,23 @@ impl From<v1::Approval> for ApprovalView {
             reason,
             preview,
             approver_role,
+            approver_count,
+            not_requester,
+            second_if_any,
+            reason_required,
+            votes,
+            may_stand,
+            conversation_id,
+            risk_because,
+            can_undo,
+            content,
+            occurs_in_content,
+            quoted,
+            entries,
+            bytes,
+            by_standing_answer,
+            is_cut,
+            plan_id,
         } = approval;
         Self {
             approval_id,
@@ -76,6 +189,23 @@ impl From<v1::Approval> for ApprovalView {
             decided_at,
             reason,
             preview: serde_json::from_slice(&preview).unwrap_or(Value::Null),
+            approver_count,
+            not_requester,
+            second_if_any,
+            reason_required,
+            votes: votes.into_iter().map(VoteView::from).collect(),
+            may_stand,
+            conversation_id,
+            risk_because,
+            can_undo,
+            content: content.into_iter().map(LabelView::from).collect(),
+            occurs_in_content,
+            quoted,
+            entries,
+            bytes,
+            by_standing_answer,
+            is_cut,
+            plan_id,
         }
     }
 }
@@ -92,7 +222,11 @@ pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> Strin
         } else {
             text::short_id(&approval.approval_id)
         };
-        let arguments = short_arguments(approval.arguments.to_string().as_bytes());
+        let arguments = if approval.is_cut {
+            "(see `orion approvals show`)".to_owned()
+        } else {
+            short_arguments(approval.arguments.to_string().as_bytes())
+        };
         let mut row = vec![
             id.to_owned(),
             approval.state.to_owned(),

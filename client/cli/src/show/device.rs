@@ -27,6 +27,26 @@ pub(crate) struct DeviceView {
     pub(crate) acknowledged_policy_version: String,
     pub(crate) grants: Value,
     pub(crate) ceiling: Value,
+    /// Where the policy file lends the grants; empty where the device has its own.
+    pub(crate) policy_source: String,
+    /// Set while it is not held strictly.
+    pub(crate) dangerous: Option<DangerousView>,
+}
+
+/// That a device's tool list and capabilities are lifted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct DangerousView {
+    pub(crate) until: i64,
+    pub(crate) set_by: String,
+    pub(crate) set_at: i64,
+    pub(crate) reason: String,
+}
+
+impl From<v1::DangerousMode> for DangerousView {
+    fn from(mode: v1::DangerousMode) -> Self {
+        let v1::DangerousMode { until, set_by, set_at, reason } = mode;
+        Self { until, set_by, set_at, reason }
+    }
 }
 
 impl From<v1::Device> for DeviceView {
@@ -48,6 +68,8 @@ impl From<v1::Device> for DeviceView {
             grants,
             ceiling,
             sandbox,
+            dangerous,
+            policy_source,
         } = device;
         Self {
             device_id,
@@ -73,6 +95,8 @@ impl From<v1::Device> for DeviceView {
             acknowledged_policy_version,
             grants: json::embedded(&grants),
             ceiling: json::embedded(&ceiling),
+            policy_source,
+            dangerous: dangerous.map(DangerousView::from),
         }
     }
 }
@@ -88,6 +112,14 @@ impl DeviceView {
             }
             () => format!("{version} not yet on the device"),
         }
+    }
+
+    /// That it is not held strictly, and until when.
+    fn mode(&self, out: &Output) -> String {
+        let Some(DangerousView { until, set_by, set_at: _, reason }) = &self.dangerous else {
+            return String::new();
+        };
+        format!("dangerous until {}, by {set_by}: {reason}", text::when(&out.zone, *until))
     }
 
     /// One device for people.
@@ -113,7 +145,9 @@ impl DeviceView {
             ("enrolled", at(self.enrolled_at)),
             ("last seen", at(self.last_seen_at)),
             ("certificate", format!("until {}", at(self.certificate_not_after))),
+            ("mode", self.mode(out)),
             ("policy", self.policy()),
+            ("grants from", self.policy_source.clone()),
             ("grants", grants(&self.grants)),
             ("ceiling", grants(&self.ceiling)),
         ])
@@ -129,7 +163,10 @@ pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
     let row = |device: &DeviceView| {
         let mut row = vec![
             device.name.clone(),
-            device.state.to_owned(),
+            match device.dangerous {
+                Some(_) => format!("{}, DANGEROUS", device.state),
+                None => device.state.to_owned(),
+            },
             if device.online { "yes" } else { "no" }.to_owned(),
             device.os.clone(),
             device.policy(),
@@ -191,6 +228,7 @@ mod tests {
             grants: r#"{"profile":"reader"}"#.to_owned(),
             ceiling: String::new(),
             sandbox: "handles".to_owned(),
+            ..v1::Device::default()
         };
         let kiosk = v1::Device {
             name: "kiosk".to_owned(),

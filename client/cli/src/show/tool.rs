@@ -1,10 +1,10 @@
 //! Tools.
 
+use orion_catalog::kinds;
 use orion_wire::v1;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::arguments::kinds;
 use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;

@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
-use orion_domain::{ApprovalId, CallId, DeviceId, DeviceName, Digest, Risk, Role, UserName};
-use serde::Serialize;
+use orion_domain::rule::Approvers;
+use orion_domain::{
+    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
+};
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, Row as _};
 
-use crate::store::StoreError;
 use crate::store::row::{digest, json, parsed, parsed_option, risk_option};
+use crate::store::{StoreError, Strangers};
 
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -55,6 +58,56 @@ impl FromStr for ApprovalState {
     }
 }
 
+/// What the card shows beside the call itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Card {
+    /// Why the risk is what it is, a sentence each.
+    pub risk_because: Vec<String>,
+    /// Whether the call can be taken back.
+    pub can_undo: bool,
+    /// What strangers may have had to do with it.
+    pub strangers: Strangers,
+    /// How many files and folders it touches, as the preview tells.
+    pub entries: Option<u64>,
+    /// How many bytes in files, as the preview tells.
+    pub bytes: Option<u64>,
+}
+
+/// One person's word on a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vote {
+    /// Whose.
+    pub user: UserName,
+    /// The role that they had then.
+    pub role: Role,
+    /// What.
+    pub yes: bool,
+    /// Why, in their words.
+    pub reason: String,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// A vote as the database gives it.
+#[derive(Deserialize)]
+struct VoteForm {
+    user: UserName,
+    role: Role,
+    yes: u8,
+    reason: String,
+    at: i64,
+}
+
+/// A yes that a person gave for a whole chat, and that holds for this call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The approval that it was given to.
+    pub id: ApprovalId,
+    /// Who gave it.
+    pub by: UserName,
+}
+
 /// A question to be asked. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApproval {
@@ -78,10 +131,22 @@ pub struct NewApproval {
     pub rule: String,
     /// Who made the call.
     pub requester: UserName,
-    /// The least role that may say yes.
-    pub approver_role: Role,
+    /// The chat that it came from.
+    pub conversation: Option<ConversationId>,
+    /// Who has to say yes.
+    pub approvers: Approvers,
+    /// Whether a yes may hold for more than this call.
+    pub may_stand: bool,
     /// The dry run's envelope, JSON, where the device could give one.
     pub preview: Option<Vec<u8>>,
+    /// What else the card shows.
+    pub card: Card,
+    /// The answer that holds already, so that nobody is asked.
+    pub standing: Option<Standing>,
+    /// Who wrote the arguments, where an approver changed the call that was asked for.
+    pub written_by: Option<UserName>,
+    /// The plan that the call is a step of.
+    pub plan: Option<PlanId>,
     /// When it is asked.
     pub created_at: i64,
     /// From when on an answer comes too late.
@@ -91,11 +156,17 @@ pub struct NewApproval {
 impl NewApproval {
     /// Writes the row.
     pub(super) async fn insert(self, conn: &mut SqliteConnection) -> Result<(), StoreError> {
+        let state = match self.standing {
+            Some(_) => ApprovalState::Approved,
+            None => ApprovalState::Open,
+        };
         sqlx::query(
             "INSERT INTO approvals (id, call_id, state, binding, tool, device_id, device_name, \
              arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
-             expires_at) VALUES ($1, $2, 'open', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
-             $14, $15)",
+             expires_at, approver_count, not_requester, second_if_any, reason_required, may_stand, \
+             conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id) \
+             VALUES ($1, $2, $16, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17, \
+             $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)",
         )
         .bind(self.id.to_string())
         .bind(self.call.to_string())
@@ -108,10 +179,23 @@ impl NewApproval {
         .bind(serde_json::to_string(&self.touches).map_err(|_| StoreError::Corrupt)?)
         .bind(self.rule)
         .bind(String::from(self.requester))
-        .bind(self.approver_role.as_str())
+        .bind(self.approvers.role.as_str())
         .bind(self.preview)
         .bind(self.created_at)
         .bind(self.expires_at)
+        .bind(state.as_str())
+        .bind(self.approvers.count)
+        .bind(self.approvers.not_requester)
+        .bind(self.approvers.second_if_any)
+        .bind(self.approvers.reason)
+        .bind(self.may_stand)
+        .bind(self.conversation.map(|id| id.to_string()))
+        .bind(serde_json::to_string(&self.card).map_err(|_| StoreError::Corrupt)?)
+        .bind(self.standing.as_ref().map(|standing| standing.id.to_string()))
+        .bind(self.standing.as_ref().map(|standing| standing.by.to_string()))
+        .bind(self.standing.as_ref().map(|_| self.created_at))
+        .bind(self.written_by.map(String::from))
+        .bind(self.plan.map(|plan| plan.to_string()))
         .execute(conn)
         .await?;
         Ok(())
@@ -143,10 +227,24 @@ pub struct ApprovalRow {
     pub rule: String,
     /// Who made the call.
     pub requester: UserName,
-    /// The least role that may say yes.
-    pub approver_role: Role,
+    /// The chat that it came from.
+    pub conversation: Option<ConversationId>,
+    /// Who has to say yes.
+    pub approvers: Approvers,
+    /// Whether a yes may hold for more than this call.
+    pub may_stand: bool,
     /// The dry run's envelope, JSON, where the device could give one.
     pub preview: Option<Vec<u8>>,
+    /// What else the card shows.
+    pub card: Card,
+    /// The approval whose standing answer holds here, where nobody was asked.
+    pub standing: Option<ApprovalId>,
+    /// Who wrote the arguments, where an approver changed the call that was asked for.
+    pub written_by: Option<UserName>,
+    /// The plan that the call is a step of, with which it is answered.
+    pub plan: Option<PlanId>,
+    /// What was said so far, oldest first.
+    pub votes: Vec<Vote>,
     /// When it was asked.
     pub created_at: i64,
     /// From when on an answer comes too late.
@@ -176,8 +274,21 @@ impl FromRow<'_, SqliteRow> for ApprovalRow {
             touches: json(row, "touches_json")?,
             rule: row.try_get("rule")?,
             requester: parsed(row, "requester")?,
-            approver_role: parsed(row, "approver_role")?,
+            conversation: parsed_option(row, "conversation_id")?,
+            approvers: Approvers {
+                role: parsed(row, "approver_role")?,
+                count: row.try_get("approver_count")?,
+                not_requester: row.try_get("not_requester")?,
+                second_if_any: row.try_get("second_if_any")?,
+                reason: row.try_get("reason_required")?,
+            },
+            may_stand: row.try_get("may_stand")?,
             preview: row.try_get("preview")?,
+            card: json(row, "card_json")?,
+            standing: parsed_option(row, "standing_id")?,
+            written_by: parsed_option(row, "written_by")?,
+            plan: parsed_option(row, "plan_id")?,
+            votes: votes(row)?,
             created_at: row.try_get("created_at")?,
             expires_at: row.try_get("expires_at")?,
             decided_by: parsed_option(row, "decided_by")?,
@@ -186,4 +297,20 @@ impl FromRow<'_, SqliteRow> for ApprovalRow {
             consumed_at: row.try_get("consumed_at")?,
         })
     }
+}
+
+fn votes(row: &SqliteRow) -> Result<Vec<Vote>, sqlx::Error> {
+    let forms: Vec<VoteForm> = json(row, "votes_json")?;
+    let mut votes: Vec<_> = forms
+        .into_iter()
+        .map(|VoteForm { user, role, yes, reason, at }| Vote {
+            user,
+            role,
+            yes: yes != 0,
+            reason,
+            at,
+        })
+        .collect();
+    votes.sort_by_key(|vote| vote.at);
+    Ok(votes)
 }

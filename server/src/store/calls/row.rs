@@ -2,7 +2,7 @@
 
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, ConversationId, DeviceId, DeviceName, Digest, ErrorCode,
-    Risk,
+    PlanId, Risk,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -31,6 +31,10 @@ pub struct NewCall {
     pub dry_run: bool,
     /// Whether the call was picked out of prose.
     pub recovered: bool,
+    /// Whether content that strangers may have written was in the chat.
+    pub tainted: bool,
+    /// Whether the call stands in that content.
+    pub quoted: bool,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
     /// What was decided.
@@ -47,10 +51,14 @@ pub struct NewCall {
     pub state: CallState,
     /// The client's own name for it, unique for the person.
     pub idempotency_key: Option<String>,
+    /// The plan that it is a step of, or a step's preview.
+    pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
     /// When it was made.
     pub created_at: i64,
+    /// When it was let through, for a call that enters the record so.
+    pub admitted_at: Option<i64>,
 }
 
 /// How a call ended.
@@ -116,6 +124,10 @@ pub struct CallRow {
     pub dry_run: bool,
     /// Whether the call was picked out of prose.
     pub recovered: bool,
+    /// Whether content that strangers may have written was in the chat.
+    pub tainted: bool,
+    /// Whether the call stands in that content.
+    pub quoted: bool,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
     /// What was decided.
@@ -134,6 +146,8 @@ pub struct CallRow {
     pub history: Vec<StateChange>,
     /// The client's own name for it.
     pub idempotency_key: Option<String>,
+    /// The plan that it is a step of, or a step's preview.
+    pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
     /// When it was made.
@@ -172,6 +186,8 @@ impl FromRow<'_, SqliteRow> for CallRow {
             arguments_digest: digest(row, "arguments_digest")?,
             dry_run: row.try_get("dry_run")?,
             recovered: row.try_get("recovered")?,
+            tainted: row.try_get("tainted")?,
+            quoted: row.try_get("quoted")?,
             touches: json(row, "touches_json")?,
             decision: row.try_get("decision")?,
             rule: row.try_get("rule")?,
@@ -181,6 +197,7 @@ impl FromRow<'_, SqliteRow> for CallRow {
             state: parsed(row, "state")?,
             history,
             idempotency_key: row.try_get("idempotency_key")?,
+            plan: parsed_option(row, "plan_id")?,
             deadline_at: row.try_get("deadline_at")?,
             created_at: row.try_get("created_at")?,
             approval: parsed_option(row, "approval_id")?,

@@ -1,7 +1,7 @@
 //! Calls: the guarded machine, idempotency, lookups, recovery.
 
 use super::*;
-use crate::store::{CallRow, StateChange, StoreError};
+use crate::store::{CallRow, Lasting, NewVote, StateChange, StoreError};
 
 /// Puts call `n` into a state.
 async fn put(store: &Store, n: u128, state: CallState) {
@@ -38,11 +38,28 @@ async fn a_call_moves_only_as_its_machine_allows() {
 }
 
 #[tokio::test]
+async fn a_shortened_id_means_the_call_and_not_its_preview() {
+    let place = Place::new().await;
+    let front = &call_id(1).to_string()[..18];
+    let preview = |n| NewCall { dry_run: true, ..call(n) };
+    place.store.open_call(preview(1)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap().id, call_id(1), "a preview by itself");
+    place.store.open_call(preview(2)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap_err(), StoreError::Conflict);
+    place.store.open_call(call(3)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap().id, call_id(3));
+    place.store.open_call(call(4)).await.unwrap();
+    assert_eq!(place.store.call(front).await.unwrap_err(), StoreError::Conflict);
+}
+
+#[tokio::test]
 async fn a_call_is_read_back_as_it_was_written() {
     let place = Place::new().await;
     let new = NewCall {
         conversation: Some(conversation_id(1)),
         recovered: true,
+        tainted: true,
+        quoted: true,
         state: CallState::Dispatched,
         idempotency_key: Some("k".to_owned()),
         ..call(1)
@@ -59,6 +76,8 @@ async fn a_call_is_read_back_as_it_was_written() {
         arguments_digest: new.arguments_digest,
         dry_run: false,
         recovered: true,
+        tainted: true,
+        quoted: true,
         touches: new.touches,
         decision: new.decision,
         rule: new.rule,
@@ -73,6 +92,7 @@ async fn a_call_is_read_back_as_it_was_written() {
             StateChange { state: CallState::Failed, at: 2_000 },
         ],
         idempotency_key: new.idempotency_key,
+        plan: new.plan,
         deadline_at: 61_000,
         created_at: 1_000,
         approval: None,
@@ -203,6 +223,7 @@ async fn the_open_calls_of_a_device_are_its_own_and_open() {
 #[tokio::test]
 async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     let place = Place::new().await;
+    super::approvals::person(&place, "admin", "admin").await;
     let effects = |n, state| NewCall { has_effects: true, state, ..call(n) };
     let store = &place.store;
     store.open_call(call(1)).await.unwrap();
@@ -216,10 +237,18 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
         store.open_call(effects(n, CallState::Received)).await.unwrap();
         store.ask(question(n)).await.unwrap();
     }
-    let admin = user("admin");
-    store.decide_approval(approval_id(7), false, &admin, "no", 2_000).await.unwrap();
-    store.decide_approval(approval_id(8), true, &admin, "", 2_000).await.unwrap();
-    store.decide_approval(approval_id(9), true, &admin, "", 2_000).await.unwrap();
+    for (n, yes) in [(7, false), (8, true), (9, true)] {
+        let vote = NewVote {
+            approval: approval_id(n),
+            by: user("admin"),
+            role: Role::Admin,
+            yes,
+            reason: String::new(),
+            lasting: Lasting::Once,
+            at: 2_000,
+        };
+        store.vote(vote).await.unwrap();
+    }
     store.consume_approval(approval_id(9), 2_100).await.unwrap();
 
     let place = place.reopened().await;
@@ -258,4 +287,73 @@ async fn recovery_goes_on_past_its_first_page() {
     }
     assert_eq!(place.store.recover_open_calls(9_000).await, Ok(450));
     assert_eq!(place.audited().await, 900);
+}
+
+#[tokio::test]
+async fn recorded_calls_come_in_pages_of_so_many_bytes_and_one_at_least() {
+    let place = Place::new().await;
+    for n in 1..=4 {
+        let arguments = vec![b'x'; if n == 3 { 9 } else { 3 } * 1024 * 1024];
+        let admitted_at = (n == 2).then_some(1_000);
+        place.store.open_call(NewCall { arguments, admitted_at, ..call(n) }).await.unwrap();
+    }
+    let page = async |after: u128| {
+        let after = if after == 0 { String::new() } else { call_id(after).to_string() };
+        let page = place.store.calls_after(&after, Some(device_id(1))).await.unwrap();
+        page.into_iter().map(|call| (call.id, call.was_admitted)).collect::<Vec<_>>()
+    };
+    assert_eq!(page(0).await, [(call_id(1), false), (call_id(2), true)]);
+    assert_eq!(page(2).await, [(call_id(3), false)]);
+    assert_eq!(page(3).await, [(call_id(4), false)]);
+    assert_eq!(page(4).await, []);
+    let begins = async |most| place.store.newest_calls_begin(most, Some(device_id(1))).await;
+    assert_eq!(begins(3).await, Ok(Some((call_id(1).to_string(), 1_000))));
+    assert_eq!(begins(4).await, Ok(None));
+    assert_eq!(place.store.newest_calls_begin(0, Some(device_id(2))).await, Ok(None));
+}
+
+#[tokio::test]
+async fn calls_are_counted_by_when_they_were_let_through_and_what_was_not_sent_is_not() {
+    let place = Place::new().await;
+    let store = &place.store;
+    let seen = async |since| {
+        let found =
+            store.admitted_calls(&user("ann"), device_id(1), since, call_id(99), 10, 0).await;
+        found.unwrap().into_iter().map(|row| row.admitted_at).collect::<Vec<_>>()
+    };
+    let sent = |n, at| NewCall { state: CallState::Dispatched, admitted_at: Some(at), ..call(n) };
+    store.open_call(sent(1, 1_010)).await.unwrap();
+    store.open_call(NewCall { dry_run: true, ..sent(2, 1_020) }).await.unwrap();
+    store.open_call(call(3)).await.unwrap();
+    // Asked about at 1,500 and let through much later.
+    store.ask(question(3)).await.unwrap();
+    assert_eq!(seen(0).await, [1_010]);
+    assert_eq!(store.advance_call(call_id(3), CallState::Dispatched, 4_000).await, Ok(true));
+    assert_eq!(seen(0).await, [4_000, 1_010]);
+    assert_eq!(seen(2_000).await, [4_000]);
+    // What was never sent is no use.
+    store.open_call(call(4)).await.unwrap();
+    assert_eq!(store.close_call(close(4, CallState::Failed)).await, Ok(true));
+    assert_eq!(seen(0).await, [4_000, 1_010]);
+    // How it ended is no matter.
+    assert_eq!(store.close_call(close(3, CallState::Succeeded)).await, Ok(true));
+    assert_eq!(seen(0).await, [4_000, 1_010]);
+}
+
+#[tokio::test]
+async fn of_counted_calls_the_newest_come_with_their_arguments_up_to_so_many_bytes() {
+    let place = Place::new().await;
+    for n in 1..=3 {
+        let admitted_at = Some(1_000 + i64::try_from(n).unwrap());
+        let (state, arguments) = (CallState::Dispatched, vec![b'x'; 100]);
+        place.store.open_call(NewCall { state, arguments, admitted_at, ..call(n) }).await.unwrap();
+    }
+    let sizes = async |most, bytes| {
+        let (ann, device) = (user("ann"), device_id(1));
+        let found = place.store.admitted_calls(&ann, device, 0, call_id(99), most, bytes).await;
+        found.unwrap().into_iter().map(|row| row.arguments.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(10, 0).await, [0, 0, 0]);
+    assert_eq!(sizes(10, 250).await, [100, 100, 0]);
+    assert_eq!(sizes(2, 1_000).await, [100, 100]);
 }

@@ -231,6 +231,44 @@ async fn the_certificates_of_a_revoked_device_are_listed() {
 }
 
 #[tokio::test]
+async fn a_ceiling_that_changes_is_kept_with_its_workspace_and_a_fault_is_audited() {
+    let place = enrolled(1).await;
+    let told = async |ceiling: &str, fault: &str| {
+        place.store.record_ceiling(device_id(1), r#"{"workspace":"/srv"}"#, ceiling, fault, 5).await
+    };
+    assert_eq!(told("{}", "").await, Ok(()));
+    assert_eq!(told("{}", "line 1: no").await, Ok(()));
+    let row = place.store.device("kiosk").await.unwrap();
+    assert_eq!(row.ceiling.as_deref(), Some("{}"));
+    assert_eq!(row.facts.as_deref(), Some(r#"{"workspace":"/srv"}"#));
+    // The connection that it came on is the one that was greeted.
+    assert_eq!((row.generation, row.last_seen_at), (0, Some(5)));
+    assert_eq!(
+        place.kinds().await,
+        ["device.enrolled", "device.ceiling_told", "device.ceiling_faulty"]
+    );
+    assert_eq!(
+        place.audit().await.pop().unwrap().1,
+        json!({"device_id": device_id(1), "fault": "line 1: no"})
+    );
+    let nobody = place.store.record_ceiling(device_id(9), "{}", "{}", "", 1).await;
+    assert_eq!(nobody, Err(StoreError::NotFound));
+}
+
+#[tokio::test]
+async fn of_a_long_ceiling_the_audit_holds_the_digest() {
+    let place = enrolled(1).await;
+    let long = json!({"apps": ["x".repeat(20_000)]}).to_string();
+    let told = place.store.record_ceiling(device_id(1), "{}", &long, "", 5).await;
+    assert_eq!(told, Ok(()));
+    let after = json!({"sha256": Digest::of(long.as_bytes()), "size_bytes": long.len()});
+    assert_eq!(
+        place.audit().await.pop().unwrap().1,
+        json!({"device_id": device_id(1), "before": null, "after": after})
+    );
+}
+
+#[tokio::test]
 async fn a_generation_that_does_not_grow_betrays_a_copy() {
     let place = enrolled(1).await;
     let hello = async |generation, ceiling: &str| {

@@ -1,7 +1,7 @@
 //! People, tokens and conversations.
 
 use super::*;
-use crate::store::{MessageRow, StoreError};
+use crate::store::{ChangeUserError, MessageRow, NewToken, StoreError, TokenError, TokenFilter};
 
 #[tokio::test]
 async fn there_is_one_first_admin_however_many_try() {
@@ -26,6 +26,28 @@ async fn there_is_one_first_admin_however_many_try() {
     assert_eq!(place.kinds().await, ["user.created"]);
 }
 
+fn new_token(name: &str, kind: &str, expires_at: i64) -> NewToken {
+    NewToken {
+        user: user("admin"),
+        hash: Digest::of(name.as_bytes()),
+        kind: kind.parse().unwrap(),
+        name: if kind == "session" { String::new() } else { name.to_owned() },
+        created_by: None,
+        expires_at,
+    }
+}
+
+/// A store with an admin, and an operator called bob.
+async fn peopled() -> Place {
+    let place = Place::new().await;
+    let admin = user("admin");
+    let hash = || Some("hash".to_owned());
+    place.store.create_first_admin(&admin, hash(), 1).await.unwrap();
+    let made = place.store.create_user(&user("bob"), Role::Operator, hash(), &admin, 2).await;
+    assert_eq!(made, Ok(()));
+    place
+}
+
 #[tokio::test]
 async fn a_token_stands_for_its_person_while_it_is_good() {
     let place = Place::new().await;
@@ -36,23 +58,198 @@ async fn a_token_stands_for_its_person_while_it_is_good() {
     assert_eq!((row.name, row.role, row.password_hash), (admin.clone(), Role::Admin, None));
     assert_eq!(store.user(&user("bob")).await, Err(StoreError::NotFound));
 
-    let token = Digest::of(b"token");
-    store.create_token(&admin, token, "session", 100, 10).await.unwrap();
-    assert_eq!(store.token(token, 99).await, Ok(Some((admin.clone(), Role::Admin))));
+    let session = new_token("token", "session", 100);
+    let token = session.hash;
+    let made = store.create_token(session.clone(), 10).await.unwrap();
+    assert_eq!((made.created_at, made.last_used_at), (10, None));
+    assert_eq!(store.token(token, 99).await, Ok(Some((made, Role::Admin))));
     assert_eq!(store.token(token, 100).await, Ok(None));
     assert_eq!(store.token(Digest::of(b"other"), 50).await, Ok(None));
-    let twice = store.create_token(&admin, token, "session", 100, 10).await;
-    assert_eq!(twice, Err(StoreError::Conflict));
-    let nobody = store.create_token(&user("bob"), Digest::of(b"b"), "session", 100, 10).await;
-    assert_eq!(nobody, Err(StoreError::Conflict));
+    let twice = store.create_token(session.clone(), 10).await;
+    assert_eq!(twice, Err(TokenError::Store(StoreError::Conflict)));
+    let nobody = NewToken { user: user("bob"), ..new_token("b", "session", 100) };
+    assert_eq!(store.create_token(nobody, 10).await, Err(TokenError::NoUser));
     // An expired token makes room for its like.
-    store.create_token(&admin, token, "session", 200, 150).await.unwrap();
+    store.create_token(NewToken { expires_at: 200, ..session }, 150).await.unwrap();
     store.audit_event("auth.failed", json!({"user": "bob"}), 160).await.unwrap();
     assert_eq!(
         place.kinds().await,
         ["user.created", "token.created", "token.created", "auth.failed"]
     );
     assert!(!format!("{:?}", store.user(&admin).await).contains("password"));
+}
+
+#[tokio::test]
+async fn a_tokens_use_is_recorded_once_a_minute() {
+    let place = peopled().await;
+    let (store, token) = (&place.store, new_token("ci", "read", 1_000_000));
+    store.create_token(token.clone(), 10).await.unwrap();
+    let used = async |now| {
+        store.token_used(token.hash, now).await.unwrap();
+        store.token(token.hash, now).await.unwrap().unwrap().0.last_used_at
+    };
+    assert_eq!(used(1_000).await, Some(1_000));
+    assert_eq!(used(60_999).await, Some(1_000));
+    assert_eq!(used(61_000).await, Some(61_000));
+}
+
+#[tokio::test]
+async fn api_tokens_have_names_of_their_own_and_are_not_without_number() {
+    let place = peopled().await;
+    let store = &place.store;
+    for n in 0..100 {
+        let token = new_token(&format!("t{n}"), "read call", 1_000);
+        store.create_token(token, 10).await.unwrap();
+    }
+    let one_more = store.create_token(new_token("t100", "read", 1_000), 10).await;
+    assert_eq!(one_more, Err(TokenError::TooMany));
+    let twice = store.create_token(new_token("t0", "read", 1_000), 10).await;
+    assert_eq!(twice, Err(TokenError::Taken));
+    let bobs = NewToken {
+        user: user("bob"),
+        hash: Digest::of(b"bobs"),
+        created_by: Some(user("admin")),
+        ..new_token("t0", "read", 1_000)
+    };
+    store.create_token(bobs, 10).await.unwrap();
+
+    let ambiguous = store.revoke_token("t0", None, &user("admin"), 20).await;
+    assert_eq!(ambiguous, Err(StoreError::Conflict));
+    let gone = store.revoke_token("t0", Some(&user("bob")), &user("admin"), 20).await.unwrap();
+    assert_eq!(gone.hash, Digest::of(b"bobs"));
+    assert_eq!(store.token(gone.hash, 21).await, Ok(None));
+    let id = Digest::of(b"t1").to_string();
+    let front = store.revoke_token(&id[..6], Some(&user("admin")), &user("admin"), 20).await;
+    assert_eq!(front.unwrap().name, "t1");
+    for nothing in ["", "t1", &id[..3], "%", "session"] {
+        let found = store.revoke_token(nothing, None, &user("admin"), 20).await;
+        assert_eq!(found, Err(StoreError::NotFound), "{nothing:?}");
+    }
+    let listed = store.tokens(TokenFilter { user: Some(user("admin")), sessions: true }).await;
+    assert_eq!(listed.unwrap().len(), 99);
+}
+
+#[tokio::test]
+async fn of_a_persons_sessions_the_newest_hundred_stay() {
+    let place = peopled().await;
+    let store = &place.store;
+    for n in 0..102_i64 {
+        let token = new_token(&format!("s{n}"), "session", 10_000);
+        store.create_token(token, n).await.unwrap();
+    }
+    assert_eq!(store.token(Digest::of(b"s1"), 200).await, Ok(None));
+    assert!(store.token(Digest::of(b"s2"), 200).await.unwrap().is_some());
+    let account = store.account(&user("admin"), 200).await.unwrap();
+    assert_eq!((account.sessions, account.tokens), (100, 0));
+}
+
+#[tokio::test]
+async fn signing_out_ends_one_session_or_all_and_no_api_token() {
+    let place = peopled().await;
+    let (store, admin) = (&place.store, user("admin"));
+    for (name, kind) in [("a", "session"), ("b", "session"), ("c", "session"), ("ci", "read")] {
+        store.create_token(new_token(name, kind, 10_000), 10).await.unwrap();
+    }
+    let hash = |name: &str| Digest::of(name.as_bytes());
+    assert_eq!(store.sign_out(&admin, Some(hash("ci")), 20).await, Ok(0));
+    assert_eq!(store.sign_out(&admin, Some(hash("a")), 20).await, Ok(1));
+    assert_eq!(store.sign_out(&admin, Some(hash("a")), 20).await, Ok(0));
+    let kept = store.set_password(&admin, "hash".to_owned(), &admin, Some(hash("b")), 30).await;
+    assert_eq!(kept, Ok(1));
+    assert!(store.token(hash("b"), 40).await.unwrap().is_some());
+    assert_eq!(store.token(hash("c"), 40).await, Ok(None));
+    assert_eq!(store.sign_out(&admin, None, 50).await, Ok(1));
+    assert!(store.token(hash("ci"), 60).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_disabled_account_lets_nobody_in_and_an_enabled_one_only_anew() {
+    let place = peopled().await;
+    let (store, admin, bob) = (&place.store, user("admin"), user("bob"));
+    let token = NewToken { user: bob.clone(), ..new_token("ci", "read", 10_000) };
+    store.create_token(token.clone(), 10).await.unwrap();
+    assert_eq!(store.disable_user(&bob, &admin, 20).await, Ok(()));
+    assert_eq!(store.disable_user(&bob, &admin, 21).await, Ok(()));
+    assert_eq!(store.token(token.hash, 30).await, Ok(None));
+    assert_eq!(store.create_token(token.clone(), 30).await, Err(TokenError::NoUser));
+    assert_eq!(store.account(&bob, 30).await.unwrap().user.disabled_at, Some(20));
+    assert_eq!(store.enable_user(&bob, &admin, 40).await, Ok(()));
+    assert_eq!(store.token(token.hash, 50).await, Ok(None));
+    store.create_token(token, 60).await.unwrap();
+    let rows = place.audit().await;
+    let ended = json!({"user": "bob", "by": "admin", "ended": 1});
+    assert_eq!(
+        rows[3..5],
+        [
+            ("user.disabled".to_owned(), ended),
+            ("user.enabled".to_owned(), json!({"user": "bob", "by": "admin"})),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn there_is_an_admin_left_whoever_changes_what_at_once() {
+    let place = peopled().await;
+    let (store, admin, bob) = (&place.store, user("admin"), user("bob"));
+    let last = Err(ChangeUserError::LastAdmin);
+    assert_eq!(store.disable_user(&admin, &admin, 10).await, last);
+    assert_eq!(store.set_role(&admin, Role::Viewer, &admin, 10).await, last);
+    assert_eq!(store.set_role(&admin, Role::Admin, &admin, 10).await, Ok(()));
+    assert_eq!(store.set_role(&bob, Role::Admin, &admin, 20).await, Ok(()));
+    let (one, other) = tokio::join!(
+        store.disable_user(&admin, &bob, 30),
+        store.set_role(&bob, Role::Operator, &admin, 30)
+    );
+    assert_ne!(one, other, "both were changed, or neither");
+    let accounts = store.accounts(40).await.unwrap();
+    let admins = accounts
+        .iter()
+        .filter(|row| row.user.role == Role::Admin && row.user.disabled_at.is_none());
+    assert_eq!(admins.count(), 1);
+    // One who is disabled is no admin to count on.
+    let nobody = store.set_role(&user("ann"), Role::Viewer, &admin, 50).await;
+    assert_eq!(nobody, Err(ChangeUserError::NotFound));
+    let taken = store.create_user(&bob, Role::Viewer, None, &admin, 50).await;
+    assert_eq!(taken, Err(ChangeUserError::Taken));
+}
+
+#[tokio::test]
+async fn an_admin_who_cannot_sign_in_is_none_to_count_on() {
+    let place = peopled().await;
+    let (store, admin, robot) = (&place.store, user("admin"), user("robot"));
+    store.create_user(&robot, Role::Admin, None, &admin, 10).await.unwrap();
+    let token = NewToken { user: robot.clone(), ..new_token("ci", "admin", 10_000) };
+    store.create_token(token, 10).await.unwrap();
+    let last = Err(ChangeUserError::LastAdmin);
+    assert_eq!(store.disable_user(&admin, &robot, 20).await, last);
+    assert_eq!(store.set_role(&admin, Role::Viewer, &robot, 20).await, last);
+    let session = NewToken { user: robot.clone(), ..new_token("s", "session", 100) };
+    store.create_token(session, 20).await.unwrap();
+    assert_eq!(store.disable_user(&admin, &robot, 100).await, last, "the session is over");
+    assert_eq!(store.disable_user(&robot, &admin, 100).await, Ok(()));
+    store.enable_user(&robot, &admin, 110).await.unwrap();
+    store.set_password(&robot, "hash".to_owned(), &admin, None, 120).await.unwrap();
+    assert_eq!(store.disable_user(&admin, &robot, 130).await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_restored_admin_is_enabled_an_admin_and_signed_out() {
+    let place = peopled().await;
+    let (store, admin, bob) = (&place.store, user("admin"), user("bob"));
+    let session = NewToken { user: bob.clone(), ..new_token("s", "session", 10_000) };
+    store.create_token(session.clone(), 10).await.unwrap();
+    store.restore_admin(&bob, None, 20).await.unwrap();
+    assert_eq!(store.token(session.hash, 30).await.unwrap().unwrap().1, Role::Admin);
+    store.disable_user(&bob, &admin, 40).await.unwrap();
+    store.restore_admin(&bob, Some("hash".to_owned()), 50).await.unwrap();
+    let row = store.user(&bob).await.unwrap();
+    assert_eq!((row.role, row.disabled_at), (Role::Admin, None));
+    assert_eq!(row.password_hash.as_deref(), Some("hash"));
+    assert_eq!(store.token(session.hash, 60).await, Ok(None));
+    store.restore_admin(&user("ann"), None, 70).await.unwrap();
+    assert_eq!(store.user(&user("ann")).await.unwrap().role, Role::Admin);
+    let used = place.kinds().await.iter().filter(|kind| *kind == "admin.reset_used").count();
+    assert_eq!(used, 3);
 }
 
 #[tokio::test]

@@ -74,6 +74,6 @@ impl Tool for AnalyzeDisk {
         r#"{"tool":"analyze_disk","device":"laptop-123","path":"~/Downloads","threshold_mb":50}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
-        Ok(Touches::path(path(places, &arguments.path)?, Access::Read))
+        Ok(Touches::path(path(places, &arguments.path)?, Access::Read).and_all_in_it())
     }
 }

@@ -59,6 +59,6 @@ impl Tool for CopyPath {
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let source = path(places, &arguments.source)?;
         let destination = path(places, &arguments.destination)?;
-        Ok(Touches::path(source, Access::Read).and_path(destination, Access::Write))
+        Ok(Touches::path(source, Access::Read).and_path(destination, Access::Write).and_all_in_it())
     }
 }

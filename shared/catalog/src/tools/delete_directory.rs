@@ -55,10 +55,12 @@ impl Tool for DeleteDirectory {
     // Whatever is made under the same name between two runs would go as well.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
+    const UNTRUSTED_PREVIEW: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"delete_directory","device":"laptop-123","path":"Documents/Old","recursive":true,"confirm":true}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
-        Ok(Touches::path(path(places, &arguments.path)?, Access::Delete))
+        let touches = Touches::path(path(places, &arguments.path)?, Access::Delete);
+        Ok(if arguments.recursive { touches.and_all_in_it() } else { touches })
     }
 
     fn confirmed(arguments: &Arguments) -> bool {

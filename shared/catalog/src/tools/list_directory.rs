@@ -91,6 +91,7 @@ impl Tool for ListDirectory {
         r#"{"tool":"list_directory","device":"laptop-123","path":"Documents","pattern":"*.pdf"}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
-        Ok(Touches::path(path(places, &arguments.path)?, Access::Read))
+        let touches = Touches::path(path(places, &arguments.path)?, Access::Read);
+        Ok(if arguments.recursive { touches.and_all_in_it() } else { touches })
     }
 }

@@ -62,6 +62,7 @@ impl Tool for MovePath {
         let destination = path(places, &arguments.destination)?;
         Ok(Touches::path(source.clone(), Access::Read)
             .and_path(source, Access::Delete)
-            .and_path(destination, Access::Write))
+            .and_path(destination, Access::Write)
+            .and_all_in_it())
     }
 }

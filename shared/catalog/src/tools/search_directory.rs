@@ -64,6 +64,6 @@ impl Tool for SearchDirectory {
         r#"{"tool":"search_directory","device":"laptop-123","name":"invoices","base":"~"}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
-        Ok(Touches::path(path(places, &arguments.base)?, Access::Read))
+        Ok(Touches::path(path(places, &arguments.base)?, Access::Read).and_all_in_it())
     }
 }

@@ -85,6 +85,7 @@ impl Tool for SearchFiles {
         r#"{"tool":"search_files","device":"laptop-123","query":"*.zip","path":"~/Downloads"}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
-        Ok(Touches::path(path(places, &arguments.path)?, Access::Read))
+        let touches = Touches::path(path(places, &arguments.path)?, Access::Read);
+        Ok(if arguments.recursive { touches.and_all_in_it() } else { touches })
     }
 }

@@ -88,6 +88,6 @@ impl Tool for SearchText {
     const EXAMPLE: &'static str = r#"{"tool":"search_text","device":"laptop-123","pattern":"fn main","path":"Projects","glob":"*.rs"}"#;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
-        Ok(Touches::path(path(places, &arguments.path)?, Access::Read))
+        Ok(Touches::path(path(places, &arguments.path)?, Access::Read).and_all_in_it())
     }
 }

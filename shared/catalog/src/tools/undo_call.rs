@@ -93,7 +93,8 @@ impl Tool for UndoCall {
                 "undo_call needs the paths that the call named; orion undo fills them in.",
             ));
         }
-        Ok(touches)
+        // What is taken back may be a folder that was moved, copied or deleted.
+        Ok(touches.and_all_in_it())
     }
 }
 

@@ -62,6 +62,7 @@ impl Tool for WriteFile {
     // Appending twice is not appending once.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
+    const UNTRUSTED_PREVIEW: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"write_file","device":"laptop-123","path":"notes/today.md","content":"Milk\n"}"#;
 

@@ -1,10 +1,10 @@
 //! What each layer has to say of a question.
 
-use super::{Decision, Evidence, Layer, Mode, Question, Reason};
+use super::{Decision, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::Scope;
 use crate::risk::Risk;
-use crate::rule::{Rule, RuleAction};
+use crate::rule::{Approvers, CompiledRule, RuleAction};
 use crate::touches::{Access, Touches};
 
 /// The role of the person.
@@ -20,18 +20,18 @@ pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
     });
 }
 
-/// Grants or ceiling.
+/// Grants or ceiling. `lifted` leaves the tool list and the capabilities out.
 pub(super) fn scope(
     question: &Question<'_>,
     scope: &Scope,
     layer: Layer,
-    mode: Mode,
+    lifted: bool,
     evidence: &mut Vec<Evidence>,
 ) {
     let before = evidence.len();
     let mut deny = |reason| evidence.push(Evidence { layer, decision: Decision::Deny, reason });
 
-    if mode == Mode::Safe {
+    if !lifted {
         if !scope.lists_tool(question.tool.name) {
             deny(Reason::ToolNotListed);
         }
@@ -39,7 +39,7 @@ pub(super) fn scope(
             deny(Reason::CapabilityMissing(missing));
         }
     }
-    if scope.read_only && question.tool.has_effects && !question.dry_run {
+    if scope.read_only && question.tool.has_effects && !question.is_preview() {
         deny(Reason::ReadOnly);
     }
     if let Some(touches) = question.touches {
@@ -72,57 +72,124 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
         let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
         if !(lower.starts_with("http://") || lower.starts_with("https://")) {
             deny(Reason::UrlScheme { touch });
+        } else if !scope.lists_host(url) {
+            deny(Reason::UrlHost { touch });
         }
     }
 }
 
-/// Rules across devices; whether one pre-approves the call.
+/// What the rules said.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// The line of the first pre-approval.
+    preapproved: Option<usize>,
+    /// The same, of those that also hold with strangers' content in the chat.
+    preapproved_tainted: Option<usize>,
+    /// Whether a rule that asks wants a preview shown with the question.
+    pub(super) preview_first: bool,
+    /// Who has to say yes, by the rules that ask.
+    pub(super) approvers: Approvers,
+}
+
+/// Rules across devices.
 pub(super) fn rules(
     question: &Question<'_>,
-    rules: &[Rule],
+    rules: &[CompiledRule],
     evidence: &mut Vec<Evidence>,
-) -> Option<usize> {
-    let mut preapproved = None;
-    for (index, rule) in rules.iter().enumerate() {
-        if !rule.matches(question.tool.name, question.device) {
+) -> Heard {
+    let mut heard = Heard::default();
+    for (index, compiled) in rules.iter().enumerate() {
+        if !compiled.speaks(index, question) {
             continue;
         }
+        let rule = &compiled.rule;
         let decision = match rule.action {
             RuleAction::Deny => Decision::Deny,
             // A preview needs no person.
-            RuleAction::Ask | RuleAction::DryRunFirst if question.dry_run => Decision::Allow,
+            RuleAction::Ask | RuleAction::DryRunFirst if question.is_preview() => Decision::Allow,
             RuleAction::Ask => Decision::Ask,
-            RuleAction::DryRunFirst => Decision::DryRunFirst,
+            RuleAction::DryRunFirst => shown_first(question),
             RuleAction::Preapprove => {
-                preapproved = preapproved.or(Some(index));
+                let line = Some(evidence.len());
+                heard.preapproved = heard.preapproved.or(line);
+                if rule.ignore_provenance {
+                    heard.preapproved_tainted = heard.preapproved_tainted.or(line);
+                }
                 Decision::Allow
             }
         };
+        if matches!(decision, Decision::Ask | Decision::DryRunFirst) {
+            heard.approvers = heard.approvers.and(rule.approvers);
+            heard.preview_first |= rule.dry_run_first && question.tool.has_effects;
+        }
         evidence.push(Evidence {
             layer: Layer::Rule,
             decision,
             reason: Reason::Matched { rule: index },
         });
     }
-    preapproved
+    heard
+}
+
+/// What a wish for a preview comes to. Of what only looks there is none, and a person is asked.
+const fn shown_first(question: &Question<'_>) -> Decision {
+    if question.tool.has_effects { Decision::DryRunFirst } else { Decision::Ask }
+}
+
+/// What the risk said.
+#[derive(Debug)]
+pub(super) struct Weighed {
+    /// The risk that the call was judged by.
+    pub(super) risk: Risk,
+    /// The line of the pre-approval that saved a question.
+    pub(super) saved_by: Option<usize>,
 }
 
 /// What the risk asks for. A preview changes nothing, so it asks for nothing.
 pub(super) fn risk(
     question: &Question<'_>,
-    preapproved: Option<usize>,
+    policy: &Policy,
+    heard: &Heard,
     evidence: &mut Vec<Evidence>,
-) {
+) -> Weighed {
+    let (tool, stated) = (&question.tool, question.tool.risk);
     let mut line = |decision, reason| {
         evidence.push(Evidence { layer: Layer::Risk, decision, reason });
     };
-    if question.dry_run || !question.tool.risk.is_dangerous() {
+    if question.is_preview() {
         line(Decision::Allow, Reason::Fits);
-    } else if question.touches.is_some() && !question.confirmed {
-        line(Decision::Deny, Reason::ConfirmMissing);
-    } else if preapproved.is_some() {
-        line(Decision::Allow, Reason::Fits);
-    } else {
-        line(Decision::Ask, Reason::Asks);
+        return Weighed { risk: stated, saved_by: None };
     }
+    if stated.is_dangerous() && question.touches.is_some() && !question.confirmed {
+        line(Decision::Deny, Reason::ConfirmMissing);
+        return Weighed { risk: stated, saved_by: None };
+    }
+    let tainted = question.tainted && tool.has_effects && heard.preapproved_tainted.is_none();
+    let risk = if tainted { stated.raised() } else { stated };
+    let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
+    let of = |risk| match policy.risk.of(risk) {
+        Decision::DryRunFirst => shown_first(question),
+        asked @ (Decision::Allow | Decision::Ask | Decision::Deny) => asked,
+    };
+    let asked = of(risk);
+    // A question is saved, a refusal is not.
+    let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
+    let reason = match asked {
+        Decision::Allow => Reason::Fits,
+        Decision::DryRunFirst | Decision::Ask if saved => Reason::Fits,
+        Decision::DryRunFirst | Decision::Ask | Decision::Deny if of(stated) == asked => {
+            Reason::Asks
+        }
+        Decision::DryRunFirst | Decision::Ask | Decision::Deny => Reason::AsksForProvenance,
+    };
+    line(if saved { Decision::Allow } else { asked }, reason);
+    let lent = policy.grants.strict && tool.has_effects;
+    // What the owner wants to be asked about is not for a rule of the backend to spare.
+    let owned = policy.ceiling.as_ref().is_some_and(|it| it.strict) && tool.has_effects;
+    for (layer, asks) in [(Layer::Grants, lent && preapproved.is_none()), (Layer::Ceiling, owned)] {
+        if asks {
+            evidence.push(Evidence { layer, decision: Decision::Ask, reason: Reason::Strict });
+        }
+    }
+    Weighed { risk, saved_by: preapproved.filter(|_| lent || saved) }
 }

@@ -3,7 +3,7 @@
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::code::ErrorCode;
 use crate::envelope::ToolError;
-use crate::grants::Scope;
+use crate::grants::{Scope, address_of};
 use crate::touches::Access;
 
 impl Layer {
@@ -48,7 +48,11 @@ impl Evaluation {
             .error(question, policy)
             .with("rule", line.name(question, policy))
             .with("layer", line.layer.as_str())
-            .with("policy_version", policy.version.as_str());
+            .with("policy_version", policy.version.as_str())
+            .with(
+                "remedy",
+                self.remedies(question, policy).iter().map(ToString::to_string).collect::<Vec<_>>(),
+            );
         match line.decision {
             Decision::Deny | Decision::Allow => {
                 error.with("changed_by", line.layer.who_may_change())
@@ -86,16 +90,19 @@ impl Evidence {
             }
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
+            Reason::UrlHost { .. } => format!("{layer}: hosts"),
             Reason::ConfirmMissing => "risk: confirm".to_owned(),
             Reason::Matched { rule } => policy
                 .rules
                 .get(rule)
-                .map_or_else(|| "rule".to_owned(), |rule| format!("rule {}", rule.id)),
+                .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
             Reason::Asks => format!("risk {}", question.tool.risk),
+            Reason::AsksForProvenance => "risk: content from strangers in this chat".to_owned(),
+            Reason::Strict => format!("{layer}: strict"),
         }
     }
 
-    fn scope<'p>(&self, policy: &'p Policy) -> Option<&'p Scope> {
+    pub(super) fn scope<'p>(&self, policy: &'p Policy) -> Option<&'p Scope> {
         match self.layer {
             Layer::Grants => Some(&policy.grants),
             Layer::Ceiling => policy.ceiling.as_ref(),
@@ -151,6 +158,19 @@ impl Evidence {
                 ErrorCode::UrlForbidden,
                 "Only http and https addresses may be opened.",
             ),
+            Reason::UrlHost { touch } => {
+                let url = question.touches.and_then(|t| t.urls.get(touch));
+                let host = url.and_then(|url| address_of(url)).map(|it| it.to_string());
+                let host = host.unwrap_or_else(|| "The address".to_owned());
+                let hosts: Vec<_> =
+                    self.scope(policy).into_iter().flat_map(|it| it.hosts.clone()).collect();
+                ToolError::new(
+                    ErrorCode::UrlForbidden,
+                    format!("{host} is not among the hosts in {whose} {device}."),
+                )
+                .with("attempted_host", host)
+                .with("allowed_hosts", hosts)
+            }
             Reason::ConfirmMissing => ToolError::new(
                 ErrorCode::ConfirmationRequired,
                 format!(
@@ -158,17 +178,42 @@ impl Evidence {
                 ),
             ),
             Reason::Matched { rule } => self.rule_error(question, policy, rule),
-            Reason::Asks => ToolError::new(
+            Reason::Asks => {
+                let (code, what) = self.wanted();
+                ToolError::new(code, format!("{tool} is of {} risk: {what}.", question.tool.risk))
+            }
+            Reason::AsksForProvenance => {
+                let (code, what) = self.wanted();
+                ToolError::new(
+                    code,
+                    format!(
+                        "{tool} changes something, and content that strangers may have written is in this chat: {what}."
+                    ),
+                )
+            }
+            Reason::Strict => ToolError::new(
                 ErrorCode::ApprovalRequired,
                 format!(
-                    "{tool} is of {} risk: a person has to approve this call.",
-                    question.tool.risk
+                    "The profile in {whose} {device} is strict: a person sees a preview of {tool} and approves it first."
                 ),
             ),
             Reason::Fits => ToolError::new(
                 ErrorCode::PermissionDenied,
                 "Nothing allows this call, and what is not allowed is denied.",
             ),
+        }
+    }
+
+    /// What a decision wants, where a risk makes it.
+    const fn wanted(&self) -> (ErrorCode, &'static str) {
+        match self.decision {
+            Decision::Ask => (ErrorCode::ApprovalRequired, "a person has to approve this call"),
+            Decision::DryRunFirst => {
+                (ErrorCode::ApprovalRequired, "a person has to see a preview first")
+            }
+            Decision::Deny | Decision::Allow => {
+                (ErrorCode::PermissionDenied, "the policy refuses such calls")
+            }
         }
     }
 
@@ -198,7 +243,7 @@ impl Evidence {
     }
 
     fn rule_error(&self, question: &Question<'_>, policy: &Policy, rule: usize) -> ToolError {
-        let because = policy.rules.get(rule).map_or("", |rule| rule.because.as_str());
+        let because = policy.rules.get(rule).map_or("", |it| it.rule.because.as_str());
         let (code, what) = match self.decision {
             Decision::Ask => (ErrorCode::ApprovalRequired, "wants a person to approve this call"),
             Decision::DryRunFirst => {

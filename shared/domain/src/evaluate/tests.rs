@@ -1,13 +1,22 @@
 //! The laws of the evaluator, and the product's first story.
 
+mod around;
+mod previews;
+mod remedies;
+mod rules;
+mod total;
+mod touched;
+
 use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::approval::Approved;
 use crate::code::ErrorCode;
 use crate::grants::Grants;
+use crate::id::ApprovalId;
 use crate::path::{DevicePath, PathStyle, Places};
-use crate::rule::RuleAction;
+use crate::rule::{Moment, Rule, RuleAction};
 use crate::touches::Access;
 
 fn windows() -> Places {
@@ -33,6 +42,7 @@ fn seed_grants() -> serde_json::Value {
     })
 }
 
+#[derive(Debug)]
 struct Ask {
     tool: &'static str,
     risk: Risk,
@@ -40,6 +50,10 @@ struct Ask {
     role: Role,
     dry_run: bool,
     confirmed: bool,
+    user: &'static str,
+    at: Moment,
+    tainted: bool,
+    counted: Option<Counted<'static>>,
 }
 
 impl Ask {
@@ -52,11 +66,25 @@ impl Ask {
             role: Role::Admin,
             dry_run: false,
             confirmed: false,
+            user: "ann",
+            at: Moment::default(),
+            tainted: false,
+            counted: None,
         }
     }
 
+    fn make(path: &str) -> Self {
+        Self::path("create_directory", Risk::Low, path, Access::Write)
+    }
+
+    fn delete(path: &str) -> Self {
+        let delete = Self::path("delete_directory", Risk::High, path, Access::Delete);
+        Self { confirmed: true, ..delete }
+    }
+
     fn asked<T>(&self, policy: &Policy, read: impl FnOnce(&Question<'_>, Evaluation) -> T) -> T {
-        let caller = Caller { user: "ann".parse().unwrap(), role: self.role, conversation: None };
+        let caller =
+            Caller { user: self.user.parse().unwrap(), role: self.role, conversation: None };
         let device = "laptop-123".parse().unwrap();
         let question = Question {
             tool: ToolFacts {
@@ -70,6 +98,9 @@ impl Ask {
             device: &device,
             dry_run: self.dry_run,
             confirmed: self.confirmed,
+            at: self.at,
+            tainted: self.tainted,
+            counted: self.counted,
         };
         read(&question, evaluate(&question, policy))
     }
@@ -134,6 +165,9 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
         device: &device,
         dry_run: false,
         confirmed: false,
+        at: Moment::default(),
+        tainted: false,
+        counted: None,
     };
     let refusal = evaluate(&question, &policy).refusal(&question, &policy);
     insta::assert_json_snapshot!(refusal, @r#"
@@ -150,6 +184,9 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
         "changed_by": "an admin of this backend",
         "layer": "grants",
         "policy_version": "none",
+        "remedy": [
+          "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123 (an admin of this backend: orion devices permissions set laptop-123, or the policy file)"
+        ],
         "rule": "grants: paths"
       },
       "recoverable": false,
@@ -249,7 +286,7 @@ fn a_ceiling_only_narrows() {
 #[test]
 fn dangerous_mode_lifts_tools_and_capabilities_but_not_paths_or_the_ceiling() {
     let mut policy = policy(&json!({"tools": ["list_directory"], "paths": ["D:/Projects"]}));
-    policy.mode = Mode::Dangerous;
+    policy.mode = Mode::Dangerous { until: 1 };
     let inside = Ask::path("create_directory", Risk::Low, "D:/Projects/x", Access::Write);
     assert_eq!(inside.of(&policy).0, Decision::Allow);
     let outside = Ask::path("create_directory", Risk::Low, "D:/Other", Access::Write);
@@ -261,25 +298,25 @@ fn dangerous_mode_lifts_tools_and_capabilities_but_not_paths_or_the_ceiling() {
 #[test]
 fn rules_tighten_and_a_narrow_preapproval_saves_the_question() {
     let mut policy = policy(&seed_grants());
-    let rule = |action, tools: &[&str], devices: &[&str]| Rule {
-        id: "r1".to_owned(),
-        tools: tools.iter().map(|&t| t.to_owned()).collect(),
-        devices: devices.iter().map(|d| d.parse().unwrap()).collect(),
-        action,
-        because: "House rule.".to_owned(),
+    let rule = |action, tools: &[&str]| {
+        let tools = tools.iter().map(|&t| t.to_owned()).collect();
+        let because = "House rule.".to_owned();
+        let (rule, bad) = Rule { tools, because, ..Rule::new("r1", action) }.compile(&windows());
+        assert_eq!(bad, []);
+        rule
     };
     let low = Ask::path("create_directory", Risk::Low, "D:/Projects/x", Access::Write);
-    policy.rules = vec![rule(RuleAction::Ask, &["create_directory"], &[])];
+    policy.rules = vec![rule(RuleAction::Ask, &["create_directory"])];
     assert_eq!(low.of(&policy).0, Decision::Ask);
-    policy.rules.push(rule(RuleAction::Deny, &[], &["laptop-123"]));
+    policy.rules.push(rule(RuleAction::Deny, &[]));
     assert_eq!(low.of(&policy).0, Decision::Deny);
 
     let mut high = Ask::path("delete_directory", Risk::High, "D:/Projects/x", Access::Delete);
     high.confirmed = true;
-    policy.rules = vec![rule(RuleAction::Preapprove, &["delete_directory"], &["laptop-123"])];
+    policy.rules = vec![rule(RuleAction::Preapprove, &["delete_directory"])];
     assert_eq!(high.of(&policy).0, Decision::Allow);
-    policy.rules = vec![rule(RuleAction::Preapprove, &["delete_directory"], &[])];
-    assert_eq!(high.of(&policy).0, Decision::Ask, "a pre-approval names tool and scope");
+    policy.rules = vec![rule(RuleAction::Preapprove, &[])];
+    assert_eq!(high.of(&policy).0, Decision::Ask, "a pre-approval names its tools");
 }
 
 #[test]

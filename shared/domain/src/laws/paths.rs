@@ -8,6 +8,7 @@ use crate::path::{
     DevicePath, MAX_PATH_BYTES, PathPattern, PathStyle, Places, covers, holds_system,
 };
 use crate::risk::Risk;
+use crate::rule::Moment;
 use crate::touches::{Access, Touches};
 
 /// The most entries that are taken from one input.
@@ -218,7 +219,7 @@ fn allows_only_inside(policy: &Compiled, path: &DevicePath, access: Access) {
                 && !(access == Access::Delete && holds_system(&entry.root, path))
         });
         assert!(lending.is_some(), "{access} of {path} is allowed, and no root lends it");
-        let denied = scope.denied.iter().find(|entry| entry.pattern.denies(path));
+        let denied = scope.denied.iter().find(|entry| entry.keeps_out(path, access));
         assert!(denied.is_none(), "{path} is allowed, and {denied:?} denies it");
         if access == Access::Delete {
             let ground = scope.allowed.iter().any(|entry| path.contains(&entry.root));
@@ -247,6 +248,9 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
         device: &device,
         dry_run: false,
         confirmed: true,
+        at: Moment::default(),
+        tainted: false,
+        counted: None,
     };
     let policy = Policy { grants: grants.clone(), ceiling: ceiling.cloned(), ..Policy::deny_all() };
     evaluate(&question, &policy).decision()

@@ -4,6 +4,32 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::PathStyle;
 
+/// Which components a path holds, in 128 bits, two for each loose key. What a path has to hold to fit
+/// can be looked up in it: a bit that is missing says no for certain, and saves the comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Signature(u128);
+
+impl Signature {
+    /// The signature of one loose key.
+    pub(super) fn of(key: &str) -> Self {
+        // FNV-1a: short keys, no secret, and two independent halves are all that is wanted.
+        let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self((1 << (hash >> 57)) | (1 << ((hash >> 25) & 127)))
+    }
+
+    /// What both hold.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether everything that `other` holds may be here as well.
+    pub(super) fn may_hold(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 /// A component with the two keys it is compared by, made once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Name {
@@ -33,6 +59,20 @@ impl Name {
     /// What a deny compares: at least as wide as any file system.
     pub(super) fn loose(&self) -> &str {
         &self.loose
+    }
+
+    /// Of a prefix, the letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other as it is.
+    pub(super) fn drive(&self) -> &str {
+        let share = self.loose().rsplit_once('/').map_or("", |(_, share)| share);
+        share
+            .strip_suffix('$')
+            .or_else(|| self.loose().strip_suffix(':'))
+            .filter(|letter| letter.len() == 1)
+            .unwrap_or(self.loose())
+    }
+
+    pub(super) fn signature(&self) -> Signature {
+        Signature::of(&self.loose)
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {

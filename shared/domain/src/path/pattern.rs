@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::name::Name;
+use super::name::{Name, Signature};
 use super::system::shielded;
 use super::{DevicePath, PathError, PathStyle, Places, windows};
 
@@ -17,14 +17,35 @@ pub struct PathPattern {
     style: PathStyle,
     root: Option<DevicePath>,
     tail: Vec<Token>,
+    /// Components that a path holds if it fits.
+    signature: Signature,
+    /// Whether some component holds a wildcard.
+    is_wild: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     /// `**`
     AnyDepth,
-    /// A component, which may hold `*` and `?`.
+    /// A component without wildcards.
     One(Name),
+    /// A component with `*` or `?`, and where they stand in the exact and in the loose form.
+    Wild(Name, Ends, Ends),
+}
+
+/// Where the plain beginning of a component ends and its plain end begins, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ends {
+    first: usize,
+    last: usize,
+}
+
+impl Ends {
+    fn of(component: &str) -> Option<Self> {
+        let wildcards = ['*', '?'];
+        let (first, last) = (component.find(wildcards)?, component.rfind(wildcards)?);
+        Some(Self { first, last: last + 1 })
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -64,11 +85,17 @@ impl PathPattern {
                 "" | "." => {}
                 ".." => return Err(PathError::ParentInPattern),
                 "**" => tokens.push(Token::AnyDepth),
-                component => tokens.push(Token::One(pattern_component(style, component)?)),
+                component => tokens.push(token(pattern_component(style, component)?)),
             }
         }
         tokens.push(Token::AnyDepth);
-        Ok(Self { text: text.to_owned(), style, root, tail: tokens })
+        let from = root.as_ref().map_or_else(Signature::default, |root| root.signature);
+        let signature = tokens.iter().fold(from, |all, token| match token {
+            Token::One(name) => all.and(name.signature()),
+            Token::AnyDepth | Token::Wild(..) => all,
+        });
+        let is_wild = tokens.iter().any(|token| matches!(token, Token::Wild(..)));
+        Ok(Self { text: text.to_owned(), style, root, tail: tokens, signature, is_wild })
     }
 
     /// Whether the path is matched, or lies beneath what is matched, as the style's file systems compare names.
@@ -86,7 +113,37 @@ impl PathPattern {
     /// Wider than [`PathPattern::matches`], because a deny must hold on file systems that fold case (macOS) or ignore
     /// invisible characters, and for a drive that is reached through its own administrative share (`//host/C$`).
     pub fn denies(&self, path: &DevicePath) -> bool {
-        self.matches(path) || self.matches_by(Comparison::Loose, path)
+        // What is alike for an allow is alike for a deny, except that one character, for which a
+        // wildcard stands, may be several in the loose form.
+        self.matches_by(Comparison::Loose, path)
+            || (self.is_wild && !path.is_ascii && self.matches(path))
+    }
+
+    /// Whether what this entry of a deny list takes away lies in the folder at `path`, by what is
+    /// written of the way there.
+    ///
+    /// `~/work/*/prod` reaches into `~/work/a` and into all around it. Where `**` stands before the
+    /// last name, as in `**/prod`, what is meant may lie in any folder or in none: that is seen only
+    /// by looking, and is not said here.
+    pub fn reaches_into(&self, path: &DevicePath) -> bool {
+        let Some(root) = &self.root else { return false };
+        if path.may_contain(root) {
+            return true;
+        }
+        if !root.may_contain(path) {
+            return false;
+        }
+        let names = path.names.iter().skip(root.names.len());
+        let mut tail = self.tail.iter().take(self.tail.len().saturating_sub(1));
+        for name in names {
+            let fits = |token: &Token| {
+                token.fits(Comparison::Loose, name) || token.fits(Comparison::Exact, name)
+            };
+            if !tail.next().is_some_and(fits) {
+                return false;
+            }
+        }
+        tail.all(|token| *token != Token::AnyDepth)
     }
 
     /// The folder at which the entry begins, up to the first wildcard; `None` when it holds anywhere.
@@ -107,7 +164,7 @@ impl PathPattern {
     }
 
     fn matches_by(&self, comparison: Comparison, path: &DevicePath) -> bool {
-        if self.style != path.style {
+        if self.style != path.style || !path.signature.may_hold(self.signature) {
             return false;
         }
         let Some(root) = &self.root else {
@@ -115,7 +172,7 @@ impl PathPattern {
         };
         let same_prefix = match comparison {
             Comparison::Exact => root.prefix.is(&path.prefix),
-            Comparison::Loose => drive_behind(&root.prefix) == drive_behind(&path.prefix),
+            Comparison::Loose => root.prefix.drive() == path.prefix.drive(),
         };
         let Some((head, rest)) = path.names.split_at_checked(root.names.len()) else {
             return false;
@@ -129,13 +186,25 @@ impl PathPattern {
             &self.tail,
             names,
             |token| *token == Token::AnyDepth,
-            |token, name| match token {
-                Token::AnyDepth => false,
-                Token::One(pattern) => {
-                    component_matches(comparison.key(pattern), comparison.key(name))
-                }
-            },
+            |token, name| token.fits(comparison, name),
         )
+    }
+}
+
+impl Token {
+    /// Whether one component is what stands here; `**` stands for none in particular.
+    fn fits(&self, comparison: Comparison, name: &Name) -> bool {
+        match self {
+            Self::AnyDepth => false,
+            Self::One(pattern) => comparison.key(pattern) == comparison.key(name),
+            Self::Wild(pattern, exact, loose) => {
+                let ends = match comparison {
+                    Comparison::Exact => exact,
+                    Comparison::Loose => loose,
+                };
+                wild_matches(comparison.key(pattern), *ends, comparison.key(name))
+            }
+        }
     }
 }
 
@@ -165,19 +234,31 @@ fn pattern_component(style: PathStyle, component: &str) -> Result<Name, PathErro
     Ok(Name::new(style, component))
 }
 
-/// The letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other prefix as it is.
-fn drive_behind(prefix: &Name) -> &str {
-    let share = prefix.loose().rsplit_once('/').map_or("", |(_, share)| share);
-    share
-        .strip_suffix('$')
-        .or_else(|| prefix.loose().strip_suffix(':'))
-        .filter(|letter| letter.len() == 1)
-        .unwrap_or(prefix.loose())
+fn token(name: Name) -> Token {
+    match (Ends::of(name.exact()), Ends::of(name.loose())) {
+        (Some(exact), Some(loose)) => Token::Wild(name, exact, loose),
+        _ => Token::One(name),
+    }
 }
 
-fn component_matches(pattern: &str, name: &str) -> bool {
-    if !pattern.contains(['*', '?']) {
-        return pattern == name;
+fn wild_matches(pattern: &str, Ends { first, last }: Ends, name: &str) -> bool {
+    // Most names are told apart by their last or first byte, and the rest of most by their ends.
+    let (begin, end) = (&pattern.as_bytes()[..first], &pattern.as_bytes()[last..]);
+    let bytes = name.as_bytes();
+    if end.last().is_some_and(|byte| bytes.last() != Some(byte))
+        || begin.first().is_some_and(|byte| bytes.first() != Some(byte))
+        || !bytes.starts_with(begin)
+        || !bytes.ends_with(end)
+    {
+        return false;
+    }
+    if pattern.is_ascii() && name.is_ascii() {
+        return wildcard_match(
+            pattern.as_bytes(),
+            name.as_bytes(),
+            |byte| *byte == b'*',
+            |expected, found| *expected == b'?' || expected == found,
+        );
     }
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();

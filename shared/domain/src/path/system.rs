@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::name::{Name, loose};
+use super::name::{Name, Signature, loose};
 use super::{DevicePath, PathStyle};
 
 /// Denied from the start, wherever it lies: keys, passwords, sessions, and Orion's own state and configuration.
@@ -240,10 +240,15 @@ pub(super) fn shielded(grant: Option<&DevicePath>, path: &DevicePath) -> bool {
         .any(|folder| !grant.is_some_and(|grant| holds(folder, grant)))
 }
 
-/// The components of each system folder, in the form a deny compares.
-fn folders(style: PathStyle) -> &'static [Vec<String>] {
-    static POSIX: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| split(POSIX_SYSTEM));
-    static WINDOWS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| split(WINDOWS_SYSTEM));
+/// A system folder's components, in the form a deny compares.
+struct Folder {
+    names: Vec<String>,
+    signature: Signature,
+}
+
+fn folders(style: PathStyle) -> &'static [Folder] {
+    static POSIX: LazyLock<Vec<Folder>> = LazyLock::new(|| split(POSIX_SYSTEM));
+    static WINDOWS: LazyLock<Vec<Folder>> = LazyLock::new(|| split(WINDOWS_SYSTEM));
     match style {
         PathStyle::Posix => &POSIX,
         PathStyle::Windows => &WINDOWS,
@@ -251,17 +256,25 @@ fn folders(style: PathStyle) -> &'static [Vec<String>] {
 }
 
 /// The first piece is the empty root or the drive, neither of which is compared.
-fn split(folders: &[&str]) -> Vec<Vec<String>> {
-    folders.iter().map(|folder| folder.split('/').skip(1).map(loose).collect()).collect()
+fn split(folders: &[&str]) -> Vec<Folder> {
+    let folder = |text: &&str| {
+        let names: Vec<String> = text.split('/').skip(1).map(loose).collect();
+        let all = names.iter().map(|name| Signature::of(name));
+        let signature = all.fold(Signature::default(), Signature::and);
+        Folder { names, signature }
+    };
+    folders.iter().map(folder).collect()
 }
 
-fn holds(folder: &[String], path: &DevicePath) -> bool {
+fn holds(folder: &Folder, path: &DevicePath) -> bool {
     let names = path.names.iter().map(Name::loose);
-    folder.len() <= path.names.len() && folder.iter().zip(names).all(|(mine, its)| mine == its)
+    path.signature.may_hold(folder.signature)
+        && folder.names.len() <= path.names.len()
+        && folder.names.iter().zip(names).all(|(mine, its)| mine == its)
 }
 
 /// Whether the folder is `path` or lies beneath it.
-fn within(folder: &[String], path: &DevicePath) -> bool {
-    let names = path.names.iter().map(Name::loose);
+fn within(folder: &Folder, path: &DevicePath) -> bool {
+    let (folder, names) = (&folder.names, path.names.iter().map(Name::loose));
     path.names.len() <= folder.len() && folder.iter().zip(names).all(|(mine, its)| mine == its)
 }

@@ -71,6 +71,7 @@ struct PermissionsView {
     version: String,
     acknowledged_version: String,
     ceiling: Value,
+    policy_source: String,
 }
 
 /// What `set` would change, as programs read it.
@@ -142,22 +143,33 @@ impl Permissions {
 async fn get(client: &Client, device: String) -> Result<PermissionsView, Failure> {
     let request = v1::GetDevicePermissionsRequest { device };
     let answer = client.ask(client.policy().get_device_permissions(request)).await?;
-    let v1::GetDevicePermissionsResponse { grants, version, acknowledged_version, ceiling } =
-        answer;
+    let v1::GetDevicePermissionsResponse {
+        grants,
+        version,
+        acknowledged_version,
+        ceiling,
+        policy_source,
+    } = answer;
     Ok(PermissionsView {
         grants: json::embedded(&grants),
         version,
         acknowledged_version,
         ceiling: json::embedded(&ceiling),
+        policy_source,
     })
 }
 
 fn status(permissions: &PermissionsView) -> String {
-    let PermissionsView { version, acknowledged_version, .. } = permissions;
-    if version == acknowledged_version {
-        format!("version {version}, active on the device")
+    let PermissionsView { version, acknowledged_version, policy_source, .. } = permissions;
+    let there = if version == acknowledged_version {
+        "active on the device"
     } else {
-        format!("version {version}, not yet acknowledged by the device")
+        "not yet acknowledged by the device"
+    };
+    if policy_source.is_empty() {
+        format!("version {version}, {there}")
+    } else {
+        format!("version {version}, {there}; they stand in the policy, {policy_source}")
     }
 }
 

@@ -12,6 +12,7 @@ use crate::capability::Capability;
 use crate::evaluate::{Decision, Policy, Question, ToolFacts, evaluate};
 use crate::grants::Grants;
 use crate::risk::Risk;
+use crate::rule::Moment;
 use crate::touches::{Access, Touches};
 
 /// The lines of one list. A line that isn't UTF-8 can't be the text of a call at all and counts as refused.
@@ -149,6 +150,9 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
             device: &device,
             dry_run: false,
             confirmed: true,
+            at: Moment::default(),
+            tainted: false,
+            counted: None,
         };
         evaluate(&question, &policy).decision()
     };

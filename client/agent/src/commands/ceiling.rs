@@ -1,0 +1,91 @@
+//! `orion-agent ceiling`: what the owner's file says, and what is wrong with it.
+
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use clap::{Subcommand, ValueEnum};
+use orion_agent::config::check::{Finding, Severity, check_file};
+use serde_json::json;
+
+use super::{Places, print};
+use show::Shown;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Ceiling {
+    /// Print the ceiling as it holds: what each entry really is, and what the backend leaves of it.
+    #[command(after_help = "\
+Examples:
+  orion-agent ceiling show                 for people
+  orion-agent ceiling show -o json         for programs")]
+    Show {
+        /// How.
+        #[arg(short, long, value_enum, default_value_t = Output::Text)]
+        output: Output,
+    },
+    /// Say everything that is wrong with the file, each with its line.
+    #[command(after_help = "\
+Examples:
+  orion-agent ceiling check                the file that the agent reads
+  orion-agent ceiling check new.toml       another one, before it takes its place
+
+Exit codes: 0 nothing is wrong (there may be warnings), 1 something is.")]
+    Check {
+        /// Another file than the agent's own.
+        file: Option<PathBuf>,
+        /// How.
+        #[arg(short, long, value_enum, default_value_t = Output::Text)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Output {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+pub(super) fn run(places: &Places, command: Ceiling) -> anyhow::Result<()> {
+    match command {
+        Ceiling::Show { output } => {
+            let settings = places.settings()?;
+            let shown = Shown::new(&settings, &places.config, &places.state_dir);
+            print(&match output {
+                Output::Json => serde_json::to_string_pretty(&shown)?,
+                Output::Text => shown.to_string(),
+            })
+        }
+        Ceiling::Check { file, output } => {
+            check(file.as_deref().unwrap_or(&places.config), &places.state_dir, output)
+        }
+    }
+}
+
+fn check(file: &Path, state_dir: &Path, output: Output) -> anyhow::Result<()> {
+    let findings = check_file(file, state_dir).with_context(|| file.display().to_string())?;
+    let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    match output {
+        Output::Json => {
+            print(&serde_json::to_string_pretty(&json!({
+                "file": file, "errors": errors, "warnings": warnings, "findings": findings,
+            }))?)?;
+        }
+        Output::Text => {
+            for finding in &findings {
+                print(&line(file, finding))?;
+            }
+            if errors == 0 {
+                print(&format!("{} is well, with {warnings} warnings", file.display()))?;
+            }
+        }
+    }
+    if errors == 0 { Ok(()) } else { Err(anyhow!("{errors} errors in {}", file.display())) }
+}
+
+fn line(file: &Path, finding: &Finding) -> String {
+    format!("{}:{finding}", file.display())
+}

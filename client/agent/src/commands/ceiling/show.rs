@@ -1,0 +1,257 @@
+//! The ceiling as it holds: each entry with what it really is on this device, and what the policy that
+//! the backend sent last leaves of it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use orion_agent::agent::ceiling::KEPT_POLICY;
+use orion_agent::apps::Apps;
+use orion_agent::config::Settings;
+use orion_agent::config::place::Place;
+use orion_domain::grants::{CommandGrant, PathGrant, Scope};
+use orion_domain::path::{built_in_denies, covers};
+use orion_domain::{Access, DevicePath, Grants, Places};
+use orion_wire::{DevicePolicy, Timezone};
+use serde::Serialize;
+
+/// See the module.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    file: PathBuf,
+    /// As the backend is told it.
+    ceiling: Grants,
+    tools: Vec<&'static str>,
+    capabilities: Vec<&'static str>,
+    paths: Vec<ShownPath>,
+    deny_paths: Vec<String>,
+    built_in_denies: Vec<&'static str>,
+    own_files: Vec<String>,
+    apps: Vec<ShownApp>,
+    services: Vec<String>,
+    commands: Vec<ShownCommand>,
+    hosts: Vec<String>,
+    read_only: bool,
+    strict: bool,
+    /// What is left by the policy that was taken last; none where there never was one.
+    left: Option<Left>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownPath {
+    /// As it is written.
+    path: String,
+    /// Where it is, links followed.
+    real: String,
+    is_link: bool,
+    kind: &'static str,
+    access: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownApp {
+    name: String,
+    executable: Option<PathBuf>,
+    /// Why there is none.
+    missing: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownCommand {
+    program: String,
+    args: Option<Vec<String>>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct Left {
+    policy_version: String,
+    tools: Vec<&'static str>,
+    paths: Vec<LeftPath>,
+    apps: Vec<String>,
+    read_only: bool,
+    rules: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftPath {
+    path: String,
+    access: Vec<&'static str>,
+}
+
+impl Shown {
+    pub(super) fn new(settings: &Settings, file: &Path, state_dir: &Path) -> Self {
+        let Settings { ceiling, scope, places, private, apps: bound, .. } = settings;
+        let (apps, _) = Apps::discover(ceiling.apps.iter().map(String::as_str), bound);
+        let app = |name: &String| match apps.get(name) {
+            Ok(app) => ShownApp {
+                name: name.clone(),
+                executable: Some(app.executable.clone()),
+                missing: String::new(),
+            },
+            Err(error) => ShownApp { name: name.clone(), executable: None, missing: error.message },
+        };
+        let capabilities = scope.capabilities.iter().flatten().map(|it| it.as_str());
+        Self {
+            file: file.to_owned(),
+            tools: tools(&[scope]),
+            capabilities: capabilities.collect(),
+            paths: ceiling.paths.iter().map(|grant| path(grant, places)).collect(),
+            deny_paths: ceiling.deny_paths.clone(),
+            built_in_denies: built_in_denies(places.style).to_vec(),
+            own_files: private.iter().map(ToString::to_string).collect(),
+            apps: ceiling.apps.iter().map(app).collect(),
+            services: ceiling.services.iter().cloned().collect(),
+            commands: ceiling.commands.iter().map(command).collect(),
+            hosts: ceiling.hosts.iter().cloned().collect(),
+            read_only: scope.read_only,
+            strict: scope.strict,
+            left: left(settings, state_dir),
+            ceiling: ceiling.clone(),
+        }
+    }
+}
+
+/// The tools that all of these leave.
+fn tools(scopes: &[&Scope]) -> Vec<&'static str> {
+    let leaves = |spec: &&orion_catalog::ToolSpec| {
+        scopes.iter().all(|scope| {
+            scope.lists_tool(spec.name)
+                && scope.missing_capability(spec.capabilities).is_none()
+                && !(scope.read_only && spec.has_effects)
+        })
+    };
+    orion_catalog::CATALOG.iter().filter(leaves).map(|spec| spec.name).collect()
+}
+
+fn words(access: impl IntoIterator<Item = Access>) -> Vec<&'static str> {
+    access.into_iter().map(Access::as_str).collect()
+}
+
+fn path(grant: &PathGrant, places: &Places) -> ShownPath {
+    let access = words(grant.access.iter().copied());
+    match DevicePath::resolve(places, &grant.path) {
+        Ok(resolved) => {
+            let Place { real, kind, is_link } = Place::of(&resolved);
+            let (real, kind) = (real.to_string(), kind.as_str());
+            ShownPath { path: grant.path.clone(), real, is_link, kind, access }
+        }
+        Err(error) => ShownPath {
+            path: grant.path.clone(),
+            real: error.to_string(),
+            is_link: false,
+            kind: "no path",
+            access,
+        },
+    }
+}
+
+fn command(grant: &CommandGrant) -> ShownCommand {
+    let CommandGrant { program, args } = grant.clone();
+    let executable = which::which_global(&program).ok();
+    ShownCommand { program, args, executable }
+}
+
+/// What the policy that was taken last leaves of the ceiling.
+fn left(settings: &Settings, state_dir: &Path) -> Option<Left> {
+    let kept = std::fs::read(state_dir.join(KEPT_POLICY)).ok()?;
+    let policy: DevicePolicy = serde_json::from_slice(&kept).ok()?;
+    let (ceiling, (mut granted, _)) = (&settings.scope, policy.grants.compile(&settings.places));
+    let now = jiff::Timestamp::now().as_millisecond();
+    if policy.mode.lifts(Timezone::default().moment(now)) {
+        granted.tools = None;
+        granted.capabilities = None;
+    }
+    let mut paths = Vec::new();
+    for lent in &granted.allowed {
+        for owned in &ceiling.allowed {
+            let root = if covers(&owned.root, &lent.root) {
+                &lent.root
+            } else if covers(&lent.root, &owned.root) {
+                &owned.root
+            } else {
+                continue;
+            };
+            let access = words(lent.access.intersection(&owned.access).copied());
+            if !access.is_empty()
+                && ceiling.denying(root).or_else(|| granted.denying(root)).is_none()
+            {
+                paths.push(LeftPath { path: root.to_string(), access });
+            }
+        }
+    }
+    Some(Left {
+        policy_version: DevicePolicy::version_of(&kept),
+        tools: tools(&[ceiling, &granted]),
+        paths,
+        apps: ceiling.apps.intersection(&granted.apps).cloned().collect(),
+        read_only: ceiling.read_only || granted.read_only,
+        rules: policy.rules.len(),
+    })
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let section = |f: &mut fmt::Formatter<'_>, name: &str, lines: &[String]| {
+            let none = ["none".to_owned()];
+            let lines = if lines.is_empty() { &none } else { lines };
+            for (index, line) in lines.iter().enumerate() {
+                writeln!(f, "{:<14}{line}", if index == 0 { name } else { "" })?;
+            }
+            Ok(())
+        };
+        writeln!(f, "{:<14}{}", "file", self.file.display())?;
+        section(f, "tools", &wrapped(&self.tools))?;
+        section(f, "permissions", &wrapped(&self.capabilities))?;
+        let path = |it: &ShownPath| {
+            let real = if it.is_link { format!(" -> {}", it.real) } else { String::new() };
+            let kind = if it.kind == "folder" { String::new() } else { format!(" ({})", it.kind) };
+            format!("{}{real}{kind}: {}", it.path, it.access.join(", "))
+        };
+        section(f, "paths", &self.paths.iter().map(path).collect::<Vec<_>>())?;
+        section(f, "deny_paths", &self.deny_paths)?;
+        let own = self.own_files.iter().map(|it| format!("{it} (the agent's own)"));
+        section(f, "kept out", &own.collect::<Vec<_>>())?;
+        section(f, "on any device", &wrapped(&self.built_in_denies))?;
+        let app = |it: &ShownApp| match &it.executable {
+            Some(executable) => format!("{} = {}", it.name, executable.display()),
+            None => format!("{}: {}", it.name, it.missing),
+        };
+        section(f, "apps", &self.apps.iter().map(app).collect::<Vec<_>>())?;
+        section(f, "services", &self.services)?;
+        let command = |it: &ShownCommand| match &it.executable {
+            Some(executable) => format!("{} = {}", it.program, executable.display()),
+            None => format!("{} (not installed)", it.program),
+        };
+        section(f, "commands", &self.commands.iter().map(command).collect::<Vec<_>>())?;
+        section(f, "hosts", &self.hosts)?;
+        let yes_or_no = |yes| if yes { "yes" } else { "no" };
+        writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
+        writeln!(f, "{:<14}{}", "asks first", yes_or_no(self.strict))?;
+        let Some(left) = &self.left else {
+            return write!(f, "\nno backend has lent anything here yet");
+        };
+        writeln!(f, "\nwhat policy {} leaves of it", left.policy_version)?;
+        section(f, "tools", &wrapped(&left.tools))?;
+        let path = |it: &LeftPath| format!("{}: {}", it.path, it.access.join(", "));
+        section(f, "paths", &left.paths.iter().map(path).collect::<Vec<_>>())?;
+        section(f, "apps", &left.apps)?;
+        writeln!(f, "{:<14}{}", "read only", yes_or_no(left.read_only))?;
+        write!(f, "{:<14}{}", "rules", left.rules)
+    }
+}
+
+/// Words in lines of at most 80 characters.
+fn wrapped(words: &[&str]) -> Vec<String> {
+    const WIDTH: usize = 66;
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.len() + 2 + word.len() <= WIDTH => {
+                line.push_str(", ");
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push((*word).to_owned()),
+        }
+    }
+    lines
+}

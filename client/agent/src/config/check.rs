@@ -1,0 +1,289 @@
+//! What is wrong with an `agent.toml`, all of it at once, each with its line and what to do instead.
+//!
+//! An error is what the agent does not take, or an entry that cannot do what it says. A warning is
+//! worth a look. [`Settings::parse`] stays the judge of what is taken: whatever it refuses is an error
+//! here too.
+
+mod entries;
+mod paths;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use orion_domain::{DevicePath, Places};
+use orion_wire::Os;
+use serde::Serialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::file::nearest;
+use super::source::distrust;
+use super::{Settings, home, own_files};
+
+/// Whether an entry is wrong or worth a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth a look.
+    Warning,
+    /// Wrong.
+    Error,
+}
+
+/// One thing that is wrong, or worth a look.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Which of the two.
+    pub severity: Severity,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What kind it is; stable.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do instead.
+    pub hint: String,
+}
+
+/// Reads as compilers write, after the file's name.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { severity, line, column, code, message, hint } = self;
+        let severity = match severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{line}:{column}: {severity}[{code}]: {message}")?;
+        if hint.is_empty() { Ok(()) } else { write!(f, " {hint}") }
+    }
+}
+
+/// The device that the file is for.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// Where `~` begins. Relative paths begin nowhere yet.
+    pub places: Places,
+    home: Option<PathBuf>,
+    own: Vec<PathBuf>,
+}
+
+impl Ground {
+    /// This device, with the agent's own files.
+    #[must_use]
+    pub fn here(file: &Path, state_dir: &Path) -> Self {
+        Self::new(home(), own_files(&[state_dir, file]))
+    }
+
+    /// A device with this home folder; `own` are the agent's own files.
+    #[must_use]
+    pub fn new(home: Option<PathBuf>, own: Vec<PathBuf>) -> Self {
+        let style = Os::current().path_style();
+        let at = home.as_deref().and_then(Path::to_str);
+        let at = at.and_then(|home| DevicePath::parse(style, home).ok());
+        Self { places: Places { style, home: at, workspace: None }, home, own }
+    }
+}
+
+/// The findings of one reading.
+#[derive(Debug)]
+pub(super) struct Findings<'t> {
+    text: &'t str,
+    list: Vec<Finding>,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, severity: Severity, at: usize, code: &'static str, words: (String, String)) {
+        let before = self.text.get(..at).unwrap_or_default();
+        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+        let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
+        let (message, hint) = words;
+        self.list.push(Finding { severity, line, column, code, message, hint });
+    }
+
+    pub(super) fn error(
+        &mut self,
+        at: usize,
+        code: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.add(Severity::Error, at, code, (message.into(), hint.into()));
+    }
+
+    pub(super) fn warn(
+        &mut self,
+        at: usize,
+        code: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.add(Severity::Warning, at, code, (message.into(), hint.into()));
+    }
+}
+
+/// Something that is written, and the byte at which it begins.
+pub(super) struct Entry<'a> {
+    pub(super) at: usize,
+    pub(super) value: &'a DeValue<'a>,
+}
+
+impl<'a> Entry<'a> {
+    fn of(value: &'a Spanned<DeValue<'a>>) -> Self {
+        let Range { start, .. } = value.span();
+        Self { at: start, value: value.get_ref() }
+    }
+
+    /// The text, or the one under a key where it is a table.
+    pub(super) fn text(&self, key: &str) -> Option<&'a str> {
+        if let DeValue::String(text) = self.value {
+            return Some(text);
+        }
+        let under = self.under(key)?;
+        if let DeValue::String(text) = under.value { Some(text) } else { None }
+    }
+
+    /// What stands under a key of a table.
+    pub(super) fn under(&self, key: &str) -> Option<Self> {
+        get(self.table()?, &[key])
+    }
+
+    /// The table that it is.
+    pub(super) fn table(&self) -> Option<&'a DeTable<'a>> {
+        if let DeValue::Table(table) = self.value { Some(table) } else { None }
+    }
+
+    /// The entries of a list.
+    pub(super) fn items(&self) -> Vec<Self> {
+        if let DeValue::Array(items) = self.value {
+            items.iter().map(Self::of).collect()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// What stands under the first of these keys that is there.
+fn get<'a>(table: &'a DeTable<'a>, keys: &[&str]) -> Option<Entry<'a>> {
+    let found = table.iter().find(|(key, _)| keys.contains(&key.get_ref().as_ref()));
+    found.map(|(_, value)| Entry::of(value))
+}
+
+/// The entries of the list under one of these keys.
+pub(super) fn list<'a>(table: &'a DeTable<'a>, keys: &[&str]) -> Vec<Entry<'a>> {
+    get(table, keys).map(|entry| entry.items()).unwrap_or_default()
+}
+
+/// A piece of the file as a message shows it.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_debug).collect()
+}
+
+/// A hint at the nearest of the words that can stand there.
+pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = if word.len() <= 64 { nearest(word, known) } else { None };
+    near.map(|near| format!("Did you mean `{near}`?")).unwrap_or_default()
+}
+
+const TOP: &[&str] = &["ceiling", "read_only", "sandbox", "apps", "timeouts"];
+const CEILING: &[&str] = &[
+    "profile",
+    "tools",
+    "allowed_tools",
+    "capabilities",
+    "permissions",
+    "paths",
+    "allowed_paths",
+    "deny_paths",
+    "apps",
+    "allowed_apps",
+    "services",
+    "allowed_services",
+    "commands",
+    "allowed_commands",
+    "hosts",
+    "allowed_hosts",
+    "read_only",
+];
+
+fn unknown_keys(table: &DeTable<'_>, known: &[&str], place: &str, findings: &mut Findings<'_>) {
+    for (key, _) in table {
+        let word = key.get_ref();
+        if !known.contains(&word.as_ref()) {
+            let message = format!("`{}` is no key of {place}.", shown(word));
+            let hint = did_you_mean(word, known.iter().copied());
+            findings.error(key.span().start, "unknown-key", message, hint);
+        }
+    }
+}
+
+/// Everything that is wrong with the text of an `agent.toml`, in its order.
+#[must_use]
+pub fn check(text: &str, ground: &Ground) -> Vec<Finding> {
+    let mut findings = Findings { text, list: Vec::new() };
+    if let Ok(root) = DeTable::parse(text) {
+        let root = root.get_ref();
+        unknown_keys(root, TOP, "the file", &mut findings);
+        let ceiling = get(root, &["ceiling"]);
+        if let Some(ceiling) = ceiling.as_ref().and_then(Entry::table) {
+            unknown_keys(ceiling, CEILING, "[ceiling]", &mut findings);
+            entries::look(ceiling, &mut findings);
+            paths::look(ceiling, ground, &mut findings);
+        } else if ceiling.is_none() {
+            let hint =
+                "Write a section [ceiling]: without one, an operator's tools hold and no path.";
+            findings.warn(0, "no-ceiling", "There is no [ceiling].", hint);
+        }
+        entries::apps(root, &mut findings);
+    }
+    if let Err(fault) = Settings::parse(text, ground.home.as_deref(), &ground.own) {
+        refused(&fault, &mut findings);
+    }
+    findings.list.sort_by_key(|finding| (finding.line, finding.column));
+    findings.list
+}
+
+/// What the agent itself says, unless an error tells it already.
+fn refused(fault: &str, findings: &mut Findings<'_>) {
+    let line = fault.strip_prefix("line ").and_then(|rest| rest.split(':').next());
+    let line: Option<usize> = line.and_then(|line| line.parse().ok());
+    let is_told = findings.list.iter().any(|finding| {
+        finding.severity == Severity::Error && line.is_none_or(|line| line == finding.line)
+    });
+    if !is_told {
+        let message = fault.split_once(": ").filter(|_| line.is_some()).map_or(fault, |it| it.1);
+        findings.list.push(Finding {
+            severity: Severity::Error,
+            line: line.unwrap_or(1),
+            column: 1,
+            code: "not-taken",
+            message: format!("{message}."),
+            hint: String::new(),
+        });
+    }
+}
+
+/// Everything that is wrong with a file, its rights included; for one that is not there, nothing.
+///
+/// # Errors
+/// It cannot be read.
+pub fn check_file(path: &Path, state_dir: &Path) -> std::io::Result<Vec<Finding>> {
+    let metadata = std::fs::metadata(path)?;
+    let mut findings = check(&std::fs::read_to_string(path)?, &Ground::here(path, state_dir));
+    if let Some((why, fix)) = distrust(path, &metadata) {
+        let finding = Finding {
+            severity: Severity::Error,
+            line: 1,
+            column: 1,
+            code: "not-the-owners",
+            message: format!("The file {why}, so the agent does not take it."),
+            hint: format!("Correct it: {fix}."),
+        };
+        findings.insert(0, finding);
+    }
+    Ok(findings)
+}

@@ -1,0 +1,131 @@
+//! Tools, capabilities, applications, commands and hosts of a ceiling.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use orion_domain::Capability;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Entry, Findings, did_you_mean, get, list, shown};
+use crate::apps::Apps;
+
+/// Looks at everything that is no path.
+pub(super) fn look(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
+    if let Some(tools) = get(ceiling, &["tools", "allowed_tools"]) {
+        for (name, _) in tools.table().into_iter().flatten() {
+            tool(name.get_ref(), name.span().start, findings);
+        }
+        for entry in tools.items() {
+            if let Some(name) = entry.text("name") {
+                tool(name, entry.at, findings);
+            }
+        }
+    }
+    for entry in list(ceiling, &["capabilities", "permissions"]) {
+        let Some(word) = entry.text("") else { continue };
+        let known = || Capability::ALL.iter().map(|it| it.as_str());
+        if !known().any(|it| it == word) {
+            let message = format!("`{}` is no permission.", shown(word));
+            findings.error(entry.at, "unknown-permission", message, did_you_mean(word, known()));
+        }
+    }
+    for entry in list(ceiling, &["commands", "allowed_commands"]) {
+        command(&entry, findings);
+    }
+    for entry in list(ceiling, &["hosts", "allowed_hosts"]) {
+        let Some(host) = entry.text("") else { continue };
+        let fits = host.rsplit_once(':').is_some_and(|(host, port)| {
+            !host.is_empty()
+                && !host.contains(['/', '@', ' '])
+                && port.parse::<u16>().is_ok_and(|port| port > 0)
+        });
+        if !fits {
+            let message = format!("`{}` is not a host with a port.", shown(host));
+            findings.error(entry.at, "bad-value", message, "Write api.example.com:443.");
+        }
+    }
+}
+
+fn tool(name: &str, at: usize, findings: &mut Findings<'_>) {
+    match orion_catalog::find(name) {
+        Some((_, None)) => {}
+        Some((spec, Some(_))) => {
+            let message = format!("`{}` is another name of {}.", shown(name), spec.name);
+            findings.error(at, "tool-alias", message, format!("Write `{}`.", spec.name));
+        }
+        None => {
+            let near = orion_catalog::nearest(name);
+            let hint = near.first().map(|near| format!("Did you mean `{near}`?"));
+            let message = format!("There is no tool `{}`.", shown(name));
+            findings.error(at, "unknown-tool", message, hint.unwrap_or_default());
+        }
+    }
+}
+
+fn command(entry: &Entry<'_>, findings: &mut Findings<'_>) {
+    let Some(program) = entry.text("program") else { return };
+    let args: Option<Vec<String>> = entry.under("args").map(|args| {
+        args.items().iter().filter_map(|arg| arg.text("").map(ToOwned::to_owned)).collect()
+    });
+    if let Some(why) = orion_catalog::runs_much(program, args.as_deref()) {
+        let message = format!("`{}` on the command list without arguments: {why}.", shown(program));
+        let hint = "List the arguments that it may be given.";
+        findings.warn(entry.at, "interpreter", message, hint);
+    }
+    if let Some(why) = orion_catalog::runs_anything(program, args.as_deref()) {
+        let message = format!("`{}` on the command list: {why}.", shown(program));
+        let hint = "List the program that is needed itself, or a script of your own by its whole path, with the arguments it may be given.";
+        findings.error(entry.at, "interpreter", message, hint);
+    }
+    let is_there = if Path::new(program).is_absolute() {
+        Path::new(program).exists()
+    } else {
+        which::which_global(program).is_ok()
+    };
+    if !is_there {
+        let message = format!("`{}` is not on this device.", shown(program));
+        findings.warn(entry.at, "not-installed", message, "Install it, or take it off the list.");
+    }
+}
+
+/// Looks at the applications that are listed, and at those that are bound.
+pub(super) fn apps(root: &DeTable<'_>, findings: &mut Findings<'_>) {
+    let ceiling = get(root, &["ceiling"]).and_then(|it| it.table());
+    let listed = ceiling.map(|it| list(it, &["apps", "allowed_apps"])).unwrap_or_default();
+    let names: Vec<(usize, &str)> =
+        listed.iter().filter_map(|entry| Some((entry.at, entry.text("")?))).collect();
+    let bound = get(root, &["apps"]).and_then(|it| it.table());
+    let bound: BTreeMap<&str, (usize, &Path)> =
+        bound.into_iter().flatten().filter_map(|(name, path)| self::bound(name, path)).collect();
+    let explicit: BTreeMap<String, PathBuf> =
+        bound.iter().map(|(name, (_, path))| ((*name).to_owned(), (*path).to_owned())).collect();
+    let (found, bad) = Apps::discover(names.iter().map(|(_, name)| *name), &explicit);
+    for entry in bad {
+        let at = bound.get(entry.name.as_str()).map_or(0, |(at, _)| *at);
+        let message = format!("`{}` is bound to {}, which {}.", entry.name, entry.path, entry.why);
+        findings.error(at, "bad-app", message, "Write the whole path of the program.");
+    }
+    for (name, (at, _)) in &bound {
+        if !names.iter().any(|(_, listed)| listed == name) {
+            let message = format!("`{}` is bound and not listed.", shown(name));
+            let hint = "List it under apps in [ceiling], or nobody can open it.";
+            findings.warn(*at, "not-listed", message, hint);
+        }
+    }
+    for (at, name) in names {
+        if !bound.contains_key(name)
+            && let Err(error) = found.get(name)
+        {
+            findings.warn(at, "not-installed", error.message, "");
+        }
+    }
+}
+
+fn bound<'a>(
+    name: &'a Spanned<std::borrow::Cow<'a, str>>,
+    path: &'a Spanned<DeValue<'a>>,
+) -> Option<(&'a str, (usize, &'a Path))> {
+    let DeValue::String(path) = path.get_ref() else { return None };
+    Some((name.get_ref().as_ref(), (name.span().start, Path::new(path.as_ref()))))
+}

@@ -1,0 +1,184 @@
+//! The paths of a ceiling, beside what stands on this device's disk.
+
+use std::path::{Path, PathBuf};
+
+use orion_domain::path::PathPattern;
+use orion_domain::{DevicePath, Grants, Places};
+use toml::de::DeTable;
+
+use super::{Entry, Findings, Ground, list, shown};
+use crate::config::place::{Kind, Place, ignores_case, other_case};
+
+/// A path that could be read.
+struct Lent<'a> {
+    at: usize,
+    text: &'a str,
+    path: DevicePath,
+    reads_only: bool,
+}
+
+/// Looks at every path.
+pub(super) fn look(ceiling: &DeTable<'_>, ground: &Ground, findings: &mut Findings<'_>) {
+    let entries = list(ceiling, &["paths", "allowed_paths"]);
+    let mut lent = Vec::new();
+    for entry in &entries {
+        lent.extend(read(entry, ground, findings));
+    }
+    for one in &lent {
+        stands(one, ground, findings);
+        too_wide(one, ground, findings);
+    }
+    twice(&lent, findings);
+    let workspace = lent.first().map(|lent| lent.path.clone());
+    let places = Places { workspace, ..ground.places.clone() };
+    for entry in list(ceiling, &["deny_paths"]) {
+        denied(&entry, &lent, &places, findings);
+    }
+}
+
+fn read<'a>(entry: &Entry<'a>, ground: &Ground, findings: &mut Findings<'_>) -> Option<Lent<'a>> {
+    let text = entry.text("path")?;
+    let access = entry.under("access").map(|access| access.items());
+    if access.as_ref().is_some_and(Vec::is_empty) {
+        let hint = "Name read, write or delete, or leave the path out.";
+        findings.error(
+            entry.at,
+            "lends-nothing",
+            format!("`{}` lends nothing.", shown(text)),
+            hint,
+        );
+    }
+    if text.contains(['*', '?']) {
+        let message = format!("`{}` has wildcards, and what is lent is a folder.", shown(text));
+        let hint = "A path lends everything beneath it; leave the `/**` out.";
+        findings.error(entry.at, "bad-path", message, hint);
+        return None;
+    }
+    let reads_only =
+        access.is_some_and(|access| access.iter().all(|access| access.text("") == Some("read")));
+    match DevicePath::resolve(&ground.places, text) {
+        Ok(path) => Some(Lent { at: entry.at, text, path, reads_only }),
+        Err(error) => {
+            findings.error(entry.at, "bad-path", format!("`{}`: {error}.", shown(text)), "");
+            None
+        }
+    }
+}
+
+/// What is there, and whether it can be lent.
+fn stands(lent: &Lent<'_>, ground: &Ground, findings: &mut Findings<'_>) {
+    let Lent { at, text, path, .. } = lent;
+    let (at, text) = (*at, shown(text));
+    let place = Place::of(path);
+    let nothing = Grants::default().compile(&ground.places).0;
+    let own = ground.own.iter().filter_map(|own| own.to_str());
+    let own: Vec<_> =
+        own.filter_map(|own| DevicePath::parse(ground.places.style, own).ok()).collect();
+    let kept_out = |path: &DevicePath| {
+        nothing.denying(path).is_some() || own.iter().any(|own| own.contains(path))
+    };
+    if kept_out(path) {
+        let message = format!("`{text}` is kept out on every device, so it lends nothing.");
+        findings.error(at, "kept-out", message, "Name another folder.");
+        return;
+    }
+    if place.is_link && kept_out(&place.real) {
+        let message = format!(
+            "`{text}` is {} behind a link, which is kept out: it lends nothing.",
+            place.real
+        );
+        findings.error(at, "link", message, "Name the folder that is meant, without links.");
+    } else if place.is_link {
+        let message = format!("`{text}` is {} behind a link: that is what is lent.", place.real);
+        let hint = format!(
+            "Whoever may change the link would change what is lent; write `{}`.",
+            place.real
+        );
+        findings.warn(at, "link", message, hint);
+    }
+    match place.kind {
+        Kind::Folder => {}
+        Kind::File => {
+            let message = format!("`{text}` is no folder, so it lends nothing.");
+            findings.error(at, "not-a-folder", message, "Name the folder that it lies in.");
+        }
+        Kind::Missing => {
+            let near = other_case(&PathBuf::from(path.to_string()));
+            let hint = near.map_or_else(
+                || "Make the folder, or correct the path.".to_owned(),
+                |near| format!("There is `{near}`, which differs in case."),
+            );
+            findings.warn(at, "missing", format!("There is nothing at `{text}` yet."), hint);
+        }
+        Kind::Hidden => {
+            let message = format!("`{text}` cannot be looked at by this account.");
+            findings.warn(at, "unreadable", message, "");
+        }
+    }
+}
+
+fn too_wide(lent: &Lent<'_>, ground: &Ground, findings: &mut Findings<'_>) {
+    let Lent { at, text, path, reads_only } = lent;
+    let home = ground.places.home.as_ref();
+    let what = if path.components().len() == 0 {
+        "the whole disk"
+    } else if home.is_some_and(|home| path.contains(home) && !home.contains(path)) {
+        "everybody's home folder"
+    } else if !reads_only && home.is_some_and(|home| home.contains(path) && path.contains(home)) {
+        "the whole home folder, with changes,"
+    } else {
+        return;
+    };
+    let message = format!("`{}` lends {what}.", shown(text));
+    findings.warn(*at, "too-wide", message, "Name the folders that are needed.");
+}
+
+/// Entries that mean one folder, also where they are written differently.
+fn twice(lent: &[Lent<'_>], findings: &mut Findings<'_>) {
+    for (index, one) in lent.iter().enumerate() {
+        let written = one.path.to_string();
+        let same = lent.iter().take(index).find(|other| {
+            let before = other.path.to_string();
+            before == written
+                || (before.to_lowercase() == written.to_lowercase()
+                    && ignores_case(Path::new(&written)))
+        });
+        if let Some(other) = same {
+            let differs = if other.path.to_string() == written {
+                "stands there twice"
+            } else {
+                "is the same folder: this place does not tell case apart"
+            };
+            let message = format!("`{}` {differs}.", shown(one.text));
+            let hint = format!("Leave `{}` alone.", shown(other.text));
+            findings.warn(one.at, "twice", message, hint);
+        }
+    }
+}
+
+fn denied(entry: &Entry<'_>, lent: &[Lent<'_>], places: &Places, findings: &mut Findings<'_>) {
+    let Some(text) = entry.text("") else { return };
+    match PathPattern::parse(places, text) {
+        Err(error) => {
+            let message =
+                format!("`{}`: {error}. Until it can be read, every path is closed.", shown(text));
+            findings.error(entry.at, "bad-path", message, "");
+        }
+        Ok(pattern) => {
+            let Some(root) = pattern.root() else { return };
+            let real = Place::of(root).real;
+            let meets = |lent: &Lent<'_>| {
+                let place = Place::of(&lent.path).real;
+                [root, &real].into_iter().any(|root| {
+                    [&lent.path, &place]
+                        .into_iter()
+                        .any(|it| it.contains(root) || root.contains(it))
+                })
+            };
+            if !lent.iter().any(meets) {
+                let message = format!("`{}` keeps out what no path lends.", shown(text));
+                findings.warn(entry.at, "never-matches", message, "Remove it, or correct it.");
+            }
+        }
+    }
+}

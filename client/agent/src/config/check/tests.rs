@@ -1,0 +1,112 @@
+//! Each thing that is told of a file, with its place.
+
+use rstest::rstest;
+
+use super::*;
+
+/// The findings as `line:column code`, `!` before errors, with the words.
+fn told(text: &str) -> Vec<(String, String)> {
+    let ground = Ground::new(Some("/home/ann".into()), vec!["/home/ann/state".into()]);
+    let told = check(text, &ground).into_iter().map(|finding| {
+        let sign = if finding.severity == Severity::Error { "!" } else { "" };
+        let place = format!("{}:{} {sign}{}", finding.line, finding.column, finding.code);
+        (place, format!("{} {}", finding.message, finding.hint))
+    });
+    told.collect()
+}
+
+#[rstest]
+#[case("celing = 1", "1:1 !unknown-key", "Did you mean `ceiling`?")]
+#[case("[ceiling]\nproflie = 1\npaths = []", "2:1 !unknown-key", "Did you mean `profile`?")]
+#[case("[ceiling]\nprofile = \"raeder\"", "2:1 !not-taken", "did you mean `reader`?")]
+#[case("[ceiling]\ntools = [\"get_datetime\", \"read_fiel\"]", "2:26 !unknown-tool", "`read_file`")]
+#[case("[ceiling]\ntools = [\"file_read\"]", "2:10 !tool-alias", "Write `read_file`")]
+#[case("[ceiling]\ncapabilities = [\"fileread\"]", "2:17 !unknown-permission", "`file_read`")]
+#[case("[ceiling]\ncommands = [\"git\", \"/bin/bash\"]", "2:20 !interpreter", "a shell")]
+#[case("[ceiling]\nhosts = [\"example.com\"]", "2:10 !bad-value", "api.example.com:443")]
+#[case("[ceiling]\npaths = [\"/srv/**\"]", "2:10 !bad-path", "leave the `/**` out")]
+#[case("[ceiling]\npaths = [\"relative\"]", "2:10 !bad-path", "write it whole")]
+#[case("[ceiling]\npaths = [{ path = \"/srv\", access = [] }]", "2:10 !lends-nothing", "")]
+#[case("[ceiling]\npaths = [\"/home/ann/.ssh\"]", "2:10 !kept-out", "on every device")]
+#[case("[ceiling]\npaths = [\"/home/ann/state/x\"]", "2:10 !kept-out", "")]
+#[case("[ceiling]\npaths = [\"/no/such/place\"]", "2:10 missing", "Make the folder")]
+#[case("[ceiling]\npaths = [\"/\"]", "2:10 too-wide", "the whole disk")]
+#[case("[ceiling]\npaths = [\"/home\"]", "2:10 too-wide", "everybody's home folder")]
+#[case("[ceiling]\npaths = [\"~\"]", "2:10 too-wide", "the whole home folder")]
+#[case("[ceiling]\npaths = [\"/srv\", \"/srv/./\"]", "2:18 twice", "twice")]
+#[case("[ceiling]\npaths = [\"/etc/passwd\"]", "2:10 !not-a-folder", "that it lies in")]
+#[case("[ceiling]\ndeny_paths = [\"**/../x\"]", "2:15 !bad-path", "every path is closed")]
+#[case("[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/opt/x\"]", "3:15 never-matches", "")]
+#[case("[ceiling]\napps = [\"nothing-such\"]", "2:9 not-installed", "bound to no program")]
+#[case("[ceiling]\n[apps]\ncode = \"/no/such\"", "3:1 !bad-app", "is not there")]
+#[case("read_only = true", "1:1 no-ceiling", "no path")]
+#[case("[ceiling", "1:9 !not-taken", "")]
+fn each_thing_is_told_with_its_place(#[case] text: &str, #[case] at: &str, #[case] words: &str) {
+    let told = told(text);
+    let found = told.iter().find(|(place, _)| {
+        place == at
+            || at.ends_with("!not-taken")
+                && place.split(':').next() == at.split(':').next()
+                && place.ends_with("!not-taken")
+    });
+    let (_, said) = found.unwrap_or_else(|| panic!("{told:?}"));
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn all_is_told_at_once_and_what_is_well_is_not() {
+    let text = "[ceiling]\nprofile = \"operator\"\ntools = [\"x\"]\npaths = [\"/srv/*\", \"/\"]\nhost = 1\n";
+    let places: Vec<_> = told(text).into_iter().map(|(place, _)| place).collect();
+    let expected = ["3:10 !unknown-tool", "4:10 !bad-path", "4:20 too-wide", "5:1 !unknown-key"];
+    assert_eq!(places, expected);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let text = format!(
+        "[ceiling]\nprofile = \"operator\"\npaths = [{:?}]\n",
+        folder.display().to_string()
+    );
+    assert_eq!(told(&text), []);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_told_with_where_it_leads_and_one_to_what_is_kept_out_lends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let at = |name: &str| folder.join(name).display().to_string();
+    for name in ["real", ".ssh", "Case"] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+    std::os::unix::fs::symlink(at(".ssh"), at("keys")).unwrap();
+    let text = |name: &str| format!("[ceiling]\npaths = [{:?}]\n", at(name));
+    let (place, words) = told(&text("link")).remove(0);
+    assert_eq!(place, "2:10 link");
+    assert!(words.contains(&at("real")), "{words}");
+    let (place, words) = told(&text("keys")).remove(0);
+    assert_eq!(place, "2:10 !link");
+    assert!(words.contains("kept out"), "{words}");
+    // By its other case it is not there on a disk that tells case apart.
+    if !crate::config::place::ignores_case(&folder.join("Case")) {
+        let (place, words) = told(&text("case")).remove(0);
+        assert_eq!(place, "2:10 missing");
+        assert!(words.contains("There is `Case`"), "{words}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_may_write_is_told_first() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("agent.toml");
+    std::fs::write(&file, "[ceiling]\ntools = [\"x\"]").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let codes: Vec<_> = check_file(&file, &folder.path().join("state"))
+        .unwrap()
+        .into_iter()
+        .map(|finding| finding.code)
+        .collect();
+    assert_eq!(codes, ["not-the-owners", "unknown-tool"]);
+    assert!(check_file(&folder.path().join("none"), folder.path()).is_err());
+}

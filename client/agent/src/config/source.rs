@@ -1,0 +1,222 @@
+//! The owner's file as it lies on the disk: whether it may be believed, and whether it is another than
+//! it was.
+//!
+//! A running agent looks at it every two seconds. Not by a signal: an agent that took `SIGHUP` for
+//! that would outlive the terminal that it was started in.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::sleep;
+
+use super::{ConfigError, Required, Settings};
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// How often the file is looked at.
+const EVERY: Duration = Duration::from_secs(2);
+/// How long a changed file has to lie still before it is read: half of it may say something else.
+const STILL: Duration = Duration::from_millis(500);
+/// How often it may change meanwhile before it is read all the same.
+const RESTLESS: u32 = 20;
+
+/// Reads the file, if its owner alone can have written it.
+pub(super) fn read(path: &Path, required: Required) -> Result<String, ConfigError> {
+    let failed = |source| ConfigError::Read { path: path.to_owned(), source };
+    let is_fit = |metadata: &Metadata| metadata.is_file() && metadata.len() <= MAX_BYTES;
+    let not_a_file = || ConfigError::NotAFile { path: path.to_owned() };
+    match fs::metadata(path) {
+        // A pipe would hold up whoever opens it.
+        Ok(metadata) if !is_fit(&metadata) => Err(not_a_file()),
+        Ok(_) => {
+            let file = fs::File::open(path).map_err(failed)?;
+            // What is read is what is judged, whatever stands at the path by then.
+            let metadata = file.metadata().map_err(failed)?;
+            if !is_fit(&metadata) {
+                return Err(not_a_file());
+            }
+            if let Some((why, fix)) = distrust(path, &metadata) {
+                return Err(ConfigError::NotTheOwners { path: path.to_owned(), why, fix });
+            }
+            io::read_to_string(file.take(MAX_BYTES)).map_err(failed)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && required == Required::No => {
+            Ok(String::new())
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Why a file may say what its owner did not, and what to do about it. Whoever may write it could set
+/// the ceiling; everybody may read it.
+#[cfg(unix)]
+pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'static str)> {
+    use std::os::unix::fs::MetadataExt;
+
+    const OTHERS_WRITE: u32 = 0o002;
+    const GROUP_WRITES: u32 = 0o020;
+    const STICKY: u32 = 0o1000;
+    let (me, root) = (rustix::process::geteuid().as_raw(), 0);
+    let own_group = rustix::process::getegid().as_raw();
+    // Many systems give each account a group of its own, with its number.
+    let is_alone = |it: &Metadata| it.gid() == own_group && own_group == me;
+    let group_writes = |it: &Metadata| it.mode() & GROUP_WRITES != 0 && !is_alone(it);
+    let folder =
+        path.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
+    let folder = folder.and_then(|folder| fs::metadata(folder).ok());
+    if file.mode() & OTHERS_WRITE != 0 {
+        Some(("may be written by everybody on this device", "take that away with chmod o-w"))
+    } else if group_writes(file) {
+        Some(("may be written by a group of accounts", "take that away with chmod g-w"))
+    } else if file.uid() != me && file.uid() != root {
+        Some(("belongs to another account", "give it to this one, or to root, with chown"))
+    } else if let Some(it) = &folder
+        && it.uid() != me
+        && it.uid() != root
+    {
+        Some((
+            "lies in a folder of another account, which may replace it",
+            "keep it in a folder of this account or of root",
+        ))
+    } else if folder
+        .as_ref()
+        .is_some_and(|it| it.mode() & OTHERS_WRITE != 0 && it.mode() & STICKY == 0)
+    {
+        Some((
+            "lies in a folder in which everybody on this device may replace it",
+            "take that away with chmod o-w on the folder",
+        ))
+    } else if folder.is_some_and(|it| group_writes(&it) && it.mode() & STICKY == 0) {
+        Some((
+            "lies in a folder in which a group of accounts may replace it",
+            "take that away with chmod g-w on the folder",
+        ))
+    } else {
+        None
+    }
+}
+
+/// Elsewhere the rights of a profile's folder are the account's own.
+#[cfg(not(unix))]
+pub(super) fn distrust(_: &Path, _: &Metadata) -> Option<(&'static str, &'static str)> {
+    None
+}
+
+/// By what a file is known to be the one that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Seen {
+    Missing,
+    There { len: u64, modified: Option<SystemTime>, inode: u64, changed: (i64, i64) },
+    Unreadable(io::ErrorKind),
+}
+
+impl Seen {
+    fn at(path: &Path) -> Self {
+        match fs::metadata(path) {
+            Ok(metadata) => {
+                let (inode, changed) = identity(&metadata);
+                Self::There {
+                    len: metadata.len(),
+                    modified: metadata.modified().ok(),
+                    inode,
+                    changed,
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
+            Err(error) => Self::Unreadable(error.kind()),
+        }
+    }
+}
+
+/// The inode, and when anything about it changed: its rights too.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, (i64, i64)) {
+    (0, (0, 0))
+}
+
+/// What was found when the file had become another.
+#[derive(Debug)]
+pub enum Found {
+    /// What the owner says from here on.
+    Settings(Box<Settings>),
+    /// It cannot be taken as it stands.
+    Faulty(ConfigError),
+    /// There is none any more.
+    Gone,
+}
+
+/// The file that settings were read from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    path: PathBuf,
+    state_dir: PathBuf,
+    seen: Seen,
+    every: Duration,
+    still: Duration,
+}
+
+impl Source {
+    /// The file as it stands.
+    pub(super) fn new(path: &Path, state_dir: &Path) -> Self {
+        let (path, state_dir) = (path.to_owned(), state_dir.to_owned());
+        Self { seen: Seen::at(&path), path, state_dir, every: EVERY, still: STILL }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until the file is another than the one that was read, and reads it. The disk is asked
+    /// elsewhere, for it may hang.
+    pub async fn changed(&mut self) -> Found {
+        loop {
+            sleep(self.every).await;
+            let mut now = self.look().await;
+            if now == self.seen {
+                continue;
+            }
+            for _ in 0..RESTLESS {
+                sleep(self.still).await;
+                let then = std::mem::replace(&mut now, self.look().await);
+                if then == now {
+                    break;
+                }
+            }
+            if now != self.seen {
+                self.seen = now;
+                return self.load().await;
+            }
+        }
+    }
+
+    async fn look(&self) -> Seen {
+        let path = self.path.clone();
+        let looked = tokio::task::spawn_blocking(move || Seen::at(&path)).await;
+        // Only where the program ends is there no answer.
+        looked.unwrap_or_else(|_| self.seen.clone())
+    }
+
+    async fn load(&self) -> Found {
+        let (path, state_dir) = (self.path.clone(), self.state_dir.clone());
+        let load = move || Settings::load(&path, Required::Yes, &state_dir);
+        match tokio::task::spawn_blocking(load).await {
+            Ok(Ok(settings)) => Found::Settings(Box::new(settings)),
+            Ok(Err(error)) if error.is_missing() => Found::Gone,
+            Ok(Err(error)) => Found::Faulty(error),
+            Err(_) => Found::Gone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

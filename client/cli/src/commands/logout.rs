@@ -1,0 +1,62 @@
+//! `orion logout`: ends the session at the backend, and forgets it here.
+
+use clap::Args;
+use orion_wire::v1;
+
+use crate::app::App;
+use crate::context::ContextFile;
+use crate::failure::Failure;
+use crate::output::GOOD;
+
+/// Signs out, here or everywhere.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion logout                  end this session
+  orion logout --all            end all of your sessions, on every machine
+
+API tokens stay good; `orion tokens revoke` takes them back.")]
+pub(crate) struct Logout {
+    /// End all of your sessions, not only this one
+    #[arg(long)]
+    all: bool,
+}
+
+impl Logout {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, or the backend does not answer: then the session is good still.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let Self { all } = self;
+        let path = &app.context.path;
+        let kept = if path.exists() { ContextFile::read(path)? } else { ContextFile::default() };
+        let is_kept = app.context.token.as_ref().is_some_and(|token| {
+            kept.token.as_deref().is_some_and(|kept| kept.trim() == token.expose())
+        });
+        if is_kept && kept.data_dir.is_some() && !app.yes {
+            return Err(Failure::Usage(format!(
+                "{} is how the demo is reached, and signing out locks it out; say --yes if that is meant",
+                path.display()
+            )));
+        }
+        let client = app.signed_in().await?;
+        let request = v1::LogoutRequest { all };
+        let ended = match client.ask(client.auth().logout(request)).await {
+            Ok(v1::LogoutResponse { ended }) => ended,
+            // It was over before: there is nothing to end, only something to forget.
+            Err(failure) if failure.exit_code() == 4 && is_kept => 0,
+            Err(failure) => return Err(failure),
+        };
+        if is_kept {
+            ContextFile { token: None, user: None, ..kept }.write(path)?;
+        }
+        let sessions = match ended {
+            0 => "the session was over already".to_owned(),
+            1 => "signed out".to_owned(),
+            more => format!("signed out of {more} sessions"),
+        };
+        app.out.note(&format!("{GOOD}✓{GOOD:#} {sessions} at {}", app.context.backend));
+        Ok(0)
+    }
+}

@@ -1,0 +1,68 @@
+//! Passwords from outside the command line: a file, standard input, or a prompt that shows nothing.
+
+use clap::Args;
+use orion_domain::Secret;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::terminal;
+
+/// Where a password comes from; asked for at a terminal when nothing is said.
+#[derive(Debug, Args)]
+pub(crate) struct Given {
+    /// @file with the password, or - for standard input; asked for at a terminal
+    #[arg(long, value_name = "@FILE")]
+    password: Option<String>,
+    /// Read the password from standard input
+    #[arg(long, conflicts_with = "password")]
+    password_stdin: bool,
+}
+
+impl Given {
+    /// The password, where the command line says where it is.
+    ///
+    /// # Errors
+    /// It stands in the command line itself, or cannot be read.
+    pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
+        if self.password_stdin {
+            return read("-").map(Some);
+        }
+        self.password.as_deref().map(read).transpose()
+    }
+}
+
+/// A password from `@file` or `-`, without the line break at its end.
+///
+/// # Errors
+/// As [`Given::read`].
+pub(crate) fn read(given: &str) -> Result<Secret, Failure> {
+    if given != "-" && !given.starts_with('@') {
+        return Err(Failure::Usage(
+            "a password in the command line can be seen by others; write @file or -".to_owned(),
+        ));
+    }
+    Ok(Secret::new(input::value(given)?.trim_end_matches(['\r', '\n'])))
+}
+
+/// A new password from a prompt, asked for twice.
+///
+/// # Errors
+/// The person stopped the program.
+pub(crate) async fn ask_new(question: &'static str) -> Result<Secret, Failure> {
+    terminal::password(question, true).await.map(Secret::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_never_stands_in_the_command_line() {
+        assert_eq!(read("hunter2hunter2").unwrap_err().exit_code(), 2);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        std::fs::write(&path, "correct horse battery \r\n").unwrap();
+        let read = read(&format!("@{}", path.display())).unwrap();
+        assert_eq!(read.expose(), "correct horse battery ");
+    }
+}

@@ -1,0 +1,295 @@
+//! `orion plan`: several calls, shown together and approved once.
+
+mod file;
+mod follow;
+
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
+use orion_wire::v1;
+use serde_json::Value;
+
+use super::call::schema;
+use crate::app::App;
+use crate::arguments;
+use crate::client::{Client, within};
+use crate::complete;
+use crate::failure::Failure;
+use crate::input;
+use crate::show::{PlanView, plan_page, plans_table};
+use crate::terminal::{self, Waiting};
+use crate::text;
+use follow::{LONGEST_PREVIEW, follow};
+
+/// Several calls, shown together and approved once.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion plan run release.yaml
+  orion plan call laptop-123,kiosk delete_file path=old.txt confirm=true
+  orion plan list
+  orion plan show 0199b2c4-7f3e-7c11
+  orion plan approve 0199b2c4-7f3e-7c11 --wait
+  orion plan deny 0199b2c4-7f3e-7c11 --reason \"Not on a Friday\"")]
+pub(crate) struct Plan {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show what the calls of a file would do, ask once, and run them in order
+    #[command(after_help = "\
+Examples:
+  orion plan run release.yaml
+  orion plan run release.yaml --keep-going --yes
+  orion plan run - < release.yaml
+
+The file is YAML or JSON:
+  steps:
+    - { device: laptop-123, tool: delete_file, arguments: { path: old.txt, confirm: true } }
+    - { devices: [laptop-123, kiosk], tool: create_directory, arguments: { path: new } }
+
+Without a terminal and without --yes the plan waits for `orion plan approve`, and this ends with 6.")]
+    Run {
+        /// The file; - for standard input
+        #[arg(value_name = "FILE")]
+        file: String,
+        #[command(flatten)]
+        how: How,
+    },
+    /// The same for one call on several devices
+    #[command(after_help = "\
+Example:
+  orion plan call laptop-123,kiosk create_directory path=new")]
+    Call {
+        /// The devices' names or ids, with commas between them
+        #[arg(value_name = "DEVICE,DEVICE", add = ArgValueCandidates::new(complete::devices))]
+        devices: String,
+        /// The tool's name or alias
+        #[arg(value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
+        tool: String,
+        /// Arguments: name=text, name:=json, name=@file; a list by giving the name again
+        #[arg(value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+        /// All arguments as a JSON object, as @file, or - for standard input
+        #[arg(long, value_name = "JSON")]
+        json: Option<String>,
+        #[command(flatten)]
+        how: How,
+    },
+    /// List what waits or runs
+    #[command(after_help = "Example:\n  orion plan list --all -o wide")]
+    List {
+        /// Also what has ended
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one plan with its steps
+    #[command(after_help = "Example:\n  orion plan show 0199b2c4-7f3e-7c11")]
+    Show {
+        /// The plan's id; may be shortened
+        id: String,
+    },
+    /// Say yes to all steps of a plan
+    #[command(after_help = "\
+Examples:
+  orion plan approve 0199b2c4-7f3e-7c11 --wait
+  orion plan approve 0199b2c4-7f3e-7c11 --reason \"Agreed in the stand-up\"")]
+    Approve {
+        /// The plan's id; may be shortened
+        id: String,
+        /// Follow the plan to its end and take over its exit code
+        #[arg(long)]
+        wait: bool,
+        /// Why; some steps need it
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+        /// The hash that was shown; where the plan has another, nothing is approved
+        #[arg(long, value_name = "HEX")]
+        hash: Option<String>,
+    },
+    /// Say no to a plan; one that runs begins no further step
+    #[command(
+        after_help = "Example:\n  orion plan deny 0199b2c4-7f3e-7c11 --reason \"Wrong folder\""
+    )]
+    Deny {
+        /// The plan's id; may be shortened
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+    },
+}
+
+/// How a plan is run.
+#[derive(Debug, Clone, Copy, Args)]
+struct How {
+    /// Go on where a step fails or has drifted
+    #[arg(long)]
+    keep_going: bool,
+    /// Where the plan waits for a person, wait too
+    #[arg(long)]
+    wait: bool,
+}
+
+impl Plan {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, the plan is refused, or the backend fails. A plan that ends badly is no
+    /// error here: its exit code is given.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        match self.what {
+            What::Run { file, how } => {
+                let (steps, keep_going) = file::read(&input::document(&file)?)?;
+                let client = app.signed_in().await?;
+                let how = How { keep_going: how.keep_going || keep_going, ..how };
+                make(app, client, steps, how).await
+            }
+            What::Call { devices, tool, arguments, json, how } => {
+                let client = app.signed_in().await?;
+                let base = json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
+                let schema = schema(client, &tool).await?;
+                let arguments = arguments::arguments(&arguments, base, schema.as_ref())?;
+                let steps = file::over(&devices, &tool, &Value::Object(arguments))?;
+                make(app, client, steps, how).await
+            }
+            What::List { all } => {
+                let client = app.signed_in().await?;
+                let request = v1::ListPlansRequest { all };
+                let list = client.ask(client.plans().list_plans(request)).await?;
+                let plans: Vec<_> = list.plans.into_iter().map(PlanView::from).collect();
+                if plans.is_empty() {
+                    app.out.note("no plan waits or runs");
+                }
+                app.out.show(&plans, || plans_table(app.out, &plans))?;
+                Ok(0)
+            }
+            What::Show { id } => {
+                let client = app.signed_in().await?;
+                let plan = get(client, &id).await?;
+                app.out.show(&plan, || plan_page(app.out, &plan))?;
+                Ok(0)
+            }
+            What::Approve { id, wait, reason, hash } => {
+                let client = app.signed_in().await?;
+                let plan = get(client, &id).await?;
+                if hash.is_some_and(|hash| !hash.eq_ignore_ascii_case(&plan.hash)) {
+                    return Err(Failure::Conflict(format!(
+                        "the plan has another hash than that, so nothing was approved; look at it anew: orion plan show {}",
+                        plan.plan_id
+                    )));
+                }
+                let decided = decide(client, &plan, true, &reason).await?;
+                if decided.state == "open" {
+                    app.out.note("more people have to say yes; `orion plan show` says who");
+                }
+                if wait {
+                    return follow(app, client, decided).await;
+                }
+                app.out.show(&decided, || state_line(&decided))?;
+                Ok(0)
+            }
+            What::Deny { id, reason } => {
+                let client = app.signed_in().await?;
+                let plan = get(client, &id).await?;
+                let decided = decide(client, &plan, false, &reason).await?;
+                app.out.show(&decided, || state_line(&decided))?;
+                Ok(0)
+            }
+        }
+    }
+}
+
+fn state_line(plan: &PlanView) -> String {
+    let steps = text::counted(plan.step_count, "step", "steps");
+    format!("plan {} with {steps}: {}", text::short_id(&plan.plan_id), plan.state)
+}
+
+async fn get(client: &Client, id: &str) -> Result<PlanView, Failure> {
+    let request = v1::GetPlanRequest { plan_id: id.to_owned(), wait_ms: 0, known_revision: 0 };
+    let answer = client.ask(client.plans().get_plan(request)).await?;
+    Ok(PlanView::from(answer.plan.unwrap_or_default()))
+}
+
+/// Answers a plan by the hash that it was shown with.
+async fn decide(
+    client: &Client,
+    plan: &PlanView,
+    approve: bool,
+    reason: &str,
+) -> Result<PlanView, Failure> {
+    let hash: orion_domain::Digest = plan
+        .hash
+        .parse()
+        .map_err(|_| Failure::Failed("the backend gave the plan no hash".to_owned()))?;
+    let request = v1::DecidePlanRequest {
+        plan_id: plan.plan_id.clone(),
+        hash: hash.as_bytes().to_vec().into(),
+        approve,
+        reason: reason.to_owned(),
+    };
+    let answer = client.ask(client.plans().decide_plan(request)).await?;
+    Ok(PlanView::from(answer.plan.unwrap_or_default()))
+}
+
+/// Makes a plan, shows it, has it answered as the command line says, and follows it to its end.
+async fn make(
+    app: &App<'_>,
+    client: &Client,
+    steps: Vec<v1::NewPlanStep>,
+    how: How,
+) -> Result<u8, Failure> {
+    let limit = app.timeout.unwrap_or(LONGEST_PREVIEW);
+    let waiting = Waiting::on(app.out, "previewing");
+    let request = v1::CreatePlanRequest { steps, keep_going: how.keep_going };
+    let made = within(limit, client.plans().create_plan(request)).await;
+    drop(waiting);
+    let plan = PlanView::from(made?.plan.unwrap_or_default());
+    if app.out.is_for_people() {
+        app.out.line(&plan_page(app.out, &plan))?;
+    }
+    let hint = format!("approve it with: orion plan approve {}", plan.plan_id);
+    let approve = if app.yes {
+        true
+    } else if how.wait {
+        app.out.error_line(&hint);
+        return follow(app, client, plan).await;
+    } else if terminal::is_interactive() {
+        match terminal::confirm("Run this plan?").await {
+            Ok(answer) => answer,
+            Err(failure) => {
+                // Whoever stops at the question does not want the plan to go on waiting.
+                decide(client, &plan, false, "The person at the terminal stopped.").await?;
+                return Err(failure);
+            }
+        }
+    } else {
+        app.out.error_line(&hint);
+        return waits(app, &plan);
+    };
+    let reason = if approve { "" } else { "The person at the terminal said no." };
+    match decide(client, &plan, approve, reason).await {
+        Ok(decided) if approve && !how.wait && decided.state == "open" => {
+            app.out.note("more people have to say yes; `orion plan show` says who");
+            app.out.error_line(&hint);
+            waits(app, &decided)
+        }
+        Ok(decided) => follow(app, client, decided).await,
+        Err(failure) => {
+            if approve {
+                app.out.note("the plan still waits for somebody who may say yes");
+                app.out.error_line(&hint);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// A plan that waits for others: what programs are told, and the exit code.
+fn waits(app: &App<'_>, plan: &PlanView) -> Result<u8, Failure> {
+    if !app.out.is_for_people() {
+        app.out.show(plan, String::new)?;
+    }
+    Ok(orion_domain::ErrorCode::ApprovalRequired.exit_code())
+}

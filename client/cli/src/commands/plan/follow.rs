@@ -1,0 +1,116 @@
+//! Following a plan to its end: a line a step, and the exit code of the whole.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use orion_domain::ErrorCode;
+use orion_wire::v1;
+use tokio::time::Instant;
+
+use crate::app::App;
+use crate::client::{Client, within};
+use crate::failure::{Failure, exit_code_of};
+use crate::output::{BAD, DIM, GOOD};
+use crate::show::{PlanView, StepView};
+use crate::terminal::Waiting;
+use crate::text;
+
+/// How long the previews of all steps may take.
+pub(super) const LONGEST_PREVIEW: Duration = Duration::from_secs(700);
+/// How long one question for the next change waits.
+const POLL: Duration = Duration::from_secs(30);
+/// How much longer its answer may take.
+const WAY: Duration = Duration::from_secs(15);
+
+/// Shows each step as it ends, and gives the exit code of the plan.
+///
+/// # Errors
+/// The backend fails, or the time is up.
+pub(super) async fn follow(
+    app: &App<'_>,
+    client: &Client,
+    mut plan: PlanView,
+) -> Result<u8, Failure> {
+    let deadline = app.timeout.map(|limit| Instant::now() + limit);
+    let mut told = BTreeSet::new();
+    loop {
+        for step in &plan.steps {
+            let is_over = !matches!(step.state, "waiting" | "running");
+            if is_over && told.insert(step.number) && app.out.is_for_people() {
+                app.out.line(&line(step))?;
+            }
+        }
+        if plan.ended_at != 0 {
+            break;
+        }
+        let left =
+            deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Err(Failure::TimedOut(format!(
+                "the plan has not ended and goes on; `orion plan show {}` shows how",
+                plan.plan_id
+            )));
+        }
+        let asked_at = Instant::now();
+        let _waiting = Waiting::on(app.out, "waiting for the plan to end");
+        let request = v1::GetPlanRequest {
+            plan_id: plan.plan_id.clone(),
+            wait_ms: u64::try_from(left.min(POLL).as_millis()).unwrap_or(0),
+            known_revision: plan.revision,
+        };
+        let answer = within(POLL + WAY, client.plans().get_plan(request)).await?;
+        let before = plan.revision;
+        plan = PlanView::from(answer.plan.unwrap_or_default());
+        // A backend that answers early is not asked again at once.
+        if plan.revision == before && asked_at.elapsed() < Duration::from_millis(100) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    if app.out.is_for_people() {
+        app.out.note(&sums(&plan));
+    } else {
+        app.out.show(&plan, String::new)?;
+    }
+    Ok(exit_code(&plan))
+}
+
+/// A step that is over.
+fn line(step: &StepView) -> String {
+    let (what, message) = (step.what(), text::one_line(&step.message, 400));
+    match step.state {
+        "succeeded" => format!("{GOOD}✓{GOOD:#} {} {what}: {message}", step.number),
+        "skipped" => format!("{DIM}- {} {what}: skipped{DIM:#}", step.number),
+        state => {
+            format!("{BAD}✗{BAD:#} {} {what}: {state}: {message} ({})", step.number, step.code)
+        }
+    }
+}
+
+fn sums(plan: &PlanView) -> String {
+    let count = |state: &str| plan.steps.iter().filter(|step| step.state == state).count();
+    let states = ["succeeded", "failed", "drifted", "skipped"];
+    let sums = states.map(|state| (count(state), state));
+    let sums: Vec<_> =
+        sums.iter().filter(|it| it.0 > 0).map(|(n, state)| format!("{n} {state}")).collect();
+    let why = match plan.state {
+        "denied" => format!(" by {}: {}", plan.decided_by, plan.reason),
+        "cancelled" => format!(" by {}", plan.stopped_by),
+        _ => String::new(),
+    };
+    let why = text::one_line(why.trim_end_matches([':', ' ']), 400);
+    format!("plan {}{why}: {}", plan.state, sums.join(", "))
+}
+
+/// The exit code of a plan that has ended.
+fn exit_code(plan: &PlanView) -> u8 {
+    let of_step = plan.steps.iter().find(|step| !step.code.is_empty());
+    match plan.state {
+        "succeeded" => 0,
+        "failed" => of_step.map_or(1, |step| exit_code_of(&step.code)),
+        "denied" => ErrorCode::ApprovalRejected.exit_code(),
+        "expired" => ErrorCode::ApprovalExpired.exit_code(),
+        "cancelled" => ErrorCode::Cancelled.exit_code(),
+        "interrupted" => ErrorCode::OutcomeUnknown.exit_code(),
+        _ => 1,
+    }
+}

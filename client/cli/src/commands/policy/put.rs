@@ -1,0 +1,173 @@
+//! Looking at a policy file, making it hold, and going back.
+
+use orion_wire::v1;
+use serde::Serialize;
+
+use super::shown;
+use crate::app::App;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::GOOD;
+use crate::show::{DeviceChangeView, FindingView, VersionView, changes_text, findings_text};
+use crate::terminal;
+
+/// The exit code for a file that does not load.
+const NOT_VALID: u8 = 1;
+
+/// What there is to say of a file, as programs read it.
+#[derive(Debug, Serialize)]
+struct CheckView {
+    is_valid: bool,
+    findings: Vec<FindingView>,
+    changes: Vec<DeviceChangeView>,
+    active_version: i64,
+}
+
+/// What became of a file, as programs read it.
+#[derive(Debug, Serialize)]
+struct PutView {
+    is_applied: bool,
+    findings: Vec<FindingView>,
+    changes: Vec<DeviceChangeView>,
+    version: Option<VersionView>,
+}
+
+/// `orion policy check FILE --offline`.
+pub(super) fn check_offline(app: &App<'_>, file: &str) -> Result<u8, Failure> {
+    let text = input::document(file)?;
+    let surroundings = orion_policy::Surroundings {
+        devices: None,
+        now_ms: Some(jiff::Timestamp::now().as_millisecond()),
+    };
+    let (policy, findings) = orion_policy::check(&text, shown(file), &surroundings);
+    let view = CheckView {
+        is_valid: policy.is_some(),
+        findings: findings.iter().map(FindingView::from).collect(),
+        changes: Vec::new(),
+        active_version: 0,
+    };
+    app.out.show(&view, || findings_text(shown(file), &view.findings))?;
+    verdict(app, file, &view);
+    Ok(if view.is_valid { 0 } else { NOT_VALID })
+}
+
+fn verdict(app: &App<'_>, file: &str, view: &CheckView) {
+    let errors = view.findings.iter().filter(|it| it.severity == "error").count();
+    let warnings = view.findings.len() - errors;
+    let count = |number: usize, what: &str| match number {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        more => format!("{more} {what}s"),
+    };
+    let sums = format!("{}, {}", count(errors, "error"), count(warnings, "warning"));
+    if view.is_valid {
+        app.out.note(&format!("{GOOD}✓{GOOD:#} {} would load: {sums}", shown(file)));
+    } else {
+        app.out.error_line(&format!("{} would not load: {sums}", shown(file)));
+    }
+}
+
+async fn checked(client: &Client, text: String) -> Result<CheckView, Failure> {
+    let request = v1::CheckPolicyRequest { text };
+    let v1::CheckPolicyResponse { is_valid, findings, changes, active_version } =
+        client.ask(client.policy().check_policy(request)).await?;
+    Ok(CheckView {
+        is_valid,
+        findings: findings.into_iter().map(FindingView::from).collect(),
+        changes: changes.into_iter().map(DeviceChangeView::from).collect(),
+        active_version,
+    })
+}
+
+/// `orion policy check FILE`.
+pub(super) async fn check(app: &App<'_>, client: &Client, file: &str) -> Result<u8, Failure> {
+    let view = checked(client, input::document(file)?).await?;
+    app.out.show(&view, || {
+        let mut parts = vec![findings_text(shown(file), &view.findings)];
+        if view.is_valid {
+            parts.push(changes_text(&view.changes));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join("\n")
+    })?;
+    verdict(app, file, &view);
+    Ok(if view.is_valid { 0 } else { NOT_VALID })
+}
+
+/// `orion policy apply FILE`.
+pub(super) async fn apply(
+    app: &App<'_>,
+    client: &Client,
+    file: &str,
+    note: String,
+) -> Result<u8, Failure> {
+    let text = input::document(file)?;
+    let seen = checked(client, text.clone()).await?;
+    if seen.is_valid && !app.yes && terminal::is_interactive() {
+        for part in [findings_text(shown(file), &seen.findings), changes_text(&seen.changes)] {
+            if !part.is_empty() {
+                app.out.error_line(&part);
+            }
+        }
+        let question = format!("Apply {} after version {}?", shown(file), seen.active_version);
+        if !terminal::confirm(&question).await? {
+            return Err(Failure::Conflict("nothing was applied".to_owned()));
+        }
+    }
+    // A file with errors goes there too: the attempt belongs on record.
+    let request = v1::ApplyPolicyRequest { text, expected_version: seen.active_version, note };
+    let v1::ApplyPolicyResponse { is_applied, findings, changes, version } =
+        client.ask(client.policy().apply_policy(request)).await?;
+    let view = PutView {
+        is_applied,
+        findings: findings.into_iter().map(FindingView::from).collect(),
+        changes: changes.into_iter().map(DeviceChangeView::from).collect(),
+        version: version.map(VersionView::from),
+    };
+    told(app, shown(file), &view)
+}
+
+/// `orion policy rollback VERSION`.
+pub(super) async fn roll_back(
+    app: &App<'_>,
+    client: &Client,
+    version: i64,
+    note: String,
+) -> Result<u8, Failure> {
+    if !app.yes && terminal::is_interactive() {
+        let question = format!("Make version {version} hold again on every device?");
+        if !terminal::confirm(&question).await? {
+            return Err(Failure::Conflict("nothing was changed".to_owned()));
+        }
+    }
+    let request = v1::RollbackPolicyRequest { version, note };
+    let v1::RollbackPolicyResponse { is_applied, findings, changes, version: held } =
+        client.ask(client.policy().rollback_policy(request)).await?;
+    let view = PutView {
+        is_applied,
+        findings: findings.into_iter().map(FindingView::from).collect(),
+        changes: changes.into_iter().map(DeviceChangeView::from).collect(),
+        version: held.map(VersionView::from),
+    };
+    told(app, &format!("version {version}"), &view)
+}
+
+fn told(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
+    app.out.show(view, || {
+        let mut parts = vec![findings_text(what, &view.findings)];
+        if view.is_applied {
+            parts.push(changes_text(&view.changes));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join("\n")
+    })?;
+    let holds = view.version.as_ref().filter(|version| version.version > 0);
+    let holds = holds.map_or_else(|| "no policy".to_owned(), |version| version.line(app.out));
+    if view.is_applied {
+        app.out.note(&format!("{GOOD}✓{GOOD:#} what holds is {holds}"));
+        return Ok(0);
+    }
+    app.out.error_line(&format!("{what} was not applied; what held before holds on: {holds}"));
+    Ok(NOT_VALID)
+}

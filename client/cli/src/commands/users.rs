@@ -1,0 +1,226 @@
+//! `orion users`: who may sign in, and as what.
+
+use clap::{Args, Subcommand, ValueEnum};
+use orion_domain::{Role, Secret};
+use orion_wire::v1;
+
+use super::password::{self, Given};
+use crate::app::App;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::GOOD;
+use crate::show::{UserView, users_table};
+use crate::terminal;
+use crate::text;
+
+/// Who may sign in, and as what.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orion users list
+  orion users create bob --role operator
+  orion users role bob viewer
+  orion users disable bob
+  orion users password                                  change your own")]
+pub(crate) struct Users {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List accounts
+    #[command(after_help = "Example:\n  orion users list -o wide")]
+    List,
+    /// Make an account
+    #[command(after_help = "\
+Examples:
+  orion users create bob --role operator                asks for a password
+  orion users create bob --role operator --password-stdin < password.txt
+  orion users create ci --role viewer --no-password     for tokens only")]
+    Create {
+        /// Lower-case letters, digits, `-`, `_` and `.`
+        #[arg(value_name = "NAME")]
+        user: String,
+        /// What it may do at most
+        #[arg(long, value_enum)]
+        role: RoleName,
+        #[command(flatten)]
+        password: Given,
+        /// Give it no password: it has tokens only
+        #[arg(long, conflicts_with_all = ["password", "password_stdin"])]
+        no_password: bool,
+    },
+    /// Give an account another role; it counts at once
+    #[command(after_help = "Example:\n  orion users role bob viewer")]
+    Role {
+        /// The account
+        #[arg(value_name = "NAME")]
+        user: String,
+        /// What it may do at most
+        #[arg(value_enum)]
+        role: RoleName,
+    },
+    /// Keep an account out: its sessions and tokens end; its name stays in the record
+    #[command(alias = "delete", after_help = "Example:\n  orion users disable bob")]
+    Disable(Named),
+    /// Let an account in again; it signs in anew
+    #[command(after_help = "Example:\n  orion users enable bob")]
+    Enable(Named),
+    /// Set a password: your own, or as an admin another's; other sessions end
+    #[command(after_help = "\
+Examples:
+  orion users password                                  your own
+  orion users password bob                              another's, who is then signed out
+  orion users password --old-password @old.txt --password @new.txt")]
+    Password {
+        /// The account; your own when nothing is said
+        #[arg(value_name = "NAME")]
+        user: Option<String>,
+        /// @file with your password as it is; asked for at a terminal
+        #[arg(long, value_name = "@FILE")]
+        old_password: Option<String>,
+        #[command(flatten)]
+        password: Given,
+    },
+}
+
+/// One account.
+#[derive(Debug, Args)]
+struct Named {
+    /// The account
+    #[arg(value_name = "NAME")]
+    user: String,
+}
+
+/// A role, for people who complete words.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RoleName {
+    /// Reads
+    Viewer,
+    /// Works, and approves
+    Operator,
+    /// Everything, accounts and permissions included
+    Admin,
+}
+
+impl RoleName {
+    fn word(self) -> String {
+        let role = match self {
+            Self::Viewer => Role::Viewer,
+            Self::Operator => Role::Operator,
+            Self::Admin => Role::Admin,
+        };
+        role.to_string()
+    }
+}
+
+impl Users {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Nobody is signed in, there is no such account, or the backend refuses.
+    pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
+        let client = app.signed_in().await?;
+        match self.what {
+            What::List => {
+                let list = client.ask(client.auth().list_users(v1::ListUsersRequest {})).await?;
+                let users: Vec<_> = list.users.into_iter().map(UserView::from).collect();
+                app.out.show(&users, || users_table(app.out, &users))?;
+                Ok(0)
+            }
+            What::Create { user, role, password, no_password } => {
+                let password = if no_password {
+                    Secret::new("")
+                } else {
+                    new_password(&password, "say --no-password for an account with tokens only")
+                        .await?
+                };
+                let request = v1::CreateUserRequest {
+                    user,
+                    role: role.word(),
+                    password: password.expose().to_owned(),
+                };
+                let answer = client.ask(client.auth().create_user(request)).await?;
+                changed(app, answer.user)
+            }
+            What::Role { user, role } => {
+                let request = v1::SetUserRoleRequest { user, role: role.word() };
+                let answer = client.ask(client.auth().set_user_role(request)).await?;
+                changed(app, answer.user)
+            }
+            What::Disable(Named { user }) => {
+                let request = v1::DisableUserRequest { user };
+                let answer = client.ask(client.auth().disable_user(request)).await?;
+                changed(app, answer.user)
+            }
+            What::Enable(Named { user }) => {
+                let request = v1::EnableUserRequest { user };
+                let answer = client.ask(client.auth().enable_user(request)).await?;
+                changed(app, answer.user)
+            }
+            What::Password { user, old_password, password } => {
+                set_password(app, client, user.unwrap_or_default(), old_password, &password).await
+            }
+        }
+    }
+}
+
+async fn set_password(
+    app: &App<'_>,
+    client: &Client,
+    user: String,
+    old: Option<String>,
+    new: &Given,
+) -> Result<u8, Failure> {
+    let me = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?.user;
+    let is_own = user.is_empty() || user == me;
+    let old = match old {
+        Some(given) => password::read(&given)?,
+        None if is_own && terminal::is_interactive() => Secret::new(
+            terminal::password("Old password (empty where there is none):", false).await?,
+        ),
+        None => Secret::new(""),
+    };
+    let new = new_password(new, "your old one goes into --old-password @file").await?;
+    let request = v1::SetPasswordRequest {
+        user,
+        old_password: old.expose().to_owned(),
+        password: new.expose().to_owned(),
+    };
+    let v1::SetPasswordResponse { ended } = client.ask(client.auth().set_password(request)).await?;
+    let signed_out = match ended {
+        0 => String::new(),
+        1 => "; one session ended".to_owned(),
+        more => format!("; {more} sessions ended"),
+    };
+    app.out.note(&format!("{GOOD}✓{GOOD:#} the password is set{signed_out}"));
+    Ok(0)
+}
+
+async fn new_password(given: &Given, hint: &str) -> Result<Secret, Failure> {
+    match given.read()? {
+        Some(password) if password.expose().is_empty() => {
+            Err(Failure::Usage(format!("the password is empty; {hint}")))
+        }
+        Some(password) => Ok(password),
+        None if terminal::is_interactive() => {
+            password::ask_new("New password (12 characters or more):").await
+        }
+        None => Err(Failure::Usage(format!(
+            "there is no terminal to ask for a password; give --password @file or --password-stdin, or {hint}"
+        ))),
+    }
+}
+
+fn changed(app: &App<'_>, user: Option<v1::User>) -> Result<u8, Failure> {
+    let user = UserView::from(user.unwrap_or_default());
+    app.out.note(&format!(
+        "{GOOD}✓{GOOD:#} {} is {}{}",
+        text::one_line(&user.user, 80),
+        text::one_line(&user.role, 80),
+        if user.disabled_at > 0 { ", disabled" } else { "" }
+    ));
+    app.out.show(&user, String::new)?;
+    Ok(0)
+}

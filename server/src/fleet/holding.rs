@@ -1,0 +1,201 @@
+//! What holds on a device, taken from the record into the fleet and told to the device.
+
+use std::sync::Arc;
+
+use orion_domain::{Caller, DeviceId, UserName};
+
+use super::{Known, Session, Terms};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::store::{DeviceRow, DeviceState, ModeRow, StoreError};
+
+/// How long a device is held less strictly when nobody says, in seconds.
+const DANGEROUS_SECONDS: u64 = 15 * 60;
+/// How long it may be, in seconds.
+const LONGEST_SECONDS: i64 = 8 * 3600;
+
+/// Takes a row of the record into the fleet, with all that holds on the device.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn learn(backend: &Backend, row: &DeviceRow) -> Result<(), StoreError> {
+    let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
+    // Grants and a ceiling that cannot be read grant nothing.
+    let grants = serde_json::from_str(&row.grants).unwrap_or_default();
+    let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
+    let terms = terms(backend, row).await?;
+    let known = Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling, terms);
+    backend.fleet.learn(known);
+    Ok(())
+}
+
+/// What holds on a device besides what it has of its own.
+async fn terms(backend: &Backend, row: &DeviceRow) -> Result<Terms, StoreError> {
+    let now = now_ms();
+    let dangerous = backend.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
+    let policy = backend.policies.active().terms(&row.name);
+    let standing = backend.store.standing_rules_of(row.id, now).await?;
+    Ok(Terms { policy, dangerous, standing })
+}
+
+/// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
+/// what may not be connected is cut off, and what is lent otherwise is told. Where the record cannot be
+/// read nothing is allowed on the device until [`catch_up`] has read it.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
+    let _turn = backend.fleet.turn().await;
+    let taken = take_in(backend, id).await;
+    match &taken {
+        Ok(_) => backend.fleet.caught_up(id),
+        Err(error) => {
+            tracing::error!(device = %id, %error, "what holds on a device could not be read, so nothing is allowed there");
+            backend.fleet.fall_behind(id);
+        }
+    }
+    taken
+}
+
+/// Reads what holds on the devices of which it could not be read before.
+pub async fn catch_up(backend: &Backend) {
+    for id in backend.fleet.behind() {
+        if refresh(backend, id).await.is_err() {
+            // The others fail as well, or are met the next time.
+            return;
+        }
+    }
+}
+
+/// Takes in that a person has another role or is let in no longer, or again: the rules that they made
+/// of answers hold only while they could make them.
+pub async fn person_changed(backend: &Backend, user: &UserName) -> Result<(), StoreError> {
+    for id in backend.store.devices_with_rules_of(user, now_ms()).await? {
+        // What fails falls behind, and nothing is allowed there.
+        refresh(backend, id).await.ok();
+    }
+    Ok(())
+}
+
+async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
+    let row = backend.store.device_by_id(id).await?;
+    let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
+    learn(backend, &row).await?;
+    match backend.fleet.known(id) {
+        Some(known) if known.is_approved() => {
+            let told = before.as_ref() == Some(&known.policy.version)
+                || !backend.fleet.is_online(id)
+                || backend.fleet.tell(id, known.policy_message());
+            if !told {
+                // It did not take the message; a new connection begins with the policy.
+                backend.fleet.disconnect(id);
+            }
+        }
+        Some(_) | None => backend.fleet.disconnect(id),
+    }
+    backend.bus.publish(Change::Device(id));
+    Ok(row)
+}
+
+/// Makes a session the device's own, which was greeted with what was known then. Where the device
+/// lost its rights meanwhile it ends at once, and where its policy changed it is told.
+pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
+    let _turn = backend.fleet.turn().await;
+    backend.fleet.attach(greeted.id, session.clone());
+    match backend.fleet.known(greeted.id) {
+        Some(known) if known.is_approved() => {
+            if known.policy.version != greeted.policy.version
+                && session.send(known.policy_message()).is_err()
+            {
+                backend.fleet.disconnect(greeted.id);
+            }
+        }
+        Some(_) | None => backend.fleet.disconnect(greeted.id),
+    }
+    backend.bus.publish(Change::Device(greeted.id));
+}
+
+/// Ends the modes whose time is over, and tells the devices.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn end_modes(backend: &Backend) -> Result<(), StoreError> {
+    for device in backend.store.end_modes_that_are_over(now_ms()).await? {
+        tracing::info!(%device, "a device is held strictly again");
+        // What fails falls behind, and nothing is allowed there.
+        refresh(backend, device).await.ok();
+    }
+    Ok(())
+}
+
+/// Why a device's mode was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModeError {
+    /// Nobody said why.
+    #[error("say why, with --reason; it is shown to everybody while it lasts, and recorded")]
+    NoReason,
+    /// Too long.
+    #[error("a device is held less strictly for 8 hours at most, and for a second at least")]
+    TooLong,
+    /// It takes no calls.
+    #[error("the device is {} and takes no calls", .0.as_str())]
+    Held(DeviceState),
+    /// The record cannot be kept.
+    #[error("the record could not be written; nothing was changed")]
+    Store(#[from] StoreError),
+}
+
+/// Lifts a device's tool list and capabilities for a time, 15 minutes where none is said.
+///
+/// # Errors
+/// See [`ModeError`].
+pub async fn begin_dangerous(
+    backend: &Arc<Backend>,
+    row: &DeviceRow,
+    seconds: u64,
+    by: &Caller,
+    reason: &str,
+) -> Result<(), ModeError> {
+    let reason: String = reason.chars().filter(|c| !c.is_control()).take(500).collect();
+    if reason.trim().is_empty() {
+        return Err(ModeError::NoReason);
+    }
+    if row.state != DeviceState::Approved {
+        return Err(ModeError::Held(row.state));
+    }
+    let seconds = if seconds == 0 { DANGEROUS_SECONDS } else { seconds };
+    let milliseconds = i64::try_from(seconds).ok().filter(|s| *s <= LONGEST_SECONDS);
+    let milliseconds = milliseconds.ok_or(ModeError::TooLong)? * 1000;
+    let at = now_ms();
+    let (device, by) = (row.id, by.user.clone());
+    tracing::warn!(device = %row.name, %by, seconds, "a device's tool list and capabilities are lifted");
+    let mode = ModeRow { device, until: at + milliseconds, by, at, reason };
+    let shared = Arc::clone(backend);
+    let work = async move {
+        shared.store.begin_dangerous(mode).await?;
+        refresh(&shared, device).await?;
+        Ok(())
+    };
+    backend.whole(work).await
+}
+
+/// Holds a device strictly again. Where the record says so already, it is taken in once more.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn end_dangerous(
+    backend: &Arc<Backend>,
+    row: &DeviceRow,
+    by: &Caller,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let reason: String = reason.chars().filter(|c| !c.is_control()).take(500).collect();
+    let (shared, device, by) = (Arc::clone(backend), row.id, by.user.clone());
+    let work = async move {
+        shared.store.end_dangerous(device, &by, &reason, now_ms()).await?;
+        refresh(&shared, device).await?;
+        Ok(())
+    };
+    backend.whole(work).await
+}

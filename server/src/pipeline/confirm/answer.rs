@@ -1,0 +1,247 @@
+//! A person's answer to a question: whether it counts, and what follows from it.
+
+use std::sync::Arc;
+
+use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
+use serde_json::{Map, Value, json};
+
+use super::{change, run, stand};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::enrollment;
+use crate::pipeline::Reply;
+use crate::store::{ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, StoreError};
+
+/// The longest reason that is kept, in characters.
+const REASON: usize = 1000;
+
+/// What a person says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Yes, this far.
+    Yes(Reach),
+    /// No.
+    No,
+    /// Not this, but the same tool with these arguments.
+    Change(Map<String, Value>),
+}
+
+/// How far a yes reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// This call.
+    Once,
+    /// This person's calls of this tool on this device from this chat.
+    Chat,
+    /// This person's calls of this tool on these paths of this device.
+    Rule {
+        /// Until when, Unix milliseconds.
+        expires_at: i64,
+        /// On the folders that hold the paths.
+        folder: bool,
+    },
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The question; still open where more have to say yes.
+    pub row: ApprovalRow,
+    /// The call that is made instead.
+    pub changed: Option<Reply>,
+}
+
+/// Why an answer to a question does not count.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Unanswered {
+    /// There is no such question.
+    #[error("there is no such approval; `orion approvals list` shows the open ones")]
+    NotFound,
+    /// A shortened id that fits several.
+    #[error("several approvals begin so; give more of the id")]
+    Ambiguous,
+    /// It was answered before; an approval is used once.
+    #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
+    AlreadyDecided(ApprovalState),
+    /// It ran out.
+    #[error("this approval has expired; make the call again to be asked again")]
+    Expired,
+    /// The same person said yes before.
+    #[error("you have said yes to this before; somebody else has to say yes as well")]
+    AlreadyVoted,
+    /// The role is too small.
+    #[error("a call of {risk} risk needs the role {needed} to approve it")]
+    Role {
+        /// How risky the call is.
+        risk: Risk,
+        /// Who may say yes.
+        needed: Role,
+    },
+    /// It is their own call.
+    #[error(
+        "you asked for this call or wrote it yourself, and somebody else with the role {0} has to approve it"
+    )]
+    OwnCall(Role),
+    /// A reason is wanted.
+    #[error("this approval needs a reason: say why, with `--reason`")]
+    ReasonMissing,
+    /// The answer may not reach beyond this call.
+    #[error("this approval can be given only once, for this call: {0}")]
+    OnlyOnce(&'static str),
+    /// The answer would make a rule that a policy file could not have.
+    #[error("no rule was made of this answer, and the question still stands: {0}")]
+    Rule(String),
+    /// It is answered with its plan.
+    #[error(
+        "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
+    )]
+    OfPlan(PlanId),
+    /// The changed call is none that can be made.
+    #[error("the changed call was not made, and the question still stands: {}", .0.message)]
+    Changed(Box<ToolError>),
+    /// The record cannot be kept.
+    #[error("the record could not be written; nothing was decided")]
+    Store,
+}
+
+impl From<StoreError> for Unanswered {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound => Self::NotFound,
+            StoreError::Conflict => Self::Ambiguous,
+            StoreError::Unavailable
+            | StoreError::Full
+            | StoreError::OtherVersion
+            | StoreError::Corrupt => Self::Store,
+        }
+    }
+}
+
+/// Takes a person's answer. When enough have said yes the call starts, and goes on by itself; what
+/// was begun is done when the one who answers goes away.
+///
+/// # Errors
+/// See [`Unanswered`]; nothing was decided then.
+pub async fn decide(
+    backend: &Arc<Backend>,
+    by: &Caller,
+    approval: &str,
+    answer: Answer,
+    reason: &str,
+) -> Result<Answered, Unanswered> {
+    let row = backend.store.approval(approval).await?;
+    let reason: String = reason.chars().take(REASON).collect();
+    let (shared, by) = (Arc::clone(backend), by.clone());
+    let task = backend.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
+    task.await.unwrap_or(Err(Unanswered::Store))
+}
+
+async fn take(
+    backend: &Arc<Backend>,
+    by: &Caller,
+    row: ApprovalRow,
+    answer: Answer,
+    reason: String,
+) -> Result<Answered, Unanswered> {
+    if let Some(plan) = row.plan {
+        return Err(Unanswered::OfPlan(plan));
+    }
+    let (yes, lasting) = match answer {
+        Answer::No => (false, Lasting::Once),
+        Answer::Yes(Reach::Once) => (true, Lasting::Once),
+        Answer::Yes(Reach::Chat) => (true, stand::for_chat(&row)?),
+        Answer::Yes(Reach::Rule { expires_at, folder }) => {
+            (true, stand::as_rule(backend, &row, by, expires_at, folder)?)
+        }
+        Answer::Change(arguments) => {
+            return change::change(backend, by, row, arguments, reason).await;
+        }
+    };
+    let is_rule = matches!(lasting, Lasting::AsRule(_));
+    let decided = vote(backend, by, &row, yes, reason.clone(), lasting).await?;
+    match decided.state {
+        ApprovalState::Approved => start(backend, decided.clone(), is_rule),
+        ApprovalState::Denied => {
+            let message = format!("{} did not approve this call: {reason}", by.user);
+            let error = ToolError::new(
+                ErrorCode::ApprovalRejected,
+                message.trim_end_matches([':', ' ']).to_owned(),
+            );
+            run::close_asked(backend, &decided, error).await.map_err(|_| Unanswered::Store)?;
+        }
+        ApprovalState::Open | ApprovalState::Expired | ApprovalState::Withdrawn => {}
+    }
+    Ok(Answered { row: decided, changed: None })
+}
+
+/// Has a person's word counted and recorded.
+pub(super) async fn vote(
+    backend: &Backend,
+    by: &Caller,
+    row: &ApprovalRow,
+    yes: bool,
+    reason: String,
+    lasting: Lasting,
+) -> Result<ApprovalRow, Unanswered> {
+    let vote = NewVote {
+        approval: row.id,
+        by: by.user.clone(),
+        role: by.role,
+        yes,
+        reason,
+        lasting,
+        at: now_ms(),
+    };
+    let refused = match backend.store.vote(vote).await {
+        Ok(decided) => {
+            backend.bus.publish(Change::Approval(decided.id));
+            return Ok(decided);
+        }
+        Err(DecideError::NotFound) => return Err(Unanswered::NotFound),
+        Err(DecideError::AlreadyDecided(state)) => return Err(Unanswered::AlreadyDecided(state)),
+        Err(DecideError::Expired) => return Err(Unanswered::Expired),
+        Err(DecideError::AlreadyVoted) => return Err(Unanswered::AlreadyVoted),
+        Err(DecideError::ReasonMissing) => return Err(Unanswered::ReasonMissing),
+        Err(DecideError::OfPlan(plan)) => return Err(Unanswered::OfPlan(plan)),
+        Err(DecideError::OnlyOnce) => return Err(Unanswered::OnlyOnce(ONLY_ONCE)),
+        Err(DecideError::TooManyRules) => return Err(Unanswered::OnlyOnce(TOO_MANY)),
+        Err(DecideError::Store(_)) => return Err(Unanswered::Store),
+        Err(DecideError::Role(needed)) => Unanswered::Role { risk: row.risk, needed },
+        Err(DecideError::OwnCall(role)) => Unanswered::OwnCall(role),
+    };
+    record_refused(backend, by, row).await?;
+    Err(refused)
+}
+
+/// Records that somebody tried to say yes who may not.
+pub(super) async fn record_refused(
+    backend: &Backend,
+    by: &Caller,
+    row: &ApprovalRow,
+) -> Result<(), Unanswered> {
+    let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
+    let recorded = backend.store.audit_call_event("approval.refused", row.call, body, now_ms());
+    recorded.await.map_err(|_| Unanswered::Store)
+}
+
+/// Why there is no room for one rule more.
+const TOO_MANY: &str = "as many rules of answers hold on this device as may; `orion approvals rules revoke` ends those that are not needed";
+
+/// Why an answer may not reach beyond its call.
+const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";
+
+/// Starts a call that enough people said yes to. A rule that was made of the answer holds from the
+/// moment on at which this call has ended: it makes another version of the policy, and the yes is to
+/// this one.
+fn start(backend: &Arc<Backend>, row: ApprovalRow, is_rule: bool) {
+    let task = Arc::clone(backend);
+    backend.calls.spawn(async move {
+        if let Err(error) = run::run_approved(&task, &row, Vec::new()).await {
+            tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
+        }
+        if is_rule && let Err(error) = enrollment::refresh(&task, row.device.0).await {
+            tracing::error!(approval = %row.id, %error, "a rule that was made of an answer could not be put in force");
+        }
+    });
+}

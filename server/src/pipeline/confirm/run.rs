@@ -1,0 +1,249 @@
+//! From a yes to the run, if it is still the call that people saw; and the ends of questions that
+//! nobody answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_domain::evaluate::Decision;
+use orion_domain::{Approved, CallRequest, DeviceId, ErrorCode, Observation, ToolError, UserName};
+use serde_json::Value;
+
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::Proof;
+use crate::pipeline::audit::{self, Incoming, OfPlan};
+use crate::pipeline::authorize::Judged;
+use crate::pipeline::{Reply, count, renew, route, validate};
+use crate::store::{ApprovalRow, StoreError};
+
+/// How long an approved call waits for its device after a restart of this backend.
+const RETURN: Duration = Duration::from_secs(30);
+
+/// Runs a call that enough people approved, if it is still the call that they saw. Of a plan's step,
+/// `observed` is what its preview saw. Where the record fails before the call is sent, the call ends
+/// rather than wait for a restart.
+///
+/// # Errors
+/// The record cannot be kept.
+pub(in crate::pipeline) async fn run_approved(
+    backend: &Arc<Backend>,
+    approval: &ApprovalRow,
+    observed: Vec<Observation>,
+) -> Result<Reply, StoreError> {
+    let done = try_approved(backend, approval, observed).await;
+    if done.is_err()
+        && let Ok(row) = backend.store.call(&approval.call.to_string()).await
+    {
+        break_off(backend, &Reply::from(row)).await;
+    }
+    done
+}
+
+/// Ends a call that was not sent and cannot go on because the record failed, as far as the record
+/// allows.
+pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
+    let error = ToolError::new(
+        ErrorCode::Internal,
+        "The record could not be kept, so the call was not sent. Make it again.",
+    );
+    match backend.store.close_unsent_call(audit::closing(reply, error)).await {
+        Ok(true) => backend.bus.publish(Change::CallClosed(reply.call)),
+        Ok(false) => {}
+        Err(error) => {
+            tracing::error!(call = %reply.call, %error, "a call that broke off could not be ended");
+        }
+    }
+}
+
+async fn try_approved(
+    backend: &Arc<Backend>,
+    approval: &ApprovalRow,
+    observed: Vec<Observation>,
+) -> Result<Reply, StoreError> {
+    let row = backend.store.call(&approval.call.to_string()).await?;
+    let arguments = match serde_json::from_slice(&row.arguments) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) | Err(_) => return Err(StoreError::Corrupt),
+    };
+    let caller = match renew::person(backend, &row.caller).await? {
+        Ok(caller) => caller,
+        Err(error) => return audit::close(backend, Reply::from(row), error).await,
+    };
+    let timeout = u64::try_from(row.deadline_at - row.created_at).ok();
+    let incoming = Incoming {
+        id: row.id,
+        caller,
+        request: CallRequest {
+            tool: row.tool.clone(),
+            device: row.device.as_ref().map(|(id, _)| id.to_string()),
+            arguments: arguments.clone(),
+            dry_run: row.dry_run,
+            timeout_ms: timeout,
+            idempotency_key: None,
+            recovered: row.recovered,
+        },
+        created_at: row.created_at,
+        strangers: approval.card.strangers.clone(),
+        plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
+    };
+    let reply = Reply::from(row);
+    let found = validate::target(backend, &incoming.request).and_then(|target| {
+        let parsed = validate::arguments(&target, arguments)?;
+        Ok((target, parsed))
+    });
+    let judged = match found {
+        Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
+        Err(error) => return audit::close(backend, reply, error).await,
+    };
+    let approved = match still_holds(&judged, approval) {
+        Ok(approved) => approved,
+        Err(error) => return audit::close(backend, reply, *error).await,
+    };
+    // From here on the yes is spent, whatever becomes of the call.
+    if !backend.store.consume_approval(approval.id, now_ms()).await? {
+        return not_consumed(backend, approval, reply).await;
+    }
+    let permit = match judged.permit(Some(approved)) {
+        Ok(permit) => permit,
+        Err(error) => return audit::close(backend, reply, *error).await,
+    };
+    let proof = Proof {
+        id: approval.id,
+        binding: approval.binding,
+        approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
+        expires_at: approval.expires_at,
+    };
+    route::resume(backend, &judged, permit, reply, proof).await
+}
+
+/// The yes, where it is still to what would run, and enough for it.
+fn still_holds(judged: &Judged, approval: &ApprovalRow) -> Result<Approved, Box<ToolError>> {
+    let over = |why: &str| {
+        let message = format!("{why} Make the call again to be asked again.");
+        Err(Box::new(ToolError::new(ErrorCode::ApprovalExpired, message)))
+    };
+    let binding = judged.binding(approval.expires_at);
+    match judged.decision() {
+        Decision::Deny => return Err(Box::new(judged.refusal())),
+        // Limits, hours and amounts ask for more at one time than at another, by the same policy.
+        Decision::Ask | Decision::DryRunFirst if asks_for_more(judged, approval) => {
+            return over("By now this call needs more than the yes that was given to it.");
+        }
+        Decision::Allow | Decision::Ask | Decision::DryRunFirst => {}
+    }
+    if binding.digest() != approval.binding {
+        return over(
+            "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since.",
+        );
+    }
+    match binding.approved(approval.id, approval.binding, now_ms()) {
+        Some(approved) => Ok(approved),
+        None => over("The time of the approval was over before the call could be sent."),
+    }
+}
+
+/// Whether the call needs more people, other people or more to look at than were asked for.
+fn asks_for_more(judged: &Judged, approval: &ApprovalRow) -> bool {
+    approval.approvers.and(judged.approvers()) != approval.approvers
+        || (judged.preview_first() && approval.preview.is_none())
+        || (approval.standing.is_some() && !judged.may_stand())
+}
+
+/// A yes that could not be spent: another run of the same call spent it, or its time is over.
+async fn not_consumed(
+    backend: &Backend,
+    approval: &ApprovalRow,
+    reply: Reply,
+) -> Result<Reply, StoreError> {
+    if backend.store.approval(&approval.id.to_string()).await?.consumed_at.is_some() {
+        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+    }
+    let error = ToolError::new(
+        ErrorCode::ApprovalExpired,
+        "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
+    );
+    audit::close(backend, reply, error).await
+}
+
+/// Ends the call that a question was about.
+///
+/// # Errors
+/// The record cannot be kept.
+pub(super) async fn close_asked(
+    backend: &Backend,
+    approval: &ApprovalRow,
+    error: ToolError,
+) -> Result<(), StoreError> {
+    let row = backend.store.call(&approval.call.to_string()).await?;
+    audit::close(backend, Reply::from(row), error).await.map(drop)
+}
+
+/// Ends the questions that ran out, and the calls that waited on them.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
+    for approval in backend.store.expire_approvals(now_ms()).await? {
+        backend.bus.publish(Change::Approval(approval.id));
+        let error = ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "Nobody answered in time. Make the call again to be asked again; `orion approvals watch` shows questions as they come.",
+        );
+        // One that cannot be ended must not keep the others waiting; a restart ends it.
+        if let Err(error) = close_asked(backend, &approval, error).await {
+            tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");
+        }
+    }
+    Ok(())
+}
+
+/// Takes up what was approved and not yet started when the backend stopped, each when its device is
+/// back. A yes does not outlive the time in which it could be given.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn resume_approved(backend: &Arc<Backend>) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let page = backend.store.approved_and_unused(after).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.id);
+        for approval in page {
+            let task = Arc::clone(backend);
+            backend.calls.spawn(async move {
+                if let Err(error) = resume(&task, &approval).await {
+                    tracing::error!(call = %approval.call, %error, "an approved call could not be taken up again");
+                }
+            });
+        }
+    }
+}
+
+async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), StoreError> {
+    wait_for(backend, approval.device.0).await;
+    if backend.shutdown.is_cancelled() {
+        return Ok(());
+    }
+    if approval.expires_at <= now_ms() {
+        let error = ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "The backend was away until the approval's time was over, so the call was not made. Make it again to be asked again.",
+        );
+        return close_asked(backend, approval, error).await;
+    }
+    run_approved(backend, approval, Vec::new()).await.map(drop)
+}
+
+/// Waits until the device is connected, for a while.
+async fn wait_for(backend: &Backend, device: DeviceId) {
+    let mut changes = backend.bus.subscribe();
+    let deadline = tokio::time::Instant::now() + RETURN;
+    while !backend.fleet.is_online(device) {
+        tokio::select! {
+            () = backend.shutdown.cancelled() => return,
+            () = tokio::time::sleep_until(deadline) => return,
+            _ = changes.recv() => {}
+        }
+    }
+}

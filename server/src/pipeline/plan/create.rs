@@ -1,0 +1,316 @@
+//! From a list of calls to a plan that people can answer: each step is judged as a call of that
+//! person would be, then previewed; one that cannot be refuses the whole.
+
+use std::sync::Arc;
+
+use orion_domain::evaluate::Decision;
+use orion_domain::plan::MAX_STEPS;
+use orion_domain::{
+    Access, CallRequest, CallState, Caller, DevicePath, ErrorCode, PlanBinding, PlanId,
+    StepBinding, ToolError, Touches,
+};
+use serde_json::Value;
+
+use super::{PlanRequest, Unplanned, publish};
+use crate::backend::Backend;
+use crate::clock::{new_uuid, now_ms};
+use crate::pipeline::audit::{self, Incoming, OfPlan};
+use crate::pipeline::authorize::{self, Judged};
+use crate::pipeline::preview::{Preview, Seen, observe};
+use crate::pipeline::{confirm, count, validate};
+use crate::store::{Card, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError};
+
+/// The most bytes that the arguments of all steps take together.
+pub const MAX_PLAN_BYTES: usize = 512 * 1024;
+
+/// A step that may be, as it is shown.
+struct Planned {
+    judged: Judged,
+    seen: Seen,
+    after: Option<u32>,
+}
+
+/// Makes a plan, and tells it as it is shown. What was begun is done when the one who asked goes
+/// away.
+///
+/// # Errors
+/// See [`Unplanned`].
+pub async fn create(
+    backend: &Arc<Backend>,
+    caller: Caller,
+    request: PlanRequest,
+) -> Result<PlanRow, Unplanned> {
+    let shared = Arc::clone(backend);
+    let task = backend.calls.spawn(async move { make(&shared, caller, request).await });
+    task.await.unwrap_or(Err(Unplanned::Store(StoreError::Unavailable)))
+}
+
+async fn make(
+    backend: &Arc<Backend>,
+    caller: Caller,
+    request: PlanRequest,
+) -> Result<PlanRow, Unplanned> {
+    let PlanRequest { steps, keep_going } = request;
+    fits(&steps).map_err(|error| Unplanned::Plan(Box::new(error)))?;
+    let most = backend.config.calls.in_flight_per_person;
+    let Some(_place) = backend.load.place(&caller.user, most) else {
+        let message = format!(
+            "{} has {most} calls under way, which is as many as one person may. Wait for some to end and try again.",
+            caller.user
+        );
+        let error = ToolError::new(ErrorCode::ResourceExhausted, message);
+        return Err(Unplanned::Plan(Box::new(error)));
+    };
+    let id = PlanId::new(new_uuid());
+    // All are judged before any device is asked.
+    let mut judged = Vec::with_capacity(steps.len());
+    for (number, step) in (1_u32..).zip(steps) {
+        judged.push(judge(backend, &caller, id, number, step).await?);
+    }
+    let mut planned: Vec<Planned> = Vec::with_capacity(judged.len());
+    for (number, judged) in (1_u32..).zip(judged) {
+        let (tool, device) =
+            (judged.target.spec.name.to_owned(), judged.target.device.name.to_string());
+        match look(backend, id, judged, &planned).await {
+            Ok(step) => planned.push(step),
+            Err(error) => {
+                refused(backend, &caller, id, number, &error).await?;
+                return Err(Unplanned::Step { number, tool, device, error: Box::new(error) });
+            }
+        }
+    }
+    let plan = plan(backend, id, &caller, keep_going, planned);
+    backend.store.make_plan(plan).await.map_err(|error| match error {
+        MakePlanError::Store(error) => Unplanned::Store(error),
+        error @ (MakePlanError::TooManyOfPerson
+        | MakePlanError::TooMany
+        | MakePlanError::TooManyQuestions) => {
+            let message = format!(
+                "The plan is not made: {error}. `orion plan list` and `orion approvals list` show them; answer some and try again."
+            );
+            Unplanned::Plan(Box::new(ToolError::new(ErrorCode::ResourceExhausted, message)))
+        }
+    })?;
+    let row = backend.store.plan(&id.to_string()).await?;
+    tracing::info!(plan = %id, user = %caller.user, steps = row.steps.len(), "a plan waits");
+    publish(backend, &row);
+    Ok(row)
+}
+
+fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {
+    let invalid = |message: String| Err(ToolError::new(ErrorCode::InvalidArgument, message));
+    if steps.is_empty() || steps.len() > MAX_STEPS {
+        return invalid(format!(
+            "A plan has 1 to {MAX_STEPS} steps, and this has {}.",
+            steps.len()
+        ));
+    }
+    let bytes: usize = steps
+        .iter()
+        .map(|step| serde_json::to_vec(&step.arguments).map_or(usize::MAX / 64, |it| it.len()))
+        .sum();
+    if bytes > MAX_PLAN_BYTES {
+        return invalid(format!(
+            "The arguments of a plan have {MAX_PLAN_BYTES} bytes at most, and these have {bytes}. Make several plans of it."
+        ));
+    }
+    Ok(())
+}
+
+/// Judges a step as a call; a denial is on the record like any.
+async fn judge(
+    backend: &Arc<Backend>,
+    caller: &Caller,
+    plan: PlanId,
+    number: u32,
+    request: CallRequest,
+) -> Result<Judged, Unplanned> {
+    let (tool, device) = (request.tool.clone(), request.device.clone().unwrap_or_default());
+    let of_plan = OfPlan { id: plan, observe: false, observed: Vec::new() };
+    let incoming = Incoming { plan: Some(of_plan), ..Incoming::new(caller.clone(), request) };
+    let found = validate::target(backend, &incoming.request).map_err(|error| (error, None));
+    let found = found.and_then(|target| match authorize::tool(&incoming, &target) {
+        Ok(()) => Ok(target),
+        Err(error) => Err((error, Some(target))),
+    });
+    let found = found.and_then(|target| {
+        match validate::arguments(&target, incoming.request.arguments.clone()) {
+            Ok(parsed) => Ok((target, parsed)),
+            Err(error) => Err((error, Some(target))),
+        }
+    });
+    let error = match found {
+        Ok((target, parsed)) => {
+            let judged = count::judge(backend, incoming, target, parsed).await?;
+            // Nothing of it is on the record yet, and the next step may be counted.
+            judged.release();
+            let error = match judged.decision() {
+                Decision::Deny => match &judged.preview {
+                    Some(Preview::WouldFail(error)) => error.clone(),
+                    Some(Preview::Shown(_) | Preview::Missing) | None => judged.refusal(),
+                },
+                Decision::Allow => match judged.permit(None) {
+                    Ok(_) => return Ok(judged),
+                    Err(error) => *error,
+                },
+                Decision::Ask | Decision::DryRunFirst => return Ok(judged),
+            };
+            audit::deny_judged(backend, &judged, error.clone()).await?;
+            error
+        }
+        Err((error, target)) => {
+            audit::deny(backend, incoming, target.as_ref(), error.clone()).await?;
+            error
+        }
+    };
+    refused(backend, caller, plan, number, &error).await?;
+    Err(Unplanned::Step { number, tool, device, error: Box::new(error) })
+}
+
+async fn refused(
+    backend: &Backend,
+    caller: &Caller,
+    plan: PlanId,
+    number: u32,
+    error: &ToolError,
+) -> Result<(), StoreError> {
+    tracing::info!(user = %caller.user, step = number, code = %error.code, "a plan was refused");
+    backend.store.audit_refused_plan(plan, &caller.user, number, error.code, now_ms()).await
+}
+
+/// Has a step previewed by its device.
+async fn look(
+    backend: &Arc<Backend>,
+    plan: PlanId,
+    judged: Judged,
+    earlier: &[Planned],
+) -> Result<Planned, ToolError> {
+    let changed = changed_before(&judged, earlier);
+    let paths: Vec<&DevicePath> = judged.parsed.touches.paths.iter().map(|it| &it.path).collect();
+    let meets =
+        |path: &DevicePath, changed: &DevicePath| changed.contains(path) || path.contains(changed);
+    let after = changed
+        .iter()
+        .filter(|(_, changed)| paths.iter().any(|path| meets(path, changed)))
+        .map(|(number, _)| *number)
+        .max();
+    let seen = match observe(backend, &judged, plan).await {
+        Ok(seen) => seen,
+        Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
+            Seen { preview: Preview::Missing, observed: Vec::new() }
+        }
+        Err(error) => return Err(error),
+    };
+    if judged.preview_first() && seen.preview == Preview::Missing {
+        return Err(ToolError::new(
+            ErrorCode::PreconditionFailed,
+            "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
+        ));
+    }
+    // What the plan itself changes before is not as it was, and should not be.
+    let kept = |path: &&&DevicePath| !changed.iter().any(|(_, changed)| meets(path, changed));
+    let kept: Vec<String> = paths.iter().filter(kept).map(ToString::to_string).collect();
+    let observed = seen.observed.into_iter().filter(|it| kept.contains(&it.path)).collect();
+    Ok(Planned { judged, seen: Seen { observed, ..seen }, after })
+}
+
+/// Whether what is missing is what an earlier step touches, or lies below it.
+fn is_made(judged: &Judged, error: &ToolError, changed: &[(u32, DevicePath)]) -> bool {
+    let touches = &judged.parsed.touches.paths;
+    let told = error.details.get("attempted_path").and_then(Value::as_str);
+    let missing: Vec<DevicePath> = match (told, touches.first()) {
+        (Some(told), Some(first)) => {
+            DevicePath::parse(first.path.style(), told).into_iter().collect()
+        }
+        (None | Some(_), _) => touches.iter().map(|it| it.path.clone()).collect(),
+    };
+    missing.iter().any(|path| changed.iter().any(|(_, changed)| changed.contains(path)))
+}
+
+/// What earlier steps change on the same device, by the number of the step.
+fn changed_before(judged: &Judged, earlier: &[Planned]) -> Vec<(u32, DevicePath)> {
+    let device = judged.target.device.id;
+    let changes = |touches: &Touches| {
+        let changed = touches.paths.iter().filter(|touch| touch.access != Access::Read);
+        changed.map(|touch| touch.path.clone()).collect::<Vec<_>>()
+    };
+    (1_u32..)
+        .zip(earlier)
+        .filter(|(_, step)| {
+            step.judged.target.device.id == device && step.judged.target.spec.has_effects
+        })
+        .flat_map(|(number, step)| {
+            changes(&step.judged.parsed.touches).into_iter().map(move |path| (number, path))
+        })
+        .collect()
+}
+
+const fn is_missing(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound)
+}
+
+/// The plan with its hash and its questions.
+fn plan(
+    backend: &Backend,
+    id: PlanId,
+    caller: &Caller,
+    keep_going: bool,
+    planned: Vec<Planned>,
+) -> NewPlan {
+    let bindings: Vec<StepBinding<'_>> = planned
+        .iter()
+        .map(|Planned { judged, seen, after }| StepBinding {
+            call: judged.incoming.id,
+            device: judged.target.device.id,
+            tool: judged.target.spec.name,
+            arguments: &judged.parsed.arguments,
+            observed: &seen.observed,
+            after: *after,
+            policy_version: &judged.target.device.policy.version,
+        })
+        .collect();
+    let hash = PlanBinding { plan: id, caller, keep_going, steps: &bindings }.digest();
+    let created_at = now_ms();
+    let expires_at = confirm::expires_at(backend, created_at);
+    let steps = planned.into_iter().map(|planned| step(backend, id, planned, created_at)).collect();
+    NewPlan { id, caller: caller.clone(), hash, keep_going, created_at, expires_at, steps }
+}
+
+fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> NewStep {
+    let Planned { judged, seen: Seen { preview, observed }, after } = planned;
+    let quantity = preview.quantity().unwrap_or_default();
+    let shown = match preview {
+        Preview::Shown(bytes) => Some(bytes),
+        Preview::WouldFail(_) | Preview::Missing => None,
+    };
+    let asked = match judged.decision() {
+        Decision::Allow | Decision::Deny => None,
+        Decision::Ask | Decision::DryRunFirst => {
+            let card = confirm::card(&judged);
+            let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card };
+            let question = NewApproval {
+                preview: shown.clone(),
+                card,
+                may_stand: false,
+                plan: Some(plan),
+                ..confirm::question(backend, &judged, created_at)
+            };
+            Some(Box::new((audit::row(backend, &judged, CallState::Received), question)))
+        }
+    };
+    NewStep {
+        call: judged.incoming.id,
+        device: (judged.target.device.id, judged.target.device.name.clone()),
+        tool: judged.target.spec.name.to_owned(),
+        arguments: judged.parsed.arguments.as_bytes().to_vec(),
+        risk: judged.target.spec.risk,
+        touches: judged.touches(),
+        decision: judged.decision().as_str().to_owned(),
+        rule: judged.rule(),
+        policy_version: judged.target.device.policy.version.clone(),
+        preview: shown,
+        observed,
+        after,
+        asked,
+    }
+}

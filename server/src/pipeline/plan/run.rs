@@ -1,0 +1,193 @@
+//! An approved plan, step after step: each is judged again as any call at that moment, and its device
+//! compares what it touches with what was shown.
+
+use std::sync::Arc;
+
+use orion_domain::evaluate::Decision;
+use orion_domain::{CallRequest, CallState, Envelope, ErrorCode, PlanId, ToolError};
+use serde_json::Value;
+
+use super::{close_unsent, close_waiting, is_good, publish, skipped};
+use crate::backend::Backend;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::pipeline::audit::{self, Incoming, OfPlan};
+use crate::pipeline::authorize::Judged;
+use crate::pipeline::confirm::run as approved;
+use crate::pipeline::{Reply, count, renew, route, validate};
+use crate::store::{PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
+
+/// The longest sentence that is kept of a step's end, in characters.
+const MESSAGE: usize = 500;
+
+/// Runs an approved plan to its end.
+pub(super) async fn run(backend: &Arc<Backend>, id: PlanId) {
+    if let Err(error) = steps(backend, id).await {
+        // Its row says that it runs until the next start, which ends it.
+        tracing::error!(plan = %id, %error, "a plan could not be recorded and goes no further");
+    }
+}
+
+async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
+    let plan = backend.store.plan(&id.to_string()).await?;
+    let mut state = PlanState::Succeeded;
+    let mut why = "the plan was stopped";
+    for step in &plan.steps {
+        if backend.shutdown.is_cancelled() {
+            (state, why) = (PlanState::Interrupted, "the backend stopped while the plan ran");
+            break;
+        }
+        if !backend.store.begin_step(id, step.number, now_ms()).await? {
+            state = PlanState::Cancelled;
+            break;
+        }
+        backend.bus.publish(Change::Plan(id));
+        let end = end_of(&one(backend, &plan, step).await?);
+        let good = is_good(end.state);
+        tracing::info!(plan = %id, step = step.number, state = end.state.as_str(), "a step ended");
+        backend.store.end_step(id, step.number, end, now_ms()).await?;
+        backend.bus.publish(Change::Plan(id));
+        if !good {
+            state = PlanState::Failed;
+            if !plan.keep_going {
+                why = "a step before it did not do what it should";
+                break;
+            }
+        }
+    }
+    backend.store.end_plan(id, state, now_ms()).await?;
+    close_waiting(backend, &plan, &skipped(id, why)).await?;
+    publish(backend, &plan);
+    Ok(())
+}
+
+/// Runs one step, and tells how its call ended.
+async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<Reply, StoreError> {
+    let most = backend.config.calls.in_flight_per_person;
+    let place = backend.load.place(&plan.caller.user, most);
+    let full = || {
+        let message = format!(
+            "{} has {most} calls under way, which is as many as one person may.",
+            plan.caller.user
+        );
+        ToolError::new(ErrorCode::ResourceExhausted, message)
+    };
+    if let Some(question) = plan.question(step) {
+        if place.is_none() {
+            let row = backend.store.call(&step.call.to_string()).await?;
+            return audit::close(backend, Reply::from(row), full()).await;
+        }
+        return approved::run_approved(backend, question, step.observed.clone()).await;
+    }
+    let Ok(Value::Object(arguments)) = serde_json::from_slice(&step.arguments) else {
+        return Err(StoreError::Corrupt);
+    };
+    let of_plan = OfPlan { id: plan.id, observe: false, observed: step.observed.clone() };
+    let request = CallRequest {
+        tool: step.tool.clone(),
+        device: Some(step.device.0.to_string()),
+        arguments: arguments.clone(),
+        ..CallRequest::default()
+    };
+    let incoming = Incoming {
+        id: step.call,
+        plan: Some(of_plan),
+        ..Incoming::new(plan.caller.clone(), request)
+    };
+    if place.is_none() {
+        return audit::deny(backend, incoming, None, full()).await;
+    }
+    let caller = match renew::person(backend, &plan.caller).await? {
+        Ok(caller) if caller.role == plan.caller.role => caller,
+        Ok(_) => return audit::deny(backend, incoming, None, another()).await,
+        Err(error) => return audit::deny(backend, incoming, None, error).await,
+    };
+    let incoming = Incoming { caller, ..incoming };
+    let target = match validate::target(backend, &incoming.request) {
+        Ok(target) => target,
+        Err(error) => return audit::deny(backend, incoming, None, error).await,
+    };
+    let parsed = match validate::arguments(&target, arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => return audit::deny(backend, incoming, Some(&target), error).await,
+    };
+    let judged = count::judge(backend, incoming, target, parsed).await?;
+    match judged.decision() {
+        Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
+        Decision::Ask | Decision::DryRunFirst => {
+            audit::deny_judged(backend, &judged, another()).await
+        }
+        Decision::Allow if !is_as_shown(&judged, step) => {
+            audit::deny_judged(backend, &judged, another()).await
+        }
+        Decision::Allow => match judged.permit(None) {
+            Ok(permit) => route::route(backend, &judged, permit).await,
+            Err(error) => audit::deny_judged(backend, &judged, *error).await,
+        },
+    }
+}
+
+/// Whether a step is still the call that was shown.
+fn is_as_shown(judged: &Judged, step: &StepRow) -> bool {
+    judged.parsed.arguments.as_bytes() == step.arguments
+        && judged.touches() == step.touches
+        && judged.target.device.policy.version == step.policy_version
+}
+
+fn another() -> ToolError {
+    ToolError::new(
+        ErrorCode::ApprovalExpired,
+        "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since. Make the plan again to be asked again.",
+    )
+}
+
+/// How a step ended, by the end of its call.
+fn end_of(reply: &Reply) -> StepEnd {
+    let envelope: Option<Envelope> = serde_json::from_slice(&reply.result).ok();
+    let message = envelope.as_ref().map(|it| it.message.as_str()).unwrap_or_default();
+    let message = message.chars().take(MESSAGE).collect();
+    let error = envelope.as_ref().and_then(|it| it.error.as_ref());
+    let drifted = error.is_some_and(|error| {
+        error.code == ErrorCode::PreconditionFailed
+            && error.details.get("reason") == Some(&"drift".into())
+    });
+    let state = if reply.state == CallState::Succeeded {
+        StepState::Succeeded
+    } else if drifted {
+        StepState::Drifted
+    } else {
+        StepState::Failed
+    };
+    StepEnd { state, code: error.map(|error| error.code), message }
+}
+
+/// Ends the plans that ran when the backend stopped: what was not begun is skipped, and what was
+/// under way is told as its call is. To be called once, after the calls were put in order.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
+    for plan in backend.store.running_plans().await? {
+        for step in plan.steps.iter().filter(|step| step.state == StepState::Running) {
+            let end = match backend.store.call(&step.call.to_string()).await {
+                Ok(row) if row.state.is_closed() => end_of(&Reply::from(row)),
+                Ok(_) | Err(StoreError::NotFound) => StepEnd {
+                    state: StepState::Skipped,
+                    code: None,
+                    message: "The backend stopped before this step was sent.".to_owned(),
+                },
+                Err(error) => return Err(error),
+            };
+            backend.store.end_step(plan.id, step.number, end, now_ms()).await?;
+        }
+        backend.store.end_plan(plan.id, PlanState::Interrupted, now_ms()).await?;
+        tracing::warn!(plan = %plan.id, "a plan that ran at the last stop was ended");
+    }
+    for call in backend.store.calls_of_ended_plans().await? {
+        let row = backend.store.call(&call).await?;
+        let Some(plan) = row.plan else { continue };
+        let error = skipped(plan, "the plan had ended when the backend stopped");
+        close_unsent(backend, &call, error).await?;
+    }
+    Ok(())
+}

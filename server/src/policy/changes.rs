@@ -1,0 +1,81 @@
+//! What another policy changes on each device, in words.
+
+use std::collections::BTreeMap;
+
+use orion_domain::DeviceName;
+use orion_domain::rule::Rule;
+use orion_policy::diff_grants;
+use serde::Serialize;
+
+use super::Active;
+use crate::fleet::{Fleet, Known, PolicyTerms};
+
+/// What changes on one device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeviceChange {
+    /// Its name.
+    pub device: DeviceName,
+    /// A line each: `tools + open_app`.
+    pub lines: Vec<String>,
+}
+
+/// The devices on which something changes, by name.
+pub(super) fn changes(fleet: &Fleet, after: &Active) -> Vec<DeviceChange> {
+    let devices: BTreeMap<_, _> = fleet
+        .all()
+        .into_iter()
+        .filter(|known| !known.has_ended())
+        .map(|known| (known.name.clone(), known))
+        .collect();
+    let changed = devices.into_iter().map(|(device, known)| {
+        let lines = of_device(&known, after.terms(&device));
+        DeviceChange { device, lines }
+    });
+    changed.filter(|change| !change.lines.is_empty()).collect()
+}
+
+fn of_device(known: &Known, after: PolicyTerms) -> Vec<String> {
+    let before = &known.terms.policy;
+    let mut lines = Vec::new();
+    match (before.unreadable, after.unreadable) {
+        (true, false) => lines.push("the policy can be read again".to_owned()),
+        (false, true) => lines.push("everything is denied: the policy cannot be read".to_owned()),
+        (true, true) | (false, false) => {}
+    }
+    match (&before.grants, &after.grants) {
+        (None, Some((_, line))) => {
+            lines.push(format!("its grants stand in the policy from then on, line {line}"));
+        }
+        (Some(_), None) => lines.push("it has its own grants again".to_owned()),
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+    let new = known.under(after);
+    lines.extend(diff_grants(&known.grants, &new.grants));
+    let after = &new.terms.policy;
+    if before.risk != after.risk {
+        lines.push("what low and medium risk ask for".to_owned());
+    }
+    if before.timezone != after.timezone {
+        let zone = |zone: &str| if zone.is_empty() { "UTC".to_owned() } else { zone.to_owned() };
+        lines.push(format!("timezone {} → {}", zone(&before.timezone), zone(&after.timezone)));
+    }
+    lines.extend(rules(&before.rules, &after.rules));
+    lines
+}
+
+fn rules(before: &[Rule], after: &[Rule]) -> Vec<String> {
+    // Where it is written is no change of what it says.
+    let by_id = |rules: &[Rule]| -> BTreeMap<String, Rule> {
+        let bare = |rule: &Rule| Rule { source: String::new(), ..rule.clone() };
+        rules.iter().map(|rule| (rule.id.clone(), bare(rule))).collect()
+    };
+    let (before, after) = (by_id(before), by_id(after));
+    let new = after.keys().filter(|id| !before.contains_key(*id)).map(|id| format!("rules + {id}"));
+    let gone =
+        before.keys().filter(|id| !after.contains_key(*id)).map(|id| format!("rules - {id}"));
+    let other = after
+        .iter()
+        .filter(|(id, rule)| before.get(*id).is_some_and(|old| old != *rule))
+        .map(|(id, _)| format!("rules ~ {id}"));
+    new.chain(gone).chain(other).collect()
+}

@@ -1,0 +1,232 @@
+//! The table itself: every RPC with who may call it, by what, and how often.
+
+use orion_domain::Role;
+
+use crate::people::{Scope, TokenKind};
+
+/// Who may call an RPC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anyone who can connect.
+    Anyone,
+    /// An enrolled device, by its certificate.
+    Device,
+    /// A person with at least this role, by a token that is good for it.
+    Person(Role, Need),
+}
+
+/// What a token must be good for. A session is good for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing in particular.
+    Any,
+    /// One of these scopes.
+    OneOf(&'static [Scope]),
+    /// The person: an API token never does.
+    Session,
+}
+
+impl Need {
+    /// Whether a token of a person with this role does.
+    #[must_use]
+    pub fn is_met(self, kind: &TokenKind, role: Role) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(scopes) => scopes.iter().any(|scope| kind.holds(*scope, role)),
+            Self::Session => *kind == TokenKind::Session,
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::Any => "any".to_owned(),
+            Self::OneOf(scopes) => {
+                let words: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
+                words.join(" or ")
+            }
+            Self::Session => "session".to_owned(),
+        }
+    }
+}
+
+/// How often an RPC may be called by one source, in calls a minute: by one device where it showed a
+/// certificate, else from one address.
+pub type PerMinute = Option<u32>;
+
+/// Any token at all.
+const ANY: Need = Need::Any;
+/// Lists and shows.
+const READ: Need = Need::OneOf(&[Scope::Read]);
+/// What those who call need to see as well.
+const READ_OR_CALL: Need = Need::OneOf(&[Scope::Read, Scope::Call]);
+/// What those who talk need to see as well.
+const READ_OR_CHAT: Need = Need::OneOf(&[Scope::Read, Scope::Chat]);
+/// Calls tools.
+const CALL: Need = Need::OneOf(&[Scope::Call]);
+/// Talks to the fleet.
+const CHAT: Need = Need::OneOf(&[Scope::Chat]);
+/// Changes what others may do, or takes something away.
+const ADMIN: Need = Need::OneOf(&[Scope::Admin]);
+/// Approves, or decides who gets in and with what.
+const SESSION: Need = Need::Session;
+
+const VIEWER: Role = Role::Viewer;
+const OPERATOR: Role = Role::Operator;
+
+/// Every RPC: who may call it, and how often from one source.
+pub const TABLE: &[(&str, Access, PerMinute)] = &[
+    ("/orion.v1.AgentService/Link", Access::Device, Some(120)),
+    ("/orion.v1.AgentService/RenewCertificate", Access::Device, Some(30)),
+    ("/orion.v1.EnrollmentService/Enroll", Access::Anyone, Some(120)),
+    ("/orion.v1.EnrollmentService/GetEnrollment", Access::Anyone, Some(600)),
+    ("/orion.v1.AuthService/CreateFirstAdmin", Access::Anyone, Some(30)),
+    ("/orion.v1.AuthService/Login", Access::Anyone, Some(30)),
+    ("/orion.v1.AuthService/WhoAmI", Access::Person(VIEWER, ANY), None),
+    ("/orion.v1.AuthService/Logout", Access::Person(VIEWER, SESSION), None),
+    ("/orion.v1.AuthService/ListUsers", Access::Person(Role::Admin, READ), None),
+    ("/orion.v1.AuthService/CreateUser", Access::Person(Role::Admin, ADMIN), Some(60)),
+    ("/orion.v1.AuthService/SetUserRole", Access::Person(Role::Admin, SESSION), None),
+    ("/orion.v1.AuthService/DisableUser", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.AuthService/EnableUser", Access::Person(Role::Admin, SESSION), None),
+    ("/orion.v1.AuthService/SetPassword", Access::Person(VIEWER, SESSION), Some(60)),
+    ("/orion.v1.AuthService/ListTokens", Access::Person(VIEWER, READ), None),
+    ("/orion.v1.AuthService/CreateToken", Access::Person(VIEWER, SESSION), Some(120)),
+    ("/orion.v1.AuthService/RevokeToken", Access::Person(VIEWER, ADMIN), None),
+    ("/orion.v1.ToolService/ListTools", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.ToolService/CallTool", Access::Person(VIEWER, CALL), None),
+    ("/orion.v1.ToolService/GetCall", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.ToolService/CancelCall", Access::Person(VIEWER, CALL), None),
+    ("/orion.v1.ChatService/SendMessage", Access::Person(VIEWER, CHAT), None),
+    ("/orion.v1.ChatService/ListModels", Access::Person(VIEWER, READ_OR_CHAT), None),
+    ("/orion.v1.DeviceService/ListDevices", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.DeviceService/GetDevice", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.DeviceService/InviteDevice", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.DeviceService/ApproveDevice", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.DeviceService/RejectDevice", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.DeviceService/RevokeDevice", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.DeviceService/QuarantineDevice", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.DeviceService/SetDeviceMode", Access::Person(Role::Admin, SESSION), None),
+    ("/orion.v1.DeviceService/ReviewDevice", Access::Person(Role::Admin, READ), Some(60)),
+    ("/orion.v1.PolicyService/GetDevicePermissions", Access::Person(VIEWER, READ), None),
+    ("/orion.v1.PolicyService/SetDevicePermissions", Access::Person(Role::Admin, ADMIN), None),
+    ("/orion.v1.PolicyService/GetPolicy", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.PolicyService/ListPolicyVersions", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.PolicyService/CheckPolicy", Access::Person(Role::Admin, READ), Some(120)),
+    ("/orion.v1.PolicyService/ApplyPolicy", Access::Person(Role::Admin, ADMIN), Some(60)),
+    ("/orion.v1.PolicyService/RollbackPolicy", Access::Person(Role::Admin, ADMIN), Some(60)),
+    ("/orion.v1.PolicyService/TestPolicy", Access::Person(Role::Admin, READ), Some(60)),
+    ("/orion.v1.PolicyService/ExplainCall", Access::Person(VIEWER, CALL), None),
+    ("/orion.v1.ApprovalService/ListApprovals", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.ApprovalService/GetApproval", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.ApprovalService/DecideApproval", Access::Person(OPERATOR, SESSION), None),
+    ("/orion.v1.ApprovalService/WatchApprovals", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.ApprovalService/ListStandingRules", Access::Person(OPERATOR, READ), None),
+    ("/orion.v1.ApprovalService/RevokeStandingRule", Access::Person(OPERATOR, SESSION), None),
+    ("/orion.v1.PlanService/CreatePlan", Access::Person(VIEWER, CALL), None),
+    ("/orion.v1.PlanService/GetPlan", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.PlanService/ListPlans", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.PlanService/DecidePlan", Access::Person(VIEWER, SESSION), None),
+    ("/orion.v1.AuditService/ListAudit", Access::Person(Role::Admin, READ), None),
+    ("/orion.v1.AuditService/ExportAudit", Access::Person(Role::Admin, READ), None),
+    ("/orion.v1.AuditService/VerifyAudit", Access::Person(Role::Admin, READ), None),
+    ("/grpc.health.v1.Health/Check", Access::Anyone, Some(6000)),
+    ("/grpc.health.v1.Health/Watch", Access::Anyone, Some(600)),
+    (
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        Access::Person(VIEWER, READ),
+        None,
+    ),
+    (
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        Access::Person(VIEWER, READ),
+        None,
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use prost::Message as _;
+
+    use super::*;
+
+    #[test]
+    fn every_rpc_of_the_api_stands_in_the_table_once() {
+        let descriptors =
+            prost_types::FileDescriptorSet::decode(orion_wire::v1::DESCRIPTORS).unwrap();
+        let mut rpcs = BTreeSet::new();
+        for file in &descriptors.file {
+            for service in &file.service {
+                for method in &service.method {
+                    rpcs.insert(format!(
+                        "/{}.{}/{}",
+                        file.package(),
+                        service.name(),
+                        method.name()
+                    ));
+                }
+            }
+        }
+        let rows: Vec<_> = TABLE.iter().map(|row| row.0.to_owned()).collect();
+        let ours: BTreeSet<_> =
+            rows.iter().filter(|row| row.starts_with("/orion.")).cloned().collect();
+        assert_eq!(ours, rpcs);
+        assert_eq!(rows.len(), rows.iter().collect::<BTreeSet<_>>().len());
+    }
+
+    #[test]
+    fn whatever_anyone_may_call_is_limited() {
+        for (path, access, per_minute) in TABLE {
+            assert!(*access != Access::Anyone || per_minute.is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_row_asks_for_a_scope_that_its_role_cannot_have_or_for_none_of_several() {
+        for (path, access, _) in TABLE {
+            let Access::Person(role, Need::OneOf(scopes)) = access else { continue };
+            assert!(!scopes.is_empty(), "{path} asks for one of no scopes");
+            let of_use = scopes.iter().any(|scope| *role >= scope.least_role());
+            // Whoever takes back their own token needs no role; a token that does so, the scope.
+            assert!(of_use || path.ends_with("/RevokeToken"), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_only_reads_never_changes_anything() {
+        let reading = [
+            "List",
+            "Get",
+            "Watch",
+            "Export",
+            "Verify",
+            "Check",
+            "Test",
+            "Review",
+            "ServerReflectionInfo",
+        ];
+        for (path, access, _) in TABLE {
+            let name = path.rsplit('/').next().unwrap();
+            let reads = matches!(access, Access::Person(_, Need::OneOf(scopes)) if scopes.contains(&Scope::Read));
+            assert!(!reads || reading.iter().any(|word| name.starts_with(word)), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_api_token_ever_approves_or_decides_who_gets_in() {
+        for name in [
+            "ApprovalService/DecideApproval",
+            "PlanService/DecidePlan",
+            "AuthService/SetPassword",
+            "AuthService/SetUserRole",
+            "AuthService/EnableUser",
+            "AuthService/CreateToken",
+        ] {
+            let row = TABLE.iter().find(|row| row.0.ends_with(name)).unwrap();
+            assert!(matches!(row.1, Access::Person(_, Need::Session)), "{name}");
+        }
+    }
+}

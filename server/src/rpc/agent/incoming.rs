@@ -1,0 +1,90 @@
+//! What devices say, from the wire to the domain: everything is checked here, once.
+
+use orion_domain::{CallState, Envelope, ErrorCode, Grants};
+use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, v1};
+use tonic::Status;
+
+use crate::fleet::Answer;
+use crate::fleet::presence::Greeting;
+use crate::rpc::status;
+
+/// The largest result taken from a device, in bytes.
+const MAX_RESULT: usize = 2 * 1024 * 1024;
+/// The largest ceiling taken from a device, in bytes: it is compiled, kept and audited.
+const MAX_CEILING: usize = 64 * 1024;
+
+/// A greeting, and how many calls the device has not told the end of.
+pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
+    let v1::Hello {
+        protocol_major,
+        protocol_minor,
+        agent_version,
+        facts,
+        ceiling,
+        tools: _,
+        generation,
+        unfinished_calls,
+    } = hello;
+    let version = ProtocolVersion { major: protocol_major, minor: protocol_minor };
+    if !PROTOCOL.works_with(version) {
+        return Err(Status::failed_precondition(format!(
+            "The agent speaks protocol {version} and this backend {PROTOCOL}: update the older of the two."
+        )));
+    }
+    let missing = |field| status::wire(WireError::Field { field });
+    let facts =
+        DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
+    let ceiling = grants(&ceiling).map_err(status::wire)?;
+    let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
+    Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
+}
+
+/// A ceiling as a device tells it.
+pub(super) fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
+    if ceiling.len() > MAX_CEILING {
+        return Err(WireError::TooLarge { field: "ceiling", limit: MAX_CEILING });
+    }
+    serde_json::from_slice(ceiling).map_err(|_| WireError::Field { field: "ceiling" })
+}
+
+/// How a call ended on a device.
+pub(super) fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
+    let v1::CallResult { call_id, state, code, result, duration_us } = message;
+    if result.len() > MAX_RESULT {
+        return Err(WireError::TooLarge { field: "result", limit: MAX_RESULT });
+    }
+    let envelope: Envelope =
+        serde_json::from_slice(&result).map_err(|_| WireError::Field { field: "result" })?;
+    let state = call_state_from(state)?;
+    // A device can say how a call ended there, and nothing else.
+    let says_an_end = matches!(
+        state,
+        CallState::Succeeded
+            | CallState::Failed
+            | CallState::Refused
+            | CallState::TimedOut
+            | CallState::Cancelled
+            | CallState::Unknown
+    );
+    if !says_an_end {
+        return Err(WireError::Field { field: "state" });
+    }
+    let code = match code.as_str() {
+        "" => None,
+        text => Some(ErrorCode::from_text(text).ok_or(WireError::Field { field: "code" })?),
+    };
+    if code.is_none() != (state == CallState::Succeeded) {
+        return Err(WireError::Field { field: "code" });
+    }
+    // People and models read the envelope, the record the code: they must say the same.
+    if envelope.success != code.is_none() || envelope.error.map(|error| error.code) != code {
+        return Err(WireError::Field { field: "result" });
+    }
+    Ok(Answer {
+        call: call_id.parse().map_err(|_| WireError::Field { field: "call_id" })?,
+        state,
+        code,
+        result: result.into(),
+        duration_us,
+    })
+}

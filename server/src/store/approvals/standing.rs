@@ -1,0 +1,311 @@
+//! Answers that hold for more than one call: for a chat, or as a narrow rule. Each is named by the
+//! approval that it was given to.
+
+use orion_domain::{ApprovalId, ConversationId, DeviceId, DeviceName, Role, Rule, UserName};
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use super::row::{ApprovalRow, Standing};
+use crate::store::row::{id_range, json, only, parsed};
+use crate::store::writer::{Durability, Event, Tx};
+use crate::store::{Store, StoreError};
+
+/// How many rules are read at most.
+const MOST_RULES: i64 = 10_000;
+
+/// How many rules that people made of answers hold on one device at once.
+pub const MOST_ON_DEVICE: i64 = 200;
+
+/// What an answer for a chat has to have been given to, so that it holds for a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Like<'a> {
+    /// Whose calls.
+    pub requester: &'a UserName,
+    /// From which chat.
+    pub conversation: ConversationId,
+    /// Where.
+    pub device: DeviceId,
+    /// Of which tool.
+    pub tool: &'a str,
+    /// The policy that asks.
+    pub policy_version: &'a str,
+    /// The line of it that asks.
+    pub rule: &'a str,
+}
+
+/// A rule that a person made of an answer. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingRule {
+    /// The approval that it was made of.
+    pub id: ApprovalId,
+    /// Where it holds.
+    pub device: (DeviceId, DeviceName),
+    /// What it says.
+    pub rule: Rule,
+    /// Who made it.
+    pub made_by: UserName,
+    /// When.
+    pub created_at: i64,
+    /// Until when it holds.
+    pub expires_at: i64,
+}
+
+impl FromRow<'_, SqliteRow> for StandingRule {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: parsed(row, "id")?,
+            device: (parsed(row, "device_id")?, parsed(row, "device_name")?),
+            rule: json(row, "rule_json")?,
+            made_by: parsed(row, "made_by")?,
+            created_at: row.try_get("created_at")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+}
+
+/// What the audit holds of an answer for a chat.
+#[derive(Serialize)]
+struct Given<'a> {
+    approval_id: ApprovalId,
+    by: Option<&'a UserName>,
+    requester: &'a UserName,
+    conversation: ConversationId,
+    device: &'a str,
+    tool: &'a str,
+    expires_at: i64,
+}
+
+/// What the audit holds of a rule.
+#[derive(Serialize)]
+struct Made<'a> {
+    approval_id: ApprovalId,
+    by: &'a UserName,
+    device: &'a str,
+    rule: &'a Rule,
+}
+
+/// Keeps a yes for a chat. A question without a chat keeps none.
+pub(super) async fn give(
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    until: i64,
+    now: i64,
+) -> Result<(), StoreError> {
+    let Some(conversation) = row.conversation else { return Err(StoreError::Conflict) };
+    sqlx::query(
+        "INSERT INTO standing_answers (id, requester, conversation_id, device_id, tool, given_by, \
+         created_at, expires_at, rule, policy_version) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, policy_version FROM calls WHERE id = $10",
+    )
+    .bind(row.id.to_string())
+    .bind(row.requester.as_str())
+    .bind(conversation.to_string())
+    .bind(row.device.0.to_string())
+    .bind(row.tool.as_str())
+    .bind(row.decided_by.as_ref().map(UserName::as_str))
+    .bind(now)
+    .bind(until)
+    .bind(row.rule.as_str())
+    .bind(row.call.to_string())
+    .execute(&mut tx.conn)
+    .await?;
+    let body = Given {
+        approval_id: row.id,
+        by: row.decided_by.as_ref(),
+        requester: &row.requester,
+        conversation,
+        device: row.device.1.as_str(),
+        tool: &row.tool,
+        expires_at: until,
+    };
+    tx.record(Event::new(now, "approval.stands", row.call.to_string(), &body)?);
+    Ok(())
+}
+
+/// Whether the device has room for one rule more.
+pub(super) async fn has_room(tx: &mut Tx, device: DeviceId, now: i64) -> Result<bool, StoreError> {
+    let (held,): (i64,) = sqlx::query_as(
+        "SELECT COUNT(*) FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
+         AND expires_at > $2",
+    )
+    .bind(device.to_string())
+    .bind(now)
+    .fetch_one(&mut tx.conn)
+    .await?;
+    Ok(held < MOST_ON_DEVICE)
+}
+
+/// Keeps a rule.
+pub(super) async fn make(tx: &mut Tx, rule: StandingRule, now: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO standing_rules (id, device_id, device_name, rule_json, made_by, created_at, \
+         expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(rule.id.to_string())
+    .bind(rule.device.0.to_string())
+    .bind(rule.device.1.as_str())
+    .bind(serde_json::to_string(&rule.rule).map_err(|_| StoreError::Corrupt)?)
+    .bind(rule.made_by.as_str())
+    .bind(rule.created_at)
+    .bind(rule.expires_at)
+    .execute(&mut tx.conn)
+    .await?;
+    record(tx, "rule.made", &rule, &rule.made_by, now)
+}
+
+fn record(
+    tx: &mut Tx,
+    kind: &'static str,
+    rule: &StandingRule,
+    by: &UserName,
+    now: i64,
+) -> Result<(), StoreError> {
+    let device = rule.device.1.as_str();
+    let body = Made { approval_id: rule.id, by, device, rule: &rule.rule };
+    tx.record(Event::new(now, kind, String::new(), &body)?);
+    Ok(())
+}
+
+impl Store {
+    /// The answer for this chat that holds for a call: given to what asks by the same policy, by
+    /// somebody who is still let in with at least this role, and in time.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn standing_answer(
+        &self,
+        like: &Like<'_>,
+        role: Role,
+        now: i64,
+    ) -> Result<Option<Standing>, StoreError> {
+        let rows: Vec<(String, String, String)> = sqlx::query_as(
+            "SELECT standing_answers.id, given_by, users.role FROM standing_answers \
+             JOIN users ON users.name = given_by WHERE conversation_id = $1 AND device_id = $2 \
+             AND tool = $3 AND requester = $4 AND expires_at > $5 AND disabled_at IS NULL \
+             AND policy_version = $6 AND rule = $7 \
+             ORDER BY standing_answers.created_at DESC LIMIT 20",
+        )
+        .bind(like.conversation.to_string())
+        .bind(like.device.to_string())
+        .bind(like.tool)
+        .bind(like.requester.as_str())
+        .bind(now)
+        .bind(like.policy_version)
+        .bind(like.rule)
+        .fetch_all(self.reads())
+        .await?;
+        let held = rows.into_iter().find_map(|(id, by, held)| {
+            let enough = held.parse::<Role>().is_ok_and(|held| held >= role);
+            enough.then(|| Some(Standing { id: id.parse().ok()?, by: by.parse().ok()? }))?
+        });
+        Ok(held)
+    }
+
+    /// The rules that were made of answers, hold at this moment and are not taken back, newest
+    /// first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn standing_rules(&self, now: i64) -> Result<Vec<StandingRule>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT * FROM standing_rules WHERE revoked_at IS NULL AND expires_at > $1 \
+             ORDER BY id DESC LIMIT $2",
+        )
+        .bind(now)
+        .bind(MOST_RULES)
+        .fetch_all(self.reads())
+        .await?)
+    }
+
+    /// What the rules say that were made of answers and hold on one device at this moment, oldest
+    /// first: those of people who are still let in with the role that the answer took.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn standing_rules_of(
+        &self,
+        device: DeviceId,
+        now: i64,
+    ) -> Result<Vec<Rule>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT standing_rules.*, users.role AS role, approver_role FROM standing_rules \
+             JOIN users ON users.name = made_by JOIN approvals ON approvals.id = standing_rules.id \
+             WHERE standing_rules.device_id = $1 AND revoked_at IS NULL \
+             AND standing_rules.expires_at > $2 AND disabled_at IS NULL \
+             ORDER BY standing_rules.id LIMIT $3",
+        )
+        .bind(device.to_string())
+        .bind(now)
+        .bind(MOST_RULES)
+        .fetch_all(self.reads())
+        .await?;
+        let mut rules = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (held, needed): (Role, Role) =
+                (parsed(row, "role")?, parsed(row, "approver_role")?);
+            if held >= needed {
+                rules.push(json(row, "rule_json")?);
+            }
+        }
+        Ok(rules)
+    }
+
+    /// The devices on which rules hold that this person made of answers.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn devices_with_rules_of(
+        &self,
+        user: &UserName,
+        now: i64,
+    ) -> Result<Vec<DeviceId>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT device_id FROM standing_rules WHERE made_by = $1 \
+             AND revoked_at IS NULL AND expires_at > $2",
+        )
+        .bind(user.as_str())
+        .bind(now)
+        .fetch_all(self.reads())
+        .await?;
+        Ok(rows.iter().map(|row| parsed(row, "device_id")).collect::<Result<_, _>>()?)
+    }
+
+    /// Takes a rule back; its id may be shortened.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    pub async fn revoke_standing_rule(
+        &self,
+        id: &str,
+        by: &UserName,
+        now: i64,
+    ) -> Result<StandingRule, StoreError> {
+        let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
+        let by = by.clone();
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let rows: Vec<StandingRule> = sqlx::query_as(
+                    "SELECT * FROM standing_rules WHERE id >= $1 AND id < $2 \
+                     AND revoked_at IS NULL LIMIT 2",
+                )
+                .bind(from)
+                .bind(to)
+                .fetch_all(&mut tx.conn)
+                .await?;
+                let rule = only(rows)?;
+                sqlx::query(
+                    "UPDATE standing_rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3",
+                )
+                .bind(now)
+                .bind(by.as_str())
+                .bind(rule.id.to_string())
+                .execute(&mut tx.conn)
+                .await?;
+                record(tx, "rule.revoked", &rule, &by, now)?;
+                Ok(rule)
+            })
+        })
+        .await
+    }
+}

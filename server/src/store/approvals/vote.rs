@@ -1,0 +1,277 @@
+//! One person's word on a question: whether it counts, and whether it settles the question.
+
+use orion_domain::{ApprovalId, PlanId, Role, UserName};
+use serde::Serialize;
+
+use super::row::{ApprovalRow, ApprovalState, Vote};
+use super::standing::{self, MOST_ON_DEVICE, StandingRule};
+use super::{answered, with_votes};
+use crate::store::writer::{Durability, Event, Tx};
+use crate::store::{Store, StoreError};
+
+/// Why an answer does not count. Nothing was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecideError {
+    /// There is no such question.
+    #[error("there is no such approval")]
+    NotFound,
+    /// It was answered before, ran out or was withdrawn.
+    #[error("the approval is {} already", .0.as_str())]
+    AlreadyDecided(ApprovalState),
+    /// Its time is over.
+    #[error("the approval has expired")]
+    Expired,
+    /// This person has said yes before.
+    #[error("this person has said yes before")]
+    AlreadyVoted,
+    /// The role is too small.
+    #[error("the role {0} is needed")]
+    Role(Role),
+    /// Whoever asked for the call or wrote it does not count.
+    #[error(
+        "whoever asked for the call or wrote it does not count, and somebody else with the role {0} has to say yes"
+    )]
+    OwnCall(Role),
+    /// Each has to say why.
+    #[error("a reason is needed")]
+    ReasonMissing,
+    /// As many rules of answers hold on the device as may.
+    #[error("{MOST_ON_DEVICE} rules of answers hold on this device already")]
+    TooManyRules,
+    /// Only this one call can be approved.
+    #[error("this approval cannot stand for more than one call")]
+    OnlyOnce,
+    /// It is answered with the other steps of its plan.
+    #[error("the approval belongs to the plan {0}")]
+    OfPlan(PlanId),
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How far a yes reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lasting {
+    /// This call.
+    Once,
+    /// The chat, until a time, Unix milliseconds.
+    ForChat(i64),
+    /// A rule.
+    AsRule(Box<StandingRule>),
+}
+
+/// A person's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewVote {
+    /// On what.
+    pub approval: ApprovalId,
+    /// Whose.
+    pub by: UserName,
+    /// What they may do at most. Where they have a smaller role by now, that one counts.
+    pub role: Role,
+    /// What.
+    pub yes: bool,
+    /// Why.
+    pub reason: String,
+    /// How far a yes reaches.
+    pub lasting: Lasting,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// What the audit holds of a yes that does not settle the question.
+#[derive(Serialize)]
+struct Voted<'a> {
+    approval_id: ApprovalId,
+    by: &'a UserName,
+    role: Role,
+    reason: &'a str,
+    missing: i64,
+}
+
+impl Store {
+    /// Takes a person's word. The row that comes back is still open where more have to say yes.
+    ///
+    /// # Errors
+    /// See [`DecideError`].
+    pub async fn vote(&self, mut vote: NewVote) -> Result<ApprovalRow, DecideError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let Some(row) = find(tx, vote.approval).await? else {
+                    return Ok(Err(DecideError::NotFound));
+                };
+                if let Some(plan) = row.plan {
+                    return Ok(Err(DecideError::OfPlan(plan)));
+                }
+                // Time has passed since the person was let in.
+                let Some(role) = role_of(tx, &vote.by).await? else {
+                    return Ok(Err(DecideError::Role(row.approvers.role)));
+                };
+                vote.role = vote.role.min(role);
+                if let Err(error) = counts(tx, &row, &vote).await? {
+                    return Ok(Err(error));
+                }
+                settle(tx, row, vote).await.map(Ok)
+            })
+        })
+        .await?
+    }
+}
+
+async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreError> {
+    let sql = concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE id = $1");
+    Ok(sqlx::query_as(sql).bind(id.to_string()).fetch_optional(&mut tx.conn).await?)
+}
+
+/// Whether this word counts on this question.
+pub(in crate::store) async fn counts(
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    vote: &NewVote,
+) -> Result<Result<(), DecideError>, StoreError> {
+    let refused = match row.state {
+        ApprovalState::Open if row.expires_at > vote.at => None,
+        ApprovalState::Open | ApprovalState::Expired => Some(DecideError::Expired),
+        state @ (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Withdrawn) => {
+            Some(DecideError::AlreadyDecided(state))
+        }
+    };
+    if let Some(refused) = refused {
+        return Ok(Err(refused));
+    }
+    if !vote.yes {
+        return Ok(Ok(()));
+    }
+    let asked = row.approvers;
+    if vote.role < asked.role {
+        return Ok(Err(DecideError::Role(asked.role)));
+    }
+    let (asked_for, wrote) = (vote.by == row.requester, row.written_by.as_ref() == Some(&vote.by));
+    if (asked_for || wrote)
+        && (asked.not_requester
+            || (asked.second_if_any && is_another(tx, row, asked_for && !wrote).await?))
+    {
+        return Ok(Err(DecideError::OwnCall(asked.role)));
+    }
+    if asked.reason && vote.reason.trim().is_empty() {
+        return Ok(Err(DecideError::ReasonMissing));
+    }
+    if row.votes.iter().any(|before| before.user == vote.by) {
+        return Ok(Err(DecideError::AlreadyVoted));
+    }
+    if vote.lasting != Lasting::Once && !row.may_stand {
+        return Ok(Err(DecideError::OnlyOnce));
+    }
+    if let Lasting::AsRule(rule) = &vote.lasting
+        && !standing::has_room(tx, rule.device.0, vote.at).await?
+    {
+        return Ok(Err(DecideError::TooManyRules));
+    }
+    Ok(Ok(()))
+}
+
+/// The role of a person who is let in.
+pub(in crate::store) async fn role_of(
+    tx: &mut Tx,
+    user: &UserName,
+) -> Result<Option<Role>, StoreError> {
+    let found: Option<(String,)> =
+        sqlx::query_as("SELECT role FROM users WHERE name = $1 AND disabled_at IS NULL")
+            .bind(user.as_str())
+            .fetch_optional(&mut tx.conn)
+            .await?;
+    found.map(|(role,)| role.parse().map_err(|_| StoreError::Corrupt)).transpose()
+}
+
+/// Whether somebody else could say yes. To whoever only asked for a call that another wrote, that
+/// other is nobody else: of the two, one wrote it and the other one sees it.
+async fn is_another(tx: &mut Tx, row: &ApprovalRow, only_asked: bool) -> Result<bool, StoreError> {
+    let author = row.written_by.as_ref().unwrap_or(&row.requester);
+    let asker = if only_asked { &row.requester } else { author };
+    let users: Vec<(String,)> = sqlx::query_as(
+        "SELECT role FROM users WHERE disabled_at IS NULL AND name <> $1 AND name <> $2",
+    )
+    .bind(author.as_str())
+    .bind(asker.as_str())
+    .fetch_all(&mut tx.conn)
+    .await?;
+    Ok(users.iter().any(|(role,)| is_enough(role, row.approvers.role)))
+}
+
+fn is_enough(role: &str, needed: Role) -> bool {
+    role.parse::<Role>().is_ok_and(|role| role >= needed)
+}
+
+/// How many earlier yeses still count: of people who are still let in and still have the role.
+async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
+    let voters: Vec<(String,)> = sqlx::query_as(
+        "SELECT users.role FROM votes JOIN users ON users.name = votes.user_name \
+         WHERE votes.approval_id = $1 AND votes.yes = 1 AND users.disabled_at IS NULL",
+    )
+    .bind(row.id.to_string())
+    .fetch_all(&mut tx.conn)
+    .await?;
+    let count = voters.iter().filter(|(role,)| is_enough(role, row.approvers.role)).count();
+    Ok(i64::try_from(count).unwrap_or(0))
+}
+
+/// Records a word that counts, and what it leads to.
+pub(in crate::store) async fn settle(
+    tx: &mut Tx,
+    row: ApprovalRow,
+    vote: NewVote,
+) -> Result<ApprovalRow, StoreError> {
+    let missing = if vote.yes {
+        i64::from(row.approvers.count.max(1)) - earlier(tx, &row).await? - 1
+    } else {
+        0
+    };
+    sqlx::query(
+        "INSERT INTO votes (approval_id, user_name, role, yes, reason, at) \
+         VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (approval_id, user_name) DO UPDATE \
+         SET role = excluded.role, yes = excluded.yes, reason = excluded.reason, at = excluded.at",
+    )
+    .bind(row.id.to_string())
+    .bind(vote.by.as_str())
+    .bind(vote.role.as_str())
+    .bind(vote.yes)
+    .bind(vote.reason.as_str())
+    .bind(vote.at)
+    .execute(&mut tx.conn)
+    .await?;
+    if missing > 0 {
+        let body = Voted {
+            approval_id: row.id,
+            by: &vote.by,
+            role: vote.role,
+            reason: &vote.reason,
+            missing,
+        };
+        tx.record(Event::new(vote.at, "approval.voted", row.call.to_string(), &body)?);
+        let mut row = row;
+        let NewVote { by: user, role, yes, reason, at, .. } = vote;
+        row.votes.push(Vote { user, role, yes, reason, at });
+        return Ok(row);
+    }
+    let state = if vote.yes { ApprovalState::Approved } else { ApprovalState::Denied };
+    let decided: ApprovalRow = sqlx::query_as(concat!(
+        "UPDATE approvals SET state = $1, decided_by = $2, decided_at = $3, reason = $4 \
+         WHERE id = $5 RETURNING *, ",
+        with_votes!()
+    ))
+    .bind(state.as_str())
+    .bind(vote.by.as_str())
+    .bind(vote.at)
+    .bind(vote.reason.as_str())
+    .bind(row.id.to_string())
+    .fetch_one(&mut tx.conn)
+    .await?;
+    answered(tx, "approval.decided", &decided, vote.at)?;
+    match vote.lasting {
+        Lasting::Once => {}
+        Lasting::ForChat(until) => standing::give(tx, &decided, until, vote.at).await?,
+        Lasting::AsRule(rule) => standing::make(tx, *rule, vote.at).await?,
+    }
+    Ok(decided)
+}

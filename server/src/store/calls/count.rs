@@ -1,0 +1,64 @@
+//! What a person did on a device before: what rules with a limit count.
+
+use orion_domain::{CallId, DeviceId, UserName};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use crate::store::{Store, StoreError};
+
+/// An earlier call that was let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    /// The tool.
+    pub tool: String,
+    /// Canonical JSON; empty where it was not asked for.
+    pub arguments: Vec<u8>,
+    /// When it was let through, Unix milliseconds.
+    pub admitted_at: i64,
+}
+
+impl FromRow<'_, SqliteRow> for Admitted {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            tool: row.try_get("tool")?,
+            arguments: row.try_get("arguments")?,
+            admitted_at: row.try_get("admitted_at")?,
+        })
+    }
+}
+
+impl Store {
+    /// The calls of a person on a device that were sent there since a moment, however long before that
+    /// they were made: no previews, and not this one. The newest `most` of them, newest first, the
+    /// first of them with their arguments, up to so many bytes together.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn admitted_calls(
+        &self,
+        user: &UserName,
+        device: DeviceId,
+        since: i64,
+        but: CallId,
+        most: u32,
+        arguments_bytes: u32,
+    ) -> Result<Vec<Admitted>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT tool, admitted_at, CASE WHEN bytes <= $6 THEN \
+             (SELECT arguments FROM calls WHERE id = counted) ELSE x'' END AS arguments FROM \
+             (SELECT id AS counted, tool, admitted_at, \
+             SUM(LENGTH(arguments)) OVER (ORDER BY admitted_at DESC, id DESC) AS bytes FROM calls \
+             WHERE user_name = $1 AND device_id = $2 AND admitted_at >= $3 AND id <> $4 \
+             AND dry_run = 0 ORDER BY admitted_at DESC, id DESC LIMIT $5) \
+             ORDER BY admitted_at DESC, counted DESC",
+        )
+        .bind(user.as_str())
+        .bind(device.to_string())
+        .bind(since)
+        .bind(but.to_string())
+        .bind(most)
+        .bind(arguments_bytes)
+        .fetch_all(self.reads())
+        .await?)
+    }
+}

@@ -1,0 +1,130 @@
+//! Recorded calls, oldest first, as far as judging them again needs them.
+
+use orion_domain::{CallId, Caller, DeviceId};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use crate::store::row::{parsed, parsed_option, signed};
+use crate::store::{Store, StoreError};
+
+/// How many calls are read at a time.
+const PAGE: i64 = 1000;
+/// How many bytes of arguments are read at a time, or one call's where that has more.
+const PAGE_BYTES: i64 = 8 * 1024 * 1024;
+
+/// A call that was recorded, as it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedCall {
+    /// Its id.
+    pub id: CallId,
+    /// For whom, in which role, from which chat.
+    pub caller: Caller,
+    /// Where, where a device was found.
+    pub device: Option<DeviceId>,
+    /// The tool.
+    pub tool: String,
+    /// JSON; canonical unless the call was refused before its arguments were looked at.
+    pub arguments: Vec<u8>,
+    /// Whether only a preview was wanted.
+    pub dry_run: bool,
+    /// Whether content that strangers may have written was in its chat.
+    pub tainted: bool,
+    /// What was decided then.
+    pub decision: String,
+    /// Whether it was let through: neither denied, nor waiting, nor ended while it waited.
+    pub was_admitted: bool,
+    /// When it was made, Unix milliseconds.
+    pub created_at: i64,
+}
+
+impl FromRow<'_, SqliteRow> for RecordedCall {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: parsed(row, "id")?,
+            caller: Caller {
+                user: parsed(row, "user_name")?,
+                role: parsed(row, "role")?,
+                conversation: parsed_option(row, "conversation_id")?,
+            },
+            device: parsed_option(row, "device_id")?,
+            tool: row.try_get("tool")?,
+            arguments: row.try_get("arguments")?,
+            dry_run: row.try_get("dry_run")?,
+            tainted: row.try_get("tainted")?,
+            decision: row.try_get("decision")?,
+            was_admitted: row.try_get("was_admitted")?,
+            created_at: row.try_get("created_at")?,
+        })
+    }
+}
+
+/// The first id that a call of this moment could have: ids begin with their time.
+#[must_use]
+pub fn first_id_at(unix_ms: i64) -> String {
+    let hex = format!("{:012x}", unix_ms.clamp(0, 0xffff_ffff_ffff));
+    let (high, low) = hex.split_at(8);
+    format!("{high}-{low}")
+}
+
+impl Store {
+    /// The call before the newest `most` of one device or of all, by id and time; none where there
+    /// are not so many.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn newest_calls_begin(
+        &self,
+        most: u64,
+        device: Option<DeviceId>,
+    ) -> Result<Option<(String, i64)>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT id, created_at FROM calls WHERE ($2 IS NULL OR device_id = $2) \
+             ORDER BY id DESC LIMIT 1 OFFSET $1",
+        )
+        .bind(signed(most))
+        .bind(device.map(|id| id.to_string()))
+        .fetch_optional(self.reads())
+        .await?)
+    }
+
+    /// The next calls with ids after this text, of one device or of all: as many as 1,000 and 8 MiB of
+    /// arguments, and one at least.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn calls_after(
+        &self,
+        after: &str,
+        device: Option<DeviceId>,
+    ) -> Result<Vec<RecordedCall>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT id, user_name, role, conversation_id, device_id, tool, arguments, dry_run, \
+             tainted, decision, created_at, \
+             admitted_at IS NOT NULL AS was_admitted \
+             FROM calls JOIN (SELECT page_id, SUM(size) OVER (ORDER BY page_id) AS bytes, \
+             ROW_NUMBER() OVER (ORDER BY page_id) AS place FROM (SELECT id AS page_id, \
+             LENGTH(arguments) AS size FROM calls WHERE id > $1 AND ($2 IS NULL OR device_id = $2) ORDER BY id LIMIT $3)) \
+             ON page_id = id WHERE bytes <= $4 OR place = 1 ORDER BY id",
+        )
+        .bind(after)
+        .bind(device.map(|id| id.to_string()))
+        .bind(PAGE)
+        .bind(PAGE_BYTES)
+        .fetch_all(self.reads())
+        .await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_begin_with_their_time() {
+        let id = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_000, 0));
+        let first = first_id_at(1_700_000_000_000);
+        assert_eq!(first, "018bcfe5-6800");
+        assert!(id.to_string().starts_with(&first));
+        assert!(first_id_at(-1) < first && first < first_id_at(i64::MAX));
+    }
+}

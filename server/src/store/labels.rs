@@ -1,0 +1,148 @@
+//! Where content that strangers may have written came into a chat. Such a chat stays so: a new one
+//! is clean.
+
+use orion_domain::{CallId, ConversationId};
+use serde::{Deserialize, Serialize};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use super::row::parsed;
+use super::writer::Durability;
+use super::{Store, StoreError};
+
+/// How many labels of a kind a chat keeps, the newest, and the newest of each device.
+const LABELS: i64 = 50;
+
+/// Where content came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// The call that brought it.
+    pub call: CallId,
+    /// The tool of that call.
+    pub tool: String,
+    /// The device it came from.
+    pub device: String,
+    /// The path or address; empty where there is none.
+    pub place: String,
+}
+
+/// Who may have written what came from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// Anybody: the content of files, names, what programs printed.
+    Strangers,
+    /// The device's own agent, or who holds the device.
+    Device,
+}
+
+/// What strangers may have had to do with a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Strangers {
+    /// The content of theirs that was in the chat.
+    pub content: Vec<Label>,
+    /// The arguments whose text occurs in it, by name.
+    pub occurs: Vec<String>,
+    /// Whether the whole call stands in it.
+    pub quoted: bool,
+}
+
+impl Strangers {
+    /// Whether there is any content of theirs in the chat.
+    #[must_use]
+    pub fn taint(&self) -> bool {
+        !self.content.is_empty()
+    }
+}
+
+impl FromRow<'_, SqliteRow> for Label {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            call: parsed(row, "call_id")?,
+            tool: row.try_get("tool")?,
+            device: row.try_get("device")?,
+            place: row.try_get("place")?,
+        })
+    }
+}
+
+impl Store {
+    /// Marks a chat as holding content from there.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] where there is no such chat.
+    pub async fn label_content(
+        &self,
+        conversation: ConversationId,
+        label: Label,
+        voice: Voice,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let is_own = voice == Voice::Device;
+        self.write(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO content_labels \
+                     (conversation_id, call_id, tool, device, place, is_own, at) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                )
+                .bind(conversation.to_string())
+                .bind(label.call.to_string())
+                .bind(label.tool)
+                .bind(label.device)
+                .bind(label.place)
+                .bind(is_own)
+                .bind(now)
+                .execute(&mut tx.conn)
+                .await?;
+                // A device that says much cannot make what another said forgotten.
+                sqlx::query(
+                    "DELETE FROM content_labels WHERE conversation_id = $1 AND is_own = $2 \
+                     AND seq NOT IN (SELECT seq FROM content_labels \
+                     WHERE conversation_id = $1 AND is_own = $2 ORDER BY seq DESC LIMIT $3) \
+                     AND seq NOT IN (SELECT MAX(seq) FROM content_labels \
+                     WHERE conversation_id = $1 AND is_own = $2 GROUP BY device)",
+                )
+                .bind(conversation.to_string())
+                .bind(is_own)
+                .bind(LABELS)
+                .execute(&mut tx.conn)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// What came into a chat from outside, oldest first, each with its result's envelope. The newest
+    /// results are given up to so many bytes together; those before are empty.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn labelled_content(
+        &self,
+        conversation: ConversationId,
+        most: usize,
+    ) -> Result<Vec<(Label, Voice, Vec<u8>)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT labels.*, CASE WHEN labels.bytes <= $2 THEN calls.result END AS result FROM \
+             (SELECT content_labels.*, SUM(COALESCE(LENGTH(calls.result), 0)) \
+             OVER (ORDER BY seq DESC) AS bytes \
+             FROM content_labels JOIN calls ON calls.id = content_labels.call_id \
+             WHERE content_labels.conversation_id = $1) AS labels \
+             JOIN calls ON calls.id = labels.call_id ORDER BY labels.seq",
+        )
+        .bind(conversation.to_string())
+        .bind(i64::try_from(most).unwrap_or(i64::MAX))
+        .fetch_all(self.reads())
+        .await?;
+        rows.iter()
+            .map(|row| {
+                let result: Option<Vec<u8>> = row.try_get("result")?;
+                let is_own: bool = row.try_get("is_own")?;
+                let voice = if is_own { Voice::Device } else { Voice::Strangers };
+                Ok((Label::from_row(row)?, voice, result.unwrap_or_default()))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,227 @@
+//! Changes of accounts. Each reads what it depends on in the same transaction, so that of two at
+//! once the second sees the first: there is an admin left, whoever is quicker.
+
+use orion_domain::{Digest, Role, UserName};
+use serde::Serialize;
+
+use super::{ChangeUserError, UserRow, find, insert, tokens};
+use crate::store::writer::{Durability, Event, Tx};
+use crate::store::{Store, StoreError};
+
+/// What the audit holds of a role that is changed.
+#[derive(Serialize)]
+struct RoleChanged<'a> {
+    user: &'a UserName,
+    from: Role,
+    to: Role,
+    by: &'a UserName,
+}
+
+/// What the audit holds of other changes.
+#[derive(Serialize)]
+struct UserChanged<'a> {
+    user: &'a UserName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a UserName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<u64>,
+}
+
+impl Store {
+    /// Gives an account another role.
+    ///
+    /// # Errors
+    /// See [`ChangeUserError`].
+    pub async fn set_role(
+        &self,
+        name: &UserName,
+        role: Role,
+        by: &UserName,
+        now: i64,
+    ) -> Result<(), ChangeUserError> {
+        let (name, by) = (name.clone(), by.clone());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let Some(user) = find(tx, &name).await? else {
+                    return Ok(Err(ChangeUserError::NotFound));
+                };
+                if user.role == role {
+                    return Ok(Ok(()));
+                }
+                if is_last_admin(tx, &user, now).await? {
+                    return Ok(Err(ChangeUserError::LastAdmin));
+                }
+                sqlx::query("UPDATE users SET role = $1 WHERE name = $2")
+                    .bind(role.as_str())
+                    .bind(name.as_str())
+                    .execute(&mut tx.conn)
+                    .await?;
+                let body = RoleChanged { user: &name, from: user.role, to: role, by: &by };
+                tx.record(Event::new(now, "user.role_changed", String::new(), &body)?);
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+
+    /// Keeps everybody from getting in by an account, and ends all that stands for it.
+    ///
+    /// # Errors
+    /// See [`ChangeUserError`].
+    pub async fn disable_user(
+        &self,
+        name: &UserName,
+        by: &UserName,
+        now: i64,
+    ) -> Result<(), ChangeUserError> {
+        let (name, by) = (name.clone(), by.clone());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let Some(user) = find(tx, &name).await? else {
+                    return Ok(Err(ChangeUserError::NotFound));
+                };
+                if user.disabled_at.is_some() {
+                    return Ok(Ok(()));
+                }
+                if is_last_admin(tx, &user, now).await? {
+                    return Ok(Err(ChangeUserError::LastAdmin));
+                }
+                sqlx::query("UPDATE users SET disabled_at = $1 WHERE name = $2")
+                    .bind(now)
+                    .bind(name.as_str())
+                    .execute(&mut tx.conn)
+                    .await?;
+                let ended = sqlx::query("DELETE FROM tokens WHERE user_name = $1")
+                    .bind(name.as_str())
+                    .execute(&mut tx.conn)
+                    .await?
+                    .rows_affected();
+                let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
+                tx.record(Event::new(now, "user.disabled", String::new(), &body)?);
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+
+    /// Lets people in by an account again, once they sign in anew.
+    ///
+    /// # Errors
+    /// See [`ChangeUserError`].
+    pub async fn enable_user(
+        &self,
+        name: &UserName,
+        by: &UserName,
+        now: i64,
+    ) -> Result<(), ChangeUserError> {
+        let (name, by) = (name.clone(), by.clone());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let Some(user) = find(tx, &name).await? else {
+                    return Ok(Err(ChangeUserError::NotFound));
+                };
+                if user.disabled_at.is_some() {
+                    sqlx::query("UPDATE users SET disabled_at = NULL WHERE name = $1")
+                        .bind(name.as_str())
+                        .execute(&mut tx.conn)
+                        .await?;
+                    let body = UserChanged { user: &name, by: Some(&by), ended: None };
+                    tx.record(Event::new(now, "user.enabled", String::new(), &body)?);
+                }
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+
+    /// Changes a password and ends the account's sessions, but for the one that is kept. Gives how
+    /// many ended.
+    ///
+    /// # Errors
+    /// See [`ChangeUserError`].
+    pub async fn set_password(
+        &self,
+        name: &UserName,
+        password_hash: String,
+        by: &UserName,
+        keep: Option<Digest>,
+        now: i64,
+    ) -> Result<u64, ChangeUserError> {
+        let (name, by) = (name.clone(), by.clone());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let changed = sqlx::query("UPDATE users SET password_hash = $1 WHERE name = $2")
+                    .bind(password_hash)
+                    .bind(name.as_str())
+                    .execute(&mut tx.conn)
+                    .await?;
+                if changed.rows_affected() == 0 {
+                    return Ok(Err(ChangeUserError::NotFound));
+                }
+                let ended = tokens::end_sessions(tx, &name, keep).await?;
+                let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
+                tx.record(Event::new(now, "user.password_set", String::new(), &body)?);
+                Ok(Ok(ended))
+            })
+        })
+        .await?
+    }
+
+    /// Makes an account an enabled admin again, or makes it, for whoever holds the backend's own
+    /// secret. With a password it is set and all sessions end.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn restore_admin(
+        &self,
+        name: &UserName,
+        password_hash: Option<String>,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let name = name.clone();
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                if find(tx, &name).await?.is_none() {
+                    insert(tx, &name, Role::Admin, None, now).await?;
+                }
+                sqlx::query("UPDATE users SET role = $1, disabled_at = NULL WHERE name = $2")
+                    .bind(Role::Admin.as_str())
+                    .bind(name.as_str())
+                    .execute(&mut tx.conn)
+                    .await?;
+                let mut ended = None;
+                if let Some(hash) = password_hash {
+                    sqlx::query("UPDATE users SET password_hash = $1 WHERE name = $2")
+                        .bind(hash)
+                        .bind(name.as_str())
+                        .execute(&mut tx.conn)
+                        .await?;
+                    ended = Some(tokens::end_sessions(tx, &name, None).await?);
+                }
+                let body = UserChanged { user: &name, by: None, ended };
+                tx.record(Event::new(now, "admin.reset_used", String::new(), &body)?);
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+/// Whether nobody else could administer the backend. An admin without a password and a session is
+/// nobody who could.
+async fn is_last_admin(tx: &mut Tx, user: &UserRow, now: i64) -> Result<bool, StoreError> {
+    if user.role != Role::Admin || user.disabled_at.is_some() {
+        return Ok(false);
+    }
+    let other: Option<(i64,)> = sqlx::query_as(
+        "SELECT 1 FROM users WHERE role = $1 AND disabled_at IS NULL AND name <> $2 \
+         AND (password_hash IS NOT NULL OR EXISTS (SELECT 1 FROM tokens \
+         WHERE user_name = users.name AND scopes = 'session' AND expires_at > $3)) LIMIT 1",
+    )
+    .bind(Role::Admin.as_str())
+    .bind(user.name.as_str())
+    .bind(now)
+    .fetch_optional(&mut tx.conn)
+    .await?;
+    Ok(other.is_none())
+}

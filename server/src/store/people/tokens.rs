@@ -1,0 +1,363 @@
+//! What stands for people: sessions and API tokens, kept as hashes only.
+
+use orion_domain::{Digest, Role, UserName};
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use crate::people::TokenKind;
+use crate::store::row::{digest, only, parsed, parsed_option};
+use crate::store::writer::{Durability, Event, Tx};
+use crate::store::{Store, StoreError};
+
+/// How many sessions one person has at most; the oldest end.
+const MOST_SESSIONS: i64 = 100;
+/// How many API tokens one person has at most.
+const MOST_TOKENS: i64 = 100;
+/// How many rows a list has at most.
+const LISTED: i64 = 10_000;
+/// How exact the record of a token's last use is, in milliseconds.
+const USE_MS: i64 = 60_000;
+
+/// What stands for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRow {
+    /// The hash of its secret.
+    pub hash: Digest,
+    /// The person.
+    pub user: UserName,
+    /// What it is good for.
+    pub kind: TokenKind,
+    /// What the person calls it; empty for a session.
+    pub name: String,
+    /// When it was made, Unix milliseconds.
+    pub created_at: i64,
+    /// Until when it is good, Unix milliseconds.
+    pub expires_at: i64,
+    /// When it was last used, to the minute, Unix milliseconds.
+    pub last_used_at: Option<i64>,
+    /// Who made it, where it was not the person.
+    pub created_by: Option<UserName>,
+}
+
+impl TokenRow {
+    /// The front of the hash, by which people name it.
+    #[must_use]
+    pub fn id(&self) -> String {
+        id(self.hash)
+    }
+
+    /// Whether its last use has to be recorded anew.
+    #[must_use]
+    pub fn use_is_old(&self, now: i64) -> bool {
+        self.last_used_at.is_none_or(|at| now - at >= USE_MS)
+    }
+}
+
+fn id(hash: Digest) -> String {
+    let mut id = hash.to_string();
+    id.truncate(12);
+    id
+}
+
+impl FromRow<'_, SqliteRow> for TokenRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            hash: digest(row, "hash")?,
+            user: parsed(row, "user_name")?,
+            kind: parsed(row, "scopes")?,
+            name: row.try_get("name")?,
+            created_at: row.try_get("created_at")?,
+            expires_at: row.try_get("expires_at")?,
+            last_used_at: row.try_get("last_used_at")?,
+            created_by: parsed_option(row, "created_by")?,
+        })
+    }
+}
+
+/// A token to be kept.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// The person.
+    pub user: UserName,
+    /// The hash of its secret.
+    pub hash: Digest,
+    /// What it is good for.
+    pub kind: TokenKind,
+    /// What the person calls it; empty for a session.
+    pub name: String,
+    /// Who makes it, where it is not the person.
+    pub created_by: Option<UserName>,
+    /// Until when it is good, Unix milliseconds.
+    pub expires_at: i64,
+}
+
+/// Why a token was not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// There is no such account, or it is disabled.
+    #[error("there is no such enabled account")]
+    NoUser,
+    /// The person has a token of that name.
+    #[error("there is a token of that name")]
+    Taken,
+    /// The person has as many API tokens as a person may.
+    #[error("a person has at most {MOST_TOKENS} API tokens")]
+    TooMany,
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Which tokens are meant.
+#[derive(Debug, Clone, Default)]
+pub struct TokenFilter {
+    /// Of this person; of everybody where it is not said.
+    pub user: Option<UserName>,
+    /// Sessions as well.
+    pub sessions: bool,
+}
+
+/// What the audit holds of a token that is given out or taken back.
+#[derive(Serialize)]
+struct About<'a> {
+    user: &'a UserName,
+    token: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+    scopes: String,
+    expires_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a UserName>,
+}
+
+/// What the audit holds of people who leave.
+#[derive(Serialize)]
+struct SignedOut<'a> {
+    user: &'a UserName,
+    ended: u64,
+}
+
+impl Store {
+    /// Keeps a token, and forgets those of the same person that have expired. Of sessions the
+    /// newest hundred stay.
+    ///
+    /// # Errors
+    /// See [`TokenError`].
+    pub async fn create_token(&self, token: NewToken, now: i64) -> Result<TokenRow, TokenError> {
+        let NewToken { user, hash, kind, name, created_by, expires_at } = token;
+        let body = About {
+            user: &user,
+            token: id(hash),
+            name: &name,
+            scopes: kind.to_string(),
+            expires_at,
+            by: created_by.as_ref(),
+        };
+        let event = Event::new(now, "token.created", String::new(), &body)?;
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                sqlx::query("DELETE FROM tokens WHERE user_name = $1 AND expires_at <= $2")
+                    .bind(user.as_str())
+                    .bind(now)
+                    .execute(&mut tx.conn)
+                    .await?;
+                if kind != TokenKind::Session {
+                    let (tokens, named): (i64, i64) = sqlx::query_as(
+                        "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM tokens \
+                         WHERE user_name = $1 AND scopes <> 'session'",
+                    )
+                    .bind(user.as_str())
+                    .bind(name.as_str())
+                    .fetch_one(&mut tx.conn)
+                    .await?;
+                    if named > 0 {
+                        return Ok(Err(TokenError::Taken));
+                    }
+                    if tokens >= MOST_TOKENS {
+                        return Ok(Err(TokenError::TooMany));
+                    }
+                }
+                let made: Option<TokenRow> = sqlx::query_as(
+                    "INSERT INTO tokens (hash, user_name, scopes, name, created_by, created_at, expires_at) \
+                     SELECT $1, name, $3, $4, $5, $6, $7 FROM users \
+                     WHERE name = $2 AND disabled_at IS NULL RETURNING *",
+                )
+                .bind(hash.as_bytes().to_vec())
+                .bind(user.as_str())
+                .bind(kind.to_string())
+                .bind(name)
+                .bind(created_by.map(String::from))
+                .bind(now)
+                .bind(expires_at)
+                .fetch_optional(&mut tx.conn)
+                .await?;
+                let Some(made) = made else { return Ok(Err(TokenError::NoUser)) };
+                sqlx::query(
+                    "DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' AND hash NOT IN \
+                     (SELECT hash FROM tokens WHERE user_name = $1 AND scopes = 'session' \
+                      ORDER BY created_at DESC, rowid DESC LIMIT $2)",
+                )
+                .bind(user.as_str())
+                .bind(MOST_SESSIONS)
+                .execute(&mut tx.conn)
+                .await?;
+                tx.record(event);
+                Ok(Ok(made))
+            })
+        })
+        .await?
+    }
+
+    /// Whom a token stands for, while it is good and the account is enabled, and the role that the
+    /// person has by now.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn token(
+        &self,
+        token_hash: Digest,
+        now: i64,
+    ) -> Result<Option<(TokenRow, Role)>, StoreError> {
+        let row = sqlx::query(
+            "SELECT tokens.*, users.role FROM tokens JOIN users ON users.name = tokens.user_name \
+             WHERE tokens.hash = $1 AND tokens.expires_at > $2 AND users.disabled_at IS NULL",
+        )
+        .bind(token_hash.as_bytes().to_vec())
+        .bind(now)
+        .fetch_optional(self.reads())
+        .await?;
+        Ok(row
+            .map(|row| Ok::<_, sqlx::Error>((TokenRow::from_row(&row)?, parsed(&row, "role")?)))
+            .transpose()?)
+    }
+
+    /// Records that a token was used, once a minute at most.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn token_used(&self, token_hash: Digest, now: i64) -> Result<(), StoreError> {
+        self.write_one(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE tokens SET last_used_at = $1 WHERE hash = $2 \
+                     AND (last_used_at IS NULL OR last_used_at <= $3)",
+                )
+                .bind(now)
+                .bind(token_hash.as_bytes().to_vec())
+                .bind(now - USE_MS)
+                .execute(&mut tx.conn)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Tokens by person and age, those that have expired among them until they are forgotten.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn tokens(&self, filter: TokenFilter) -> Result<Vec<TokenRow>, StoreError> {
+        let TokenFilter { user, sessions } = filter;
+        Ok(sqlx::query_as(
+            "SELECT * FROM tokens WHERE ($1 IS NULL OR user_name = $1) \
+             AND ($2 OR scopes <> 'session') ORDER BY user_name, created_at, rowid LIMIT $3",
+        )
+        .bind(user.map(String::from))
+        .bind(sessions)
+        .bind(LISTED)
+        .fetch_all(self.reads())
+        .await?)
+    }
+
+    /// Takes a token back, by its name, its id or the front of that. Of this person, or of anybody
+    /// where nobody is said.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or [`StoreError::Conflict`] where several are meant.
+    pub async fn revoke_token(
+        &self,
+        token: &str,
+        user: Option<&UserName>,
+        by: &UserName,
+        now: i64,
+    ) -> Result<TokenRow, StoreError> {
+        let (token, by) = (token.to_owned(), by.clone());
+        let user = user.map(|user| user.as_str().to_owned());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let found: Vec<TokenRow> = sqlx::query_as(
+                    "SELECT * FROM tokens WHERE ($1 IS NULL OR user_name = $1) \
+                     AND ((scopes <> 'session' AND name = $2) OR (length($2) BETWEEN 4 AND 12 \
+                     AND substr(lower(hex(hash)), 1, length($2)) = lower($2))) LIMIT 2",
+                )
+                .bind(user)
+                .bind(token)
+                .fetch_all(&mut tx.conn)
+                .await?;
+                let row = only(found)?;
+                sqlx::query("DELETE FROM tokens WHERE hash = $1")
+                    .bind(row.hash.as_bytes().to_vec())
+                    .execute(&mut tx.conn)
+                    .await?;
+                let body = About {
+                    user: &row.user,
+                    token: row.id(),
+                    name: &row.name,
+                    scopes: row.kind.to_string(),
+                    expires_at: row.expires_at,
+                    by: Some(&by),
+                };
+                tx.record(Event::new(now, "token.revoked", String::new(), &body)?);
+                Ok(row)
+            })
+        })
+        .await
+    }
+
+    /// Signs a person out: of one session, or of all where none is said. Gives how many ended.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn sign_out(
+        &self,
+        user: &UserName,
+        session: Option<Digest>,
+        now: i64,
+    ) -> Result<u64, StoreError> {
+        let user = user.clone();
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let ended = match session {
+                    None => end_sessions(tx, &user, None).await?,
+                    Some(hash) => {
+                        let sql = "DELETE FROM tokens WHERE hash = $1 AND scopes = 'session'";
+                        let hash = hash.as_bytes().to_vec();
+                        sqlx::query(sql).bind(hash).execute(&mut tx.conn).await?.rows_affected()
+                    }
+                };
+                let body = SignedOut { user: &user, ended };
+                tx.record(Event::new(now, "auth.signed_out", String::new(), &body)?);
+                Ok(ended)
+            })
+        })
+        .await
+    }
+}
+
+/// Ends a person's sessions, but for the one that is kept.
+pub(super) async fn end_sessions(
+    tx: &mut Tx,
+    user: &UserName,
+    keep: Option<Digest>,
+) -> Result<u64, StoreError> {
+    let ended = sqlx::query(
+        "DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' AND ($2 IS NULL OR hash <> $2)",
+    )
+    .bind(user.as_str())
+    .bind(keep.map(|hash| hash.as_bytes().to_vec()))
+    .execute(&mut tx.conn)
+    .await?;
+    Ok(ended.rows_affected())
+}

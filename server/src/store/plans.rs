@@ -1,0 +1,284 @@
+//! Plans: made whole with their questions, answered as one, and moved forward step by step.
+
+mod decide;
+mod progress;
+mod row;
+
+use orion_domain::{CallId, Digest, PlanId, Role, UserName};
+use serde::Serialize;
+use sqlx::SqlitePool;
+
+use super::row::{id_range, only};
+use super::writer::{Durability, Event, Tx};
+use super::{MOST_OPEN, Store, StoreError, approvals, calls};
+
+pub use decide::{DecidePlanError, NewPlanVote};
+pub use progress::StepEnd;
+pub use row::{NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
+
+/// How many plans of one person may wait or run at once.
+const MOST_PLANS_OF_PERSON: i64 = 5;
+/// How many plans may wait or run at once.
+const MOST_PLANS: i64 = 100;
+/// How many plans are listed or ended at a time.
+const PAGE: i64 = 100;
+
+/// A plan as it is read.
+macro_rules! plans {
+    ($rest:literal) => {
+        concat!(
+            "SELECT *, (SELECT COUNT(*) FROM plan_steps WHERE plan_id = plans.id) AS step_count \
+             FROM plans ",
+            $rest
+        )
+    };
+}
+use plans;
+
+/// Why a plan is not made. Nothing was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MakePlanError {
+    /// This person has as many as they may.
+    #[error("{MOST_PLANS_OF_PERSON} plans of this person wait or run already")]
+    TooManyOfPerson,
+    /// There are as many as there may be.
+    #[error("{MOST_PLANS} plans wait or run already")]
+    TooMany,
+    /// There are as many open questions as there may be.
+    #[error("with its steps, more than {MOST_OPEN} calls would wait for a yes")]
+    TooManyQuestions,
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What the audit holds of a plan.
+#[derive(Serialize)]
+struct Created<'a> {
+    plan_id: PlanId,
+    hash: Digest,
+    requester: &'a UserName,
+    role: Role,
+    keep_going: bool,
+    steps: Vec<CreatedStep<'a>>,
+    expires_at: i64,
+}
+
+#[derive(Serialize)]
+struct CreatedStep<'a> {
+    call_id: CallId,
+    device: &'a str,
+    tool: &'a str,
+    decision: &'a str,
+    arguments_digest: Digest,
+    after: Option<u32>,
+}
+
+impl Store {
+    /// Puts a plan on the record with the questions of its steps, as one.
+    ///
+    /// # Errors
+    /// See [`MakePlanError`].
+    pub async fn make_plan(&self, new: NewPlan) -> Result<(), MakePlanError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                if let Err(error) = fits(tx, &new).await? {
+                    return Ok(Err(error));
+                }
+                tx.record(created(&new)?);
+                insert(tx, new).await.map(Ok)
+            })
+        })
+        .await?
+    }
+
+    /// A plan by its id, which may be shortened, with its steps and their questions.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    pub async fn plan(&self, id: &str) -> Result<PlanRow, StoreError> {
+        let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
+        let sql = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");
+        let row = only(sqlx::query_as(sql).bind(from).bind(to).fetch_all(self.reads()).await?)?;
+        whole(self.reads(), row).await
+    }
+
+    /// The newest 100 plans without their steps, newest first: of this person, or of everybody; with
+    /// `open_only` those that wait or run.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn plans(
+        &self,
+        of: Option<&UserName>,
+        open_only: bool,
+    ) -> Result<Vec<PlanRow>, StoreError> {
+        let sql = plans!(
+            "WHERE ($1 IS NULL OR requester = $1) \
+             AND (NOT $2 OR state IN ('open', 'running')) ORDER BY id DESC LIMIT $3"
+        );
+        Ok(sqlx::query_as(sql)
+            .bind(of.map(UserName::as_str))
+            .bind(open_only)
+            .bind(PAGE)
+            .fetch_all(self.reads())
+            .await?)
+    }
+
+    /// The plans that were running; at most 100.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn running_plans(&self) -> Result<Vec<PlanRow>, StoreError> {
+        let sql = plans!("WHERE state = 'running' ORDER BY id LIMIT $1");
+        let rows: Vec<PlanRow> = sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?;
+        let mut plans = Vec::with_capacity(rows.len());
+        for row in rows {
+            plans.push(whole(self.reads(), row).await?);
+        }
+        Ok(plans)
+    }
+
+    /// The calls that wait for a plan which has ended; at most 500.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn calls_of_ended_plans(&self) -> Result<Vec<String>, StoreError> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "SELECT calls.id FROM calls JOIN plans ON plans.id = calls.plan_id \
+             WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
+             AND plans.ended_at IS NOT NULL LIMIT 500",
+        )
+        .fetch_all(self.reads())
+        .await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
+    }
+
+    /// Records that a plan was refused before it was one.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn audit_refused_plan(
+        &self,
+        id: PlanId,
+        by: &UserName,
+        step: u32,
+        code: orion_domain::ErrorCode,
+        at: i64,
+    ) -> Result<(), StoreError> {
+        let body = serde_json::json!({"plan_id": id, "by": by, "step": step, "code": code});
+        let event = Event::new(at, "plan.refused", String::new(), &body)?;
+        self.write_one(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                tx.record(event);
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+/// A plan with its steps and their questions.
+async fn whole(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreError> {
+    let steps = sqlx::query_as("SELECT * FROM plan_steps WHERE plan_id = $1 ORDER BY number")
+        .bind(row.id.to_string())
+        .fetch_all(reads)
+        .await?;
+    let questions =
+        sqlx::query_as(approvals::OF_PLAN).bind(row.id.to_string()).fetch_all(reads).await?;
+    Ok(PlanRow { steps, questions, ..row })
+}
+
+/// Whether there is room for one more plan.
+async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, StoreError> {
+    let (all, own): (i64, i64) = sqlx::query_as(
+        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM plans \
+         WHERE state IN ('open', 'running')",
+    )
+    .bind(new.caller.user.as_str())
+    .fetch_one(&mut tx.conn)
+    .await?;
+    let (open,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM approvals WHERE state = 'open'")
+        .fetch_one(&mut tx.conn)
+        .await?;
+    let asked = new.steps.iter().filter(|step| step.asked.is_some()).count();
+    Ok(if own >= MOST_PLANS_OF_PERSON {
+        Err(MakePlanError::TooManyOfPerson)
+    } else if all >= MOST_PLANS {
+        Err(MakePlanError::TooMany)
+    } else if asked > 0 && open + i64::try_from(asked).unwrap_or(i64::MAX / 2) > MOST_OPEN {
+        Err(MakePlanError::TooManyQuestions)
+    } else {
+        Ok(())
+    })
+}
+
+fn created(new: &NewPlan) -> Result<Event, StoreError> {
+    let steps = new.steps.iter().map(|step| CreatedStep {
+        call_id: step.call,
+        device: step.device.1.as_str(),
+        tool: &step.tool,
+        decision: &step.decision,
+        arguments_digest: Digest::of(&step.arguments),
+        after: step.after,
+    });
+    let body = Created {
+        plan_id: new.id,
+        hash: new.hash,
+        requester: &new.caller.user,
+        role: new.caller.role,
+        keep_going: new.keep_going,
+        steps: steps.collect(),
+        expires_at: new.expires_at,
+    };
+    Event::new(new.created_at, "plan.created", String::new(), &body)
+}
+
+async fn insert(tx: &mut Tx, new: NewPlan) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO plans (id, state, requester, role, hash, keep_going, created_at, expires_at) \
+         VALUES ($1, 'open', $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(new.id.to_string())
+    .bind(new.caller.user.as_str())
+    .bind(new.caller.role.as_str())
+    .bind(new.hash.as_bytes().to_vec())
+    .bind(new.keep_going)
+    .bind(new.created_at)
+    .bind(new.expires_at)
+    .execute(&mut tx.conn)
+    .await?;
+    for (number, step) in (1_u32..).zip(new.steps) {
+        let text =
+            |value: Result<String, serde_json::Error>| value.map_err(|_| StoreError::Corrupt);
+        sqlx::query(
+            "INSERT INTO plan_steps (plan_id, number, call_id, device_id, device_name, tool, \
+             arguments, risk, touches_json, decision, rule, policy_version, preview, \
+             observed_json, after_number, state) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'waiting')",
+        )
+        .bind(new.id.to_string())
+        .bind(number)
+        .bind(step.call.to_string())
+        .bind(step.device.0.to_string())
+        .bind(String::from(step.device.1))
+        .bind(step.tool)
+        .bind(step.arguments)
+        .bind(step.risk.as_str())
+        .bind(text(serde_json::to_string(&step.touches))?)
+        .bind(step.decision)
+        .bind(step.rule)
+        .bind(step.policy_version)
+        .bind(step.preview)
+        .bind(text(serde_json::to_string(&step.observed))?)
+        .bind(step.after)
+        .execute(&mut tx.conn)
+        .await?;
+        if let Some(asked) = step.asked {
+            let (call, question) = *asked;
+            calls::open(tx, call).await?;
+            approvals::ask(tx, question).await?;
+        }
+    }
+    Ok(())
+}

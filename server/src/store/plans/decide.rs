@@ -1,0 +1,230 @@
+//! One person's word on a plan: it answers the questions of all steps, or none of them.
+
+use orion_domain::{ApprovalId, Caller, Digest, PlanId, Risk, Role, UserName};
+use serde::Serialize;
+
+use super::{PlanRow, PlanState, plans, progress};
+use crate::store::approvals::{
+    self, ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, OF_PLAN,
+};
+use crate::store::writer::{Durability, Event, Tx};
+use crate::store::{Store, StoreError};
+
+/// Why an answer to a plan does not count. Nothing was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecidePlanError {
+    /// There is no such plan.
+    #[error("there is no such plan")]
+    NotFound,
+    /// The hash is another plan's.
+    #[error("the hash is not this plan's")]
+    OtherHash,
+    /// It is not in a state in which this can be said.
+    #[error("the plan is {} already", .0.as_str())]
+    NotOpen(PlanState),
+    /// Its time is over.
+    #[error("the plan has expired")]
+    Expired,
+    /// Only whoever asked for it can say this.
+    #[error("only whoever asked for the plan can say this")]
+    NotRequester,
+    /// The answer does not count for one of its steps.
+    #[error("step {number}: {error}")]
+    Step {
+        /// Which.
+        number: u32,
+        /// How risky it is.
+        risk: Risk,
+        /// Why.
+        error: DecideError,
+    },
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A person's word on a plan. Where they have a smaller role by now, that one counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPlanVote {
+    /// On what.
+    pub plan: PlanId,
+    /// What they saw.
+    pub hash: Digest,
+    /// Whose, and as what.
+    pub by: Caller,
+    /// What.
+    pub yes: bool,
+    /// Why.
+    pub reason: String,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// What the audit holds of a word.
+#[derive(Serialize)]
+struct Decided<'a> {
+    plan_id: PlanId,
+    hash: Digest,
+    state: PlanState,
+    by: &'a UserName,
+    role: Role,
+    yes: bool,
+    reason: &'a str,
+}
+
+impl Store {
+    /// Takes a person's word on a plan. Tells the state that it leads to: still open where more have
+    /// to say yes. A no to a plan that runs keeps its next steps from being begun.
+    ///
+    /// # Errors
+    /// See [`DecidePlanError`].
+    pub async fn decide_plan(&self, mut vote: NewPlanVote) -> Result<PlanState, DecidePlanError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let sql = plans!("WHERE id = $1");
+                let plan: Option<PlanRow> = sqlx::query_as(sql)
+                    .bind(vote.plan.to_string())
+                    .fetch_optional(&mut tx.conn)
+                    .await?;
+                let Some(plan) = plan else { return Ok(Err(DecidePlanError::NotFound)) };
+                if plan.hash != vote.hash {
+                    return Ok(Err(DecidePlanError::OtherHash));
+                }
+                // Time has passed since the person was let in.
+                let Some(role) = approvals::role_of(tx, &vote.by.user).await? else {
+                    return Ok(Err(DecidePlanError::NotRequester));
+                };
+                vote.by.role = vote.by.role.min(role);
+                match (plan.state, vote.yes) {
+                    (PlanState::Open, _) if plan.expires_at <= vote.at => {
+                        Ok(Err(DecidePlanError::Expired))
+                    }
+                    (PlanState::Open, true) => yes(tx, &plan, &vote).await,
+                    (PlanState::Open, false) => no(tx, &plan, &vote).await,
+                    (PlanState::Running, false) => stop(tx, &plan, &vote).await,
+                    (PlanState::Expired, _) => Ok(Err(DecidePlanError::Expired)),
+                    (state, _) => Ok(Err(DecidePlanError::NotOpen(state))),
+                }
+            })
+        })
+        .await?
+    }
+}
+
+type Word = Result<Result<PlanState, DecidePlanError>, StoreError>;
+
+async fn questions(tx: &mut Tx, plan: &PlanRow) -> Result<Vec<ApprovalRow>, StoreError> {
+    Ok(sqlx::query_as(OF_PLAN).bind(plan.id.to_string()).fetch_all(&mut tx.conn).await?)
+}
+
+async fn number(tx: &mut Tx, question: &ApprovalRow) -> Result<u32, StoreError> {
+    let (number,): (u32,) = sqlx::query_as("SELECT number FROM plan_steps WHERE call_id = $1")
+        .bind(question.call.to_string())
+        .fetch_one(&mut tx.conn)
+        .await?;
+    Ok(number)
+}
+
+fn word(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
+    NewVote {
+        approval,
+        by: vote.by.user.clone(),
+        role: vote.by.role,
+        yes: vote.yes,
+        reason: vote.reason.clone(),
+        lasting: Lasting::Once,
+        at: vote.at,
+    }
+}
+
+async fn yes(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
+    let questions = questions(tx, plan).await?;
+    if questions.is_empty() && vote.by.user != plan.caller.user {
+        return Ok(Err(DecidePlanError::NotRequester));
+    }
+    let open: Vec<_> =
+        questions.into_iter().filter(|it| it.state != ApprovalState::Approved).collect();
+    for question in &open {
+        let word = word(question.id, vote);
+        if let Err(error) = approvals::counts(tx, question, &word).await? {
+            let number = number(tx, question).await?;
+            return Ok(Err(DecidePlanError::Step { number, risk: question.risk, error }));
+        }
+    }
+    let mut is_enough = true;
+    for question in open {
+        let word = word(question.id, vote);
+        let decided = approvals::settle(tx, question, word).await?;
+        is_enough &= decided.state == ApprovalState::Approved;
+    }
+    if !is_enough {
+        progress::touch(tx, plan.id).await?;
+        record(tx, plan, vote, PlanState::Open)?;
+        return Ok(Ok(PlanState::Open));
+    }
+    decided(tx, plan, vote, PlanState::Running).await?;
+    record(tx, plan, vote, PlanState::Running)?;
+    Ok(Ok(PlanState::Running))
+}
+
+async fn no(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
+    if vote.by.user != plan.caller.user && vote.by.role < Role::Operator {
+        return Ok(Err(DecidePlanError::NotRequester));
+    }
+    for question in questions(tx, plan).await? {
+        if question.state == ApprovalState::Open {
+            let word = word(question.id, vote);
+            approvals::settle(tx, question, word).await?;
+        }
+    }
+    decided(tx, plan, vote, PlanState::Denied).await?;
+    record(tx, plan, vote, PlanState::Denied)?;
+    progress::end(tx, plan.id, PlanState::Denied, vote.at).await?;
+    Ok(Ok(PlanState::Denied))
+}
+
+async fn stop(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
+    if vote.by.user != plan.caller.user && vote.by.role < Role::Admin {
+        return Ok(Err(DecidePlanError::NotRequester));
+    }
+    sqlx::query("UPDATE plans SET stopped_by = $1, revision = revision + 1 WHERE id = $2")
+        .bind(vote.by.user.as_str())
+        .bind(plan.id.to_string())
+        .execute(&mut tx.conn)
+        .await?;
+    record(tx, plan, vote, PlanState::Running)?;
+    Ok(Ok(PlanState::Running))
+}
+
+async fn decided(
+    tx: &mut Tx,
+    plan: &PlanRow,
+    vote: &NewPlanVote,
+    state: PlanState,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE plans SET state = $1, decided_by = $2, decided_at = $3, reason = $4, \
+         revision = revision + 1 WHERE id = $5",
+    )
+    .bind(state.as_str())
+    .bind(vote.by.user.as_str())
+    .bind(vote.at)
+    .bind(vote.reason.as_str())
+    .bind(plan.id.to_string())
+    .execute(&mut tx.conn)
+    .await?;
+    Ok(())
+}
+
+fn record(
+    tx: &mut Tx,
+    plan: &PlanRow,
+    vote: &NewPlanVote,
+    state: PlanState,
+) -> Result<(), StoreError> {
+    let NewPlanVote { plan: _, hash: _, by, yes, reason, at } = vote;
+    let (role, by) = (by.role, &by.user);
+    let body = Decided { plan_id: plan.id, hash: plan.hash, state, by, role, yes: *yes, reason };
+    tx.record(Event::new(*at, "plan.decided", String::new(), &body)?);
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! How a plan goes on once it was approved, and how it ends.
+
+use orion_domain::{ErrorCode, PlanId};
+use serde::Serialize;
+
+use super::{PAGE, PlanRow, PlanState, StepState, plans};
+use crate::store::writer::{Durability, Event, Tx};
+use crate::store::{Store, StoreError, approvals};
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepEnd {
+    /// As what.
+    pub state: StepState,
+    /// The stable code, where it did not do what it should.
+    pub code: Option<ErrorCode>,
+    /// In a sentence.
+    pub message: String,
+}
+
+/// What the audit holds of a plan's end.
+#[derive(Serialize)]
+struct Ended {
+    plan_id: PlanId,
+    state: PlanState,
+    steps: Vec<String>,
+}
+
+impl Store {
+    /// Takes a step up; `false` where its plan does not run, was stopped, or where the step was begun
+    /// before.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn begin_step(
+        &self,
+        plan: PlanId,
+        number: u32,
+        now: i64,
+    ) -> Result<bool, StoreError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE plan_steps SET state = 'running', began_at = $1 \
+                     WHERE plan_id = $2 AND number = $3 AND state = 'waiting' AND EXISTS \
+                     (SELECT 1 FROM plans WHERE id = $2 AND state = 'running' \
+                     AND stopped_by IS NULL)",
+                )
+                .bind(now)
+                .bind(plan.to_string())
+                .bind(number)
+                .execute(&mut tx.conn)
+                .await?;
+                if done.rows_affected() == 1 {
+                    touch(tx, plan).await?;
+                }
+                Ok(done.rows_affected() == 1)
+            })
+        })
+        .await
+    }
+
+    /// Ends a step that was begun.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn end_step(
+        &self,
+        plan: PlanId,
+        number: u32,
+        end: StepEnd,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE plan_steps SET state = $1, code = $2, message = $3, ended_at = $4 \
+                     WHERE plan_id = $5 AND number = $6 AND state = 'running'",
+                )
+                .bind(end.state.as_str())
+                .bind(end.code.map(ErrorCode::as_str))
+                .bind(end.message)
+                .bind(now)
+                .bind(plan.to_string())
+                .bind(number)
+                .execute(&mut tx.conn)
+                .await?;
+                touch(tx, plan).await
+            })
+        })
+        .await
+    }
+
+    /// Ends a plan that runs; what was not begun is skipped.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn end_plan(
+        &self,
+        plan: PlanId,
+        state: PlanState,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move { end(tx, plan, state, now).await })
+        })
+        .await
+    }
+
+    /// Ends the plans whose time is over, at most 100, and gives their ids; the calls that waited are
+    /// the caller's to end.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn expire_plans(&self, now: i64) -> Result<Vec<PlanId>, StoreError> {
+        let due = sqlx::query("SELECT 1 FROM plans WHERE state = 'open' AND expires_at <= $1")
+            .bind(now)
+            .fetch_optional(self.reads())
+            .await?;
+        // Asked every second; the writer is left alone when there is nothing to do.
+        if due.is_none() {
+            return Ok(Vec::new());
+        }
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let sql = plans!("WHERE state = 'open' AND expires_at <= $1 ORDER BY id LIMIT $2");
+                let rows: Vec<PlanRow> =
+                    sqlx::query_as(sql).bind(now).bind(PAGE).fetch_all(&mut tx.conn).await?;
+                for row in &rows {
+                    approvals::expire_of_plan(tx, row.id, now).await?;
+                    end(tx, row.id, PlanState::Expired, now).await?;
+                }
+                Ok(rows.into_iter().map(|row| row.id).collect())
+            })
+        })
+        .await
+    }
+}
+
+/// Something of the plan has changed.
+pub(super) async fn touch(tx: &mut Tx, plan: PlanId) -> Result<(), StoreError> {
+    sqlx::query("UPDATE plans SET revision = revision + 1 WHERE id = $1")
+        .bind(plan.to_string())
+        .execute(&mut tx.conn)
+        .await?;
+    Ok(())
+}
+
+/// Ends a plan, inside a change.
+pub(super) async fn end(
+    tx: &mut Tx,
+    plan: PlanId,
+    state: PlanState,
+    now: i64,
+) -> Result<(), StoreError> {
+    approvals::withdraw_of_plan(tx, plan, now).await?;
+    sqlx::query("UPDATE plan_steps SET state = 'skipped' WHERE plan_id = $1 AND state = 'waiting'")
+        .bind(plan.to_string())
+        .execute(&mut tx.conn)
+        .await?;
+    sqlx::query(
+        "UPDATE plans SET state = $1, ended_at = $2, revision = revision + 1 \
+         WHERE id = $3 AND ended_at IS NULL",
+    )
+    .bind(state.as_str())
+    .bind(now)
+    .bind(plan.to_string())
+    .execute(&mut tx.conn)
+    .await?;
+    let steps: Vec<(String,)> =
+        sqlx::query_as("SELECT state FROM plan_steps WHERE plan_id = $1 ORDER BY number")
+            .bind(plan.to_string())
+            .fetch_all(&mut tx.conn)
+            .await?;
+    let steps = steps.into_iter().map(|(state,)| state).collect();
+    let body = Ended { plan_id: plan, state, steps };
+    tx.record(Event::new(now, "plan.ended", String::new(), &body)?);
+    Ok(())
+}

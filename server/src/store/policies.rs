@@ -1,0 +1,160 @@
+//! The policy file's versions. The last one holds; a rollback is a new version with an older text.
+
+use orion_domain::{Digest, UserName};
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use super::row::{digest, parsed};
+use super::writer::{Durability, Event};
+use super::{Store, StoreError};
+
+/// How many versions are listed.
+const LISTED: i64 = 1000;
+
+/// A policy that is to hold.
+#[derive(Debug, Clone)]
+pub struct NewPolicy {
+    /// The file.
+    pub text: String,
+    /// By whom.
+    pub by: UserName,
+    /// Why.
+    pub note: String,
+    /// The version that it follows, 0 for none; another one in between is a conflict.
+    pub follows: i64,
+    /// The version whose text it is again.
+    pub restores: Option<i64>,
+    /// What it changes on which device, for the audit.
+    pub changes: Value,
+}
+
+/// A version of the policy. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyRow {
+    /// Counts up from 1.
+    pub version: i64,
+    /// The file; empty in a list.
+    pub text: String,
+    /// SHA-256 of the file.
+    pub sha256: Digest,
+    /// By whom.
+    pub by: UserName,
+    /// When.
+    pub at: i64,
+    /// Why.
+    pub note: String,
+    /// The version whose text it is again.
+    pub restores: Option<i64>,
+}
+
+impl FromRow<'_, SqliteRow> for PolicyRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            version: row.try_get("version")?,
+            text: row.try_get("text")?,
+            sha256: digest(row, "sha256")?,
+            by: parsed(row, "applied_by")?,
+            at: row.try_get("applied_at")?,
+            note: row.try_get("note")?,
+            restores: row.try_get("restores")?,
+        })
+    }
+}
+
+/// What the audit holds of a version.
+#[derive(Serialize)]
+struct Applied<'a> {
+    version: i64,
+    sha256: Digest,
+    by: &'a UserName,
+    note: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restores: Option<i64>,
+    changes: &'a Value,
+}
+
+impl Store {
+    /// Makes a version of the policy, which holds from then on.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] where another version came since the one that it follows.
+    pub async fn apply_policy(&self, new: NewPolicy, now: i64) -> Result<PolicyRow, StoreError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let (last,): (i64,) =
+                    sqlx::query_as("SELECT COALESCE(MAX(version), 0) FROM policies")
+                        .fetch_one(&mut tx.conn)
+                        .await?;
+                if last != new.follows {
+                    return Err(StoreError::Conflict);
+                }
+                let sha256 = Digest::of(new.text.as_bytes());
+                let row: PolicyRow = sqlx::query_as(
+                    "INSERT INTO policies (version, text, sha256, applied_by, applied_at, note, \
+                     restores) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *",
+                )
+                .bind(last + 1)
+                .bind(new.text)
+                .bind(sha256.as_bytes().to_vec())
+                .bind(new.by.as_str())
+                .bind(now)
+                .bind(new.note)
+                .bind(new.restores)
+                .fetch_one(&mut tx.conn)
+                .await?;
+                let kind = match row.restores {
+                    None => "policy.applied",
+                    Some(_) => "policy.rolled_back",
+                };
+                let body = Applied {
+                    version: row.version,
+                    sha256: row.sha256,
+                    by: &row.by,
+                    note: &row.note,
+                    restores: row.restores,
+                    changes: &new.changes,
+                };
+                tx.record(Event::new(now, kind, String::new(), &body)?);
+                Ok(row)
+            })
+        })
+        .await
+    }
+
+    /// The version that holds; none before the first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn active_policy(&self) -> Result<Option<PolicyRow>, StoreError> {
+        Ok(sqlx::query_as("SELECT * FROM policies ORDER BY version DESC LIMIT 1")
+            .fetch_optional(self.reads())
+            .await?)
+    }
+
+    /// One version.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn policy(&self, version: i64) -> Result<PolicyRow, StoreError> {
+        Ok(sqlx::query_as("SELECT * FROM policies WHERE version = $1")
+            .bind(version)
+            .fetch_one(self.reads())
+            .await?)
+    }
+
+    /// The versions without their texts, newest first; at most 1,000.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn policies(&self) -> Result<Vec<PolicyRow>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT version, '' AS text, sha256, applied_by, applied_at, note, restores \
+             FROM policies ORDER BY version DESC LIMIT $1",
+        )
+        .bind(LISTED)
+        .fetch_all(self.reads())
+        .await?)
+    }
+}

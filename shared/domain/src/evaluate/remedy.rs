@@ -1,0 +1,254 @@
+//! What would let a refused call through: the smallest change for each line that stands against it,
+//! and who may make it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
+use crate::caller::Role;
+use crate::grants::{AllowedPath, Scope, address_of};
+use crate::path::DevicePath;
+use crate::rule::{Approvers, Rule};
+use crate::touches::{Access, PathTouch};
+
+/// Who can make a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    /// Whoever makes the call, by making it differently.
+    Requester,
+    /// Somebody who may approve the call.
+    Approver,
+    /// An admin of the backend.
+    Admin,
+    /// The device's owner, on the device.
+    Owner,
+    /// Nobody.
+    Nobody,
+}
+
+/// One change. A call that several lines stand against needs one for each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remedy {
+    /// What to change, such as `add { path: "C:/x", access: [write] } to the paths of laptop-123`.
+    pub change: String,
+    /// Who can.
+    pub who: Who,
+    /// Where it is done: a command, or a file. Empty where there is nothing to do.
+    pub how: String,
+}
+
+/// Reads as one line: the change, then who makes it and where.
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { change, who, how } = self;
+        let by = match who {
+            Who::Requester | Who::Approver | Who::Nobody => return f.write_str(change),
+            Who::Admin => "an admin of this backend",
+            Who::Owner => "the owner of the device",
+        };
+        write!(f, "{change} ({by}: {how})")
+    }
+}
+
+impl Evaluation {
+    /// What would let the call run. Empty when it runs; one remedy by [`Who::Nobody`] when nothing
+    /// would.
+    #[must_use]
+    pub fn remedies(&self, question: &Question<'_>, policy: &Policy) -> Vec<Remedy> {
+        let mut remedies: Vec<Remedy> = Vec::new();
+        for line in self.evidence().iter().filter(|line| line.decision == Decision::Deny) {
+            let remedy = line.remedy(question, policy);
+            if remedy.who == Who::Nobody {
+                return vec![remedy];
+            }
+            if !remedies.contains(&remedy) {
+                remedies.push(remedy);
+            }
+        }
+        let asks = matches!(self.decision(), Decision::Ask | Decision::DryRunFirst);
+        if asks {
+            remedies.push(approval(self.approvers(), self.preview_first(), question));
+        }
+        remedies
+    }
+}
+
+fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) -> Remedy {
+    let Approvers { role, count, not_requester, second_if_any, reason } = approvers;
+    let who = match (role, count) {
+        (Role::Admin, 0 | 1) => "an admin approves it".to_owned(),
+        (Role::Viewer | Role::Operator, 0 | 1) => "an operator or admin approves it".to_owned(),
+        (Role::Admin, count) => format!("{count} admins approve it"),
+        (Role::Viewer | Role::Operator, count) => format!("{count} operators or admins approve it"),
+    };
+    let user = &question.caller.user;
+    let but = match (not_requester, second_if_any) {
+        (true, _) => format!(", {user} not counted"),
+        (false, true) => format!(", another than {user} if there is one"),
+        (false, false) => String::new(),
+    };
+    let preview = if preview_first { ", having seen a preview" } else { "" };
+    let reason = if reason { ", with a reason" } else { "" };
+    Remedy {
+        change: format!("{who}{but}{preview}{reason}"),
+        who: Who::Approver,
+        how: "orion approvals approve".to_owned(),
+    }
+}
+
+fn nobody(change: impl Into<String>) -> Remedy {
+    Remedy { change: change.into(), who: Who::Nobody, how: String::new() }
+}
+
+fn requester(change: impl Into<String>) -> Remedy {
+    Remedy { change: change.into(), who: Who::Requester, how: String::new() }
+}
+
+impl Evidence {
+    /// The smallest change that would silence this line, where it refuses.
+    fn remedy(&self, question: &Question<'_>, policy: &Policy) -> Remedy {
+        let tool = question.tool.name;
+        let touches = question.touches;
+        if self.scope(policy).is_some_and(|scope| scope.denied.is_empty()) {
+            // Whatever could be read has the built-in denies at least.
+            return self.grant(question, "none can be read: write the grants");
+        }
+        match self.reason {
+            Reason::Role => Remedy {
+                change: format!("give {} the role operator", question.caller.user),
+                who: Who::Admin,
+                how: "orion users".to_owned(),
+            },
+            Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
+            Reason::CapabilityMissing(capability) => {
+                self.grant(question, &format!("add {capability} to the capabilities"))
+            }
+            Reason::ReadOnly => self.grant(question, "switch off the read_only"),
+            Reason::PathOutside { touch } => self.path(question, policy, touch),
+            Reason::PathDenied { touch } => self.denied(question, policy, touch),
+            Reason::AppNotListed { touch } => {
+                let app = touches.and_then(|touches| touches.apps.get(touch));
+                let app = quoted(app.map_or("", String::as_str));
+                self.grant(question, &format!("add {app} to the apps"))
+            }
+            Reason::UrlScheme { .. } => {
+                nobody("no change would: only http and https addresses can be opened")
+            }
+            Reason::UrlHost { touch } => {
+                let url = touches.and_then(|touches| touches.urls.get(touch));
+                match url.and_then(|url| address_of(url)) {
+                    Some(address) => {
+                        let host = quoted(&address.to_string());
+                        self.grant(question, &format!("add {host} to the hosts"))
+                    }
+                    None => requester("write the address with its plain host and no user"),
+                }
+            }
+            Reason::ConfirmMissing => requester("say confirm: true in the arguments"),
+            Reason::Matched { rule } => policy
+                .rules
+                .get(rule)
+                .map_or_else(|| nobody("no change would"), |it| rule_change(&it.rule)),
+            Reason::Asks | Reason::AsksForProvenance | Reason::Strict | Reason::Fits => Remedy {
+                change: format!("let calls of {} risk run in the policy", question.tool.risk),
+                who: Who::Admin,
+                how: "orion policy apply".to_owned(),
+            },
+        }
+    }
+
+    /// A change of the grants or of the ceiling.
+    fn grant(&self, question: &Question<'_>, change: &str) -> Remedy {
+        let device = question.device;
+        match self.layer {
+            Layer::Ceiling => Remedy {
+                change: format!("{change} of the ceiling of {device}"),
+                who: Who::Owner,
+                how: "[ceiling] in agent.toml on the device".to_owned(),
+            },
+            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => Remedy {
+                change: format!("{change} of {device}"),
+                who: Who::Admin,
+                how: format!("orion devices permissions set {device}, or the policy file"),
+            },
+        }
+    }
+
+    fn path(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Remedy {
+        let touched = question.touches.and_then(|touches| touches.paths.get(touch));
+        let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
+            return nobody("no change would");
+        };
+        let Some(root) = smallest_root(scope, touched) else {
+            return requester(format!(
+                "delete what is in {} instead: neither an allowed path nor a system folder can go",
+                touched.path
+            ));
+        };
+        let (path, access) = (quoted(&root.to_string()), touched.access);
+        let entry = format!("add {{ path: {path}, access: [{access}] }} to the paths");
+        self.grant(question, &entry)
+    }
+
+    fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Remedy {
+        let touched = question.touches.and_then(|touches| touches.paths.get(touch));
+        let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
+            return nobody("no change would");
+        };
+        let against: Vec<_> = scope.denied.iter().filter(|it| it.refuses(touched)).collect();
+        if let Some(entry) = against.iter().find(|entry| entry.built_in) {
+            return nobody(format!(
+                "no change would: {} is kept out on every device from the start",
+                entry.pattern
+            ));
+        }
+        if scope.deny_all_paths {
+            return self.grant(question, "correct the entry that cannot be read in the deny_paths");
+        }
+        let entries: Vec<_> = against.iter().map(|entry| quoted(entry.pattern.as_text())).collect();
+        self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")))
+    }
+}
+
+/// The least that has to be lent for one access: the path itself, or the folder around what is to be
+/// deleted, since what is lent cannot go itself.
+fn smallest_root(scope: &Scope, touched: &PathTouch) -> Option<DevicePath> {
+    let root = match touched.access {
+        Access::Read | Access::Write => touched.path.clone(),
+        Access::Delete => touched.path.parent()?,
+    };
+    let entry = AllowedPath { root: root.clone(), access: [touched.access].into() };
+    let mut with = Scope { allowed: scope.allowed.clone(), ..Scope::nothing() };
+    with.allowed.push(entry);
+    let helps = with.covering(&touched.path, touched.access).is_some()
+        && (touched.access != Access::Delete || !with.holds_ground(&touched.path));
+    helps.then_some(root)
+}
+
+fn rule_change(rule: &Rule) -> Remedy {
+    let mut change = format!("change or remove the rule {}", rule.title());
+    let mut wait = Vec::new();
+    if rule.hours.is_some() {
+        wait.push("its hours are over".to_owned());
+    }
+    if let Some(limit) = rule.limit {
+        wait.push(format!("fewer than {} calls lie in {} seconds", limit.calls, limit.per_seconds));
+    }
+    if rule.expires_at.is_some() {
+        wait.push("it expires".to_owned());
+    }
+    if !wait.is_empty() {
+        change = format!("{change}, or wait until {}", wait.join(" or "));
+    }
+    if rule.above.is_some() {
+        change.push_str(", or touch less at once");
+    }
+    Remedy { change, who: Who::Admin, how: "orion policy apply".to_owned() }
+}
+
+/// As YAML and TOML both read it back.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

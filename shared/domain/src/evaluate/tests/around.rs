@@ -1,0 +1,140 @@
+//! Folders around what a rule speaks of, files that start programs, hosts, and who it is that is strict.
+
+use super::*;
+use crate::grants::Profile;
+
+fn lent(extra: &serde_json::Value) -> Policy {
+    let mut grants = json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]});
+    grants.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    policy(&grants)
+}
+
+fn denying(path: &str) -> Policy {
+    let rule = Rule { paths: vec![path.to_owned()], ..Rule::new("r1", RuleAction::Deny) };
+    Policy { rules: vec![rule.compile(&windows()).0], ..lent(&json!({})) }
+}
+
+#[rstest]
+#[case::the_folder_that_holds_it("D:/work/*/prod", "D:/work/a", true, Decision::Deny)]
+#[case::further_up("D:/work/*/prod", "D:/work", true, Decision::Deny)]
+#[case::itself("D:/work/*/prod", "D:/work/a/prod", true, Decision::Deny)]
+#[case::beneath("D:/work/*/prod", "D:/work/a/prod/x", true, Decision::Deny)]
+#[case::in_the_other_case("D:/work/*/prod", "D:/WORK/A", true, Decision::Deny)]
+#[case::beside("D:/work/*/prod", "D:/work/a/test", true, Decision::Ask)]
+#[case::the_folder_alone("D:/work/*/prod", "D:/work/a", false, Decision::Ask)]
+#[case::another_branch("D:/work/b?/prod", "D:/work/a1", true, Decision::Ask)]
+#[case::anywhere("**/prod", "D:/work/a", true, Decision::Ask)]
+#[case::anywhere_below("D:/work/*/x/**/prod", "D:/work/a", true, Decision::Ask)]
+#[case::around_a_folder("D:/work/a/prod", "D:/work", false, Decision::Deny)]
+fn a_rule_speaks_of_what_goes_with_a_folder(
+    #[case] written: &str,
+    #[case] path: &str,
+    #[case] whole: bool,
+    #[case] decision: Decision,
+) {
+    let mut ask = Ask::delete(path);
+    ask.touches.whole = whole;
+    assert_eq!(ask.of(&denying(written)).0, decision, "{written} {path}");
+}
+
+#[test]
+fn a_folder_by_another_case_does_not_take_a_rule_or_an_allowed_path_with_it() {
+    let mac = Places::parse(PathStyle::Posix, None, Some("/Users/ann")).unwrap();
+    let grants: Grants = serde_json::from_value(
+        json!({"profile": "operator", "paths": ["/Users", "/Users/ann/Keep"]}),
+    )
+    .unwrap();
+    let paths = vec!["/Users/ann/Projects/secret".to_owned()];
+    let rule = Rule { paths, ..Rule::new("r1", RuleAction::Deny) };
+    let policy = Policy {
+        grants: grants.compile(&mac).0,
+        rules: vec![rule.compile(&mac).0],
+        ..Policy::deny_all()
+    };
+    for (path, code) in [
+        ("/Users/ann/PROJECTS", ErrorCode::PermissionDenied),
+        ("/Users/ANN", ErrorCode::PathNotAllowed),
+        ("/Users/ann/other", ErrorCode::ApprovalRequired),
+    ] {
+        let path = DevicePath::parse(PathStyle::Posix, path).unwrap();
+        let touches = Touches::path(path.clone(), Access::Delete).and_all_in_it();
+        let ask = Ask { touches, ..Ask::delete("D:/x") };
+        assert_eq!(ask.of(&policy).1, Some(code), "{path}");
+    }
+}
+
+#[rstest]
+#[case("D:/home/.bashrc")]
+#[case("D:/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/StartUp/a.bat")]
+#[case("D:/ann/Documents/WindowsPowerShell/profile.ps1")]
+fn what_starts_programs_is_read_and_not_changed(#[case] path: &str) {
+    let lent = lent(&json!({}));
+    let read = Ask::path("read_file", Risk::Low, path, Access::Read);
+    assert_eq!(read.of(&lent).0, Decision::Allow);
+    for access in [Access::Write, Access::Delete] {
+        let change = Ask::path("write_file", Risk::Medium, path, access);
+        assert_eq!(change.of(&lent).1, Some(ErrorCode::PathNotAllowed), "{access}");
+        let owned = Policy { ceiling: Some(lent.grants.clone()), ..lent.clone() };
+        assert!(change.refused_by(&owned).unwrap().starts_with("built-in deny"));
+    }
+}
+
+#[test]
+fn where_hosts_are_listed_an_address_names_one_of_them() {
+    let opens = |url: &str| {
+        let touches = Touches {
+            apps: vec!["chrome".to_owned()],
+            urls: vec![url.to_owned()],
+            ..Touches::nothing()
+        };
+        Ask { tool: "open_app", touches, ..Ask::make("D:/") }
+    };
+    let listed = lent(&json!({"hosts": ["api.example.com:443"]}));
+    let none = lent(&json!({}));
+    for (url, allowed) in [
+        ("https://api.example.com/v1", true),
+        ("https://API.example.com:443", true),
+        ("http://api.example.com/v1", false),
+        ("https://evil.example/?q=secret", false),
+        ("https://api.example.com@evil.example/", false),
+    ] {
+        let code = (!allowed).then_some(ErrorCode::UrlForbidden);
+        assert_eq!(opens(url).of(&listed).1, code, "{url}");
+        assert_eq!(opens(url).of(&none).1, None, "{url}");
+        let owned = Policy { ceiling: Some(listed.grants.clone()), ..none.clone() };
+        assert_eq!(opens(url).of(&owned).1, code, "{url}");
+    }
+    let told = opens("https://evil.example/").asked(&listed, |question, evaluation| {
+        let error = evaluation.refusal(question, &listed);
+        (
+            error.message.clone(),
+            evaluation.rule_name(question, &listed),
+            error.details["remedy"].clone(),
+        )
+    });
+    assert_eq!(told.0, "evil.example:443 is not among the hosts in the grants of laptop-123.");
+    assert_eq!(told.1, "grants: hosts");
+    assert!(told.2[0].as_str().unwrap().starts_with("add \"evil.example:443\" to the hosts"));
+}
+
+#[test]
+fn who_is_strict_is_told_by_whose_word_counts() {
+    let plain = lent(&json!({}));
+    let strict = policy(&json!({"profile": "strict", "paths": ["D:/"]})).grants;
+    let tools = vec!["create_directory".to_owned()];
+    let spare = Rule { tools, ..Rule::new("spare", RuleAction::Preapprove) };
+    let name = |grants: &Scope, ceiling: &Scope, rules: &[Rule]| {
+        let rules = rules.iter().map(|rule| rule.clone().compile(&windows()).0).collect();
+        let (grants, ceiling) = (grants.clone(), Some(ceiling.clone()));
+        let policy = Policy { grants, ceiling, rules, ..plain.clone() };
+        Ask::make("D:/x").asked(&policy, |question, evaluation| {
+            let message = evaluation.refusal(question, &policy).message;
+            (evaluation.rule_name(question, &policy), message.contains("the ceiling of"))
+        })
+    };
+    let told = |name: &str, owner| (name.to_owned(), owner);
+    assert_eq!(name(&strict, &plain.grants, &[]), told("grants: strict", false));
+    assert_eq!(name(&plain.grants, &strict, &[]), told("ceiling: strict", true));
+    assert_eq!(name(&strict, &strict, &[spare]), told("ceiling: strict", true));
+    assert!(Profile::Strict.capabilities() == Profile::Operator.capabilities());
+}

@@ -1,0 +1,172 @@
+//! Each refusal with what would lift it; a change that is proposed does lift it.
+
+use super::*;
+use crate::rule::{Approvers, Hours, Quantity, Rate};
+
+fn told(ask: &Ask, policy: &Policy) -> Vec<String> {
+    ask.asked(policy, |question, evaluation| {
+        let remedies = evaluation.remedies(question, policy);
+        let refusal = evaluation.refusal(question, policy);
+        let lines: Vec<_> = remedies.iter().map(ToString::to_string).collect();
+        assert_eq!(refusal.details["remedy"], json!(lines));
+        lines
+    })
+}
+
+const ADMIN: &str =
+    "(an admin of this backend: orion devices permissions set laptop-123, or the policy file)";
+const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the device)";
+
+#[rstest]
+#[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), "add create_directory to the tools of laptop-123")]
+#[case(json!({"profile": "reader", "paths": ["D:/"]}), "add file_write to the capabilities of laptop-123")]
+#[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "switch off the read_only of laptop-123")]
+#[case(json!({"profile": "operator", "paths": ["C:/"]}), "add { path: \"D:/x/y\", access: [write] } to the paths of laptop-123")]
+#[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123")]
+fn each_gap_in_the_grants_has_its_smallest_change(
+    #[case] grants: serde_json::Value,
+    #[case] change: &str,
+) {
+    assert_eq!(told(&Ask::make("D:/x/y"), &policy(&grants)), [format!("{change} {ADMIN}")]);
+}
+
+#[test]
+fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
+    let mut held = policy(&json!({"tools": [], "paths": []}));
+    held.ceiling = Some(policy(&json!({"profile": "reader", "paths": ["C:/"]})).grants);
+    let viewer = Ask { role: Role::Viewer, ..Ask::make("D:/x") };
+    assert_eq!(
+        told(&viewer, &held),
+        [
+            "give ann the role operator (an admin of this backend: orion users)".to_owned(),
+            format!("add create_directory to the tools of laptop-123 {ADMIN}"),
+            format!("add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {ADMIN}"),
+            format!("add file_write to the capabilities of the ceiling of laptop-123 {OWNER}"),
+            format!(
+                "add {{ path: \"D:/x\", access: [write] }} to the paths of the ceiling of laptop-123 {OWNER}"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
+    let lent = policy(&json!({"profile": "operator", "paths": [], "apps": ["code"]}));
+    let mut open = Ask::make("D:/x");
+    open.touches = Touches { apps: vec!["note\"pad".to_owned()], ..Touches::nothing() };
+    assert_eq!(
+        told(&open, &lent),
+        [format!("add \"note\\\"pad\" to the apps of laptop-123 {ADMIN}")]
+    );
+    open.touches.urls = vec!["file:///etc".to_owned()];
+    assert_eq!(
+        told(&open, &lent),
+        ["no change would: only http and https addresses can be opened"]
+    );
+}
+
+#[test]
+fn what_is_kept_out_from_the_start_stays_out() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x"]}));
+    assert_eq!(
+        told(&Ask::make("D:/x/.ssh/id"), &lent),
+        ["no change would: **/.ssh is kept out on every device from the start"]
+    );
+    let grants: Grants = serde_json::from_value(
+        json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:relative"]}),
+    )
+    .unwrap();
+    let closed = Policy { grants: grants.compile(&windows()).0, ..Policy::deny_all() };
+    assert_eq!(
+        told(&Ask::make("D:/x"), &closed),
+        [format!("correct the entry that cannot be read in the deny_paths of laptop-123 {ADMIN}")]
+    );
+    assert_eq!(
+        told(&Ask::make("D:/x"), &Policy::deny_all()),
+        [format!("none can be read: write the grants of laptop-123 {ADMIN}")]
+    );
+}
+
+#[rstest]
+#[case("D:/x/y", "add { path: \"D:/x\", access: [delete] } to the paths of laptop-123")]
+#[case("C:/Data", "delete what is in C:/Data instead")]
+#[case("C:/", "delete what is in C:/ instead")]
+#[case("C:/Users", "delete what is in C:/Users instead")]
+fn ground_is_never_proposed_to_go(#[case] path: &str, #[case] change: &str) {
+    let lent = policy(&json!({"profile": "operator", "paths": ["C:/Data"]}));
+    let remedies = told(&Ask::delete(path), &lent);
+    assert!(remedies[0].starts_with(change), "{remedies:?}");
+}
+
+#[test]
+fn what_is_asked_about_says_who_may_say_yes() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let unconfirmed = Ask { confirmed: false, ..Ask::delete("D:/x") };
+    assert_eq!(told(&unconfirmed, &lent), ["say confirm: true in the arguments"]);
+    assert_eq!(told(&Ask::delete("D:/x"), &lent), ["an operator or admin approves it"]);
+    let critical = Ask { risk: Risk::Critical, ..Ask::delete("D:/x") };
+    assert_eq!(told(&critical, &lent), ["an admin approves it, another than ann if there is one"]);
+    let approvers = |approvers| {
+        let rule = Rule { approvers, dry_run_first: true, ..Rule::new("r", RuleAction::Ask) };
+        Policy { rules: vec![rule.compile(&windows()).0], ..lent.clone() }
+    };
+    let two = Approvers { count: 2, not_requester: true, reason: true, ..Approvers::default() };
+    assert_eq!(
+        told(&Ask::make("D:/x"), &approvers(two)),
+        ["2 operators or admins approve it, ann not counted, having seen a preview, with a reason"]
+    );
+    assert_eq!(
+        told(&Ask::make("D:/x"), &approvers(Approvers { role: Role::Admin, ..two })),
+        ["2 admins approve it, ann not counted, having seen a preview, with a reason"]
+    );
+    assert_eq!(told(&Ask::make("D:/x"), &lent), Vec::<String>::new());
+}
+
+#[test]
+fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
+    let base = || Rule { source: "policy.yaml:12".to_owned(), ..Rule::new("r", RuleAction::Deny) };
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let of = |rule: Rule| Policy { rules: vec![rule.compile(&windows()).0], ..lent.clone() };
+    let by = "(an admin of this backend: orion policy apply)";
+    assert_eq!(
+        told(&Ask::make("D:/x"), &of(base())),
+        [format!("change or remove the rule r (policy.yaml:12) {by}")]
+    );
+    let timed = Rule {
+        hours: Some(Hours { from: 0, to: 1440, days: Vec::new() }),
+        limit: Some(Rate { calls: 0, per_seconds: 60 }),
+        above: Some(Quantity { entries: Some(1), bytes: None }),
+        expires_at: Some(9),
+        ..base()
+    };
+    let ask = Ask { counted: Some(Counted { earlier: &[], quantity: None }), ..Ask::make("D:/x") };
+    assert_eq!(
+        told(&ask, &of(timed)),
+        [format!(
+            "change or remove the rule r (policy.yaml:12), or wait until its hours are over or fewer than 0 calls lie in 60 seconds or it expires, or touch less at once {by}"
+        )]
+    );
+    let denied = Policy { risk: RiskDefaults::new(Decision::Deny, Decision::Deny), ..lent };
+    assert_eq!(
+        told(&Ask::make("D:/x"), &denied),
+        [format!("let calls of low risk run in the policy {by}")]
+    );
+}
+
+#[rstest]
+#[case("D:/x", Access::Write)]
+#[case("D:/x", Access::Read)]
+#[case("D:/x/y", Access::Delete)]
+#[case("C:/Windows/System32/drivers/etc/hosts", Access::Write)]
+#[case("C:/Program Files/App/x", Access::Delete)]
+fn adding_the_proposed_path_does_let_the_call_in(#[case] path: &str, #[case] access: Access) {
+    let grants = json!({"profile": "operator", "paths": ["E:/"]});
+    let ask = Ask { confirmed: true, ..Ask::path("any_tool", Risk::Low, path, access) };
+    let line = told(&ask, &policy(&grants)).remove(0);
+    let root = line.split('"').nth(1).unwrap();
+    let widened = json!({
+        "profile": "operator",
+        "paths": ["E:/", {"path": root, "access": [access]}],
+    });
+    assert_eq!(ask.of(&policy(&widened)).0, Decision::Allow, "{line}");
+}

@@ -1,0 +1,175 @@
+//! Applications, addresses and words: what a call touches besides paths, and how it is all called.
+
+use super::*;
+use crate::grants::{Profile, Scope};
+
+fn opens(app: &str, urls: &[&str]) -> Ask {
+    let touches = Touches {
+        paths: Vec::new(),
+        apps: vec![app.to_owned()],
+        urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+        whole: false,
+    };
+    Ask { tool: "open_app", touches, ..Ask::make("D:/") }
+}
+
+#[test]
+fn an_application_is_opened_where_it_is_listed_and_nowhere_else() {
+    let lent = policy(&json!({"profile": "operator", "apps": ["chrome"]}));
+    assert_eq!(opens("chrome", &[]).of(&lent).0, Decision::Allow);
+    for app in ["code", "Chrome", "chrome.exe", ""] {
+        let (decision, code, _) = opens(app, &[]).of(&lent);
+        assert_eq!((decision, code), (Decision::Deny, Some(ErrorCode::AppNotWhitelisted)), "{app}");
+    }
+    let none = policy(&json!({"profile": "operator"}));
+    assert_eq!(opens("chrome", &[]).of(&none).1, Some(ErrorCode::AppNotWhitelisted));
+    let owned = Policy { ceiling: Some(none.grants), ..lent };
+    assert_eq!(opens("chrome", &[]).of(&owned).1, Some(ErrorCode::AppNotWhitelisted));
+}
+
+#[rstest]
+#[case("http://example.com", None)]
+#[case("https://example.com", None)]
+#[case("HTTPS://EXAMPLE.COM", None)]
+#[case("http://", None)]
+#[case("https://", None)]
+#[case("http:/", Some(ErrorCode::UrlForbidden))]
+#[case("https:/", Some(ErrorCode::UrlForbidden))]
+#[case("https:/x/", Some(ErrorCode::UrlForbidden))]
+#[case("file:///etc/passwd", Some(ErrorCode::UrlForbidden))]
+#[case("javascript:alert(1)", Some(ErrorCode::UrlForbidden))]
+#[case("httpsx://example.com", Some(ErrorCode::UrlForbidden))]
+#[case("ftp://http://", Some(ErrorCode::UrlForbidden))]
+#[case("", Some(ErrorCode::UrlForbidden))]
+#[case("\u{212a}ttp://example.com", Some(ErrorCode::UrlForbidden))]
+fn only_plain_addresses_are_opened(#[case] url: &str, #[case] expected: Option<ErrorCode>) {
+    let lent = policy(&json!({"profile": "operator", "apps": ["chrome"]}));
+    assert_eq!(opens("chrome", &[url]).of(&lent).1, expected);
+    // One that is not plain is not hidden behind one that is.
+    let both = opens("chrome", &["https://example.com", url]);
+    assert_eq!(both.of(&lent).1, expected);
+}
+
+#[test]
+fn everything_that_a_call_touches_has_to_be_lent() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]}));
+    let path = |text: &str| Ask::make(text).touches.paths;
+    for (paths, code) in [
+        (["D:/a", "D:/b"], None),
+        (["D:/a", "C:/b"], Some(ErrorCode::PathNotAllowed)),
+        (["C:/a", "D:/b"], Some(ErrorCode::PathNotAllowed)),
+        (["D:/a", "D:/.ssh/b"], Some(ErrorCode::PathNotAllowed)),
+    ] {
+        let paths = paths.iter().flat_map(|text| path(text)).collect();
+        let touches = Touches { paths, ..Touches::nothing() };
+        assert_eq!(Ask { touches, ..Ask::make("D:/") }.of(&lent).1, code);
+    }
+}
+
+#[test]
+fn two_paths_of_one_call_are_both_looked_at() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let other = |text: &str| DevicePath::parse(PathStyle::Windows, text).unwrap();
+    let make = |text: &str| {
+        let touches = Ask::make("D:/a").touches.and_path(other(text), Access::Write);
+        assert_eq!(touches.paths.len(), 2);
+        Ask { touches, ..Ask::make("D:/a") }
+    };
+    assert_eq!(make("D:/b").of(&lent).0, Decision::Allow);
+    assert_eq!(make("C:/b").of(&lent).1, Some(ErrorCode::PathNotAllowed));
+}
+
+#[test]
+fn a_layer_that_objects_says_nothing_else_and_one_that_does_not_says_so() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let lines = |path: &str| {
+        Ask::make(path).asked(&lent, |_, evaluation| {
+            let lines = evaluation.evidence().iter();
+            lines.map(|line| (line.layer, line.decision)).collect::<Vec<_>>()
+        })
+    };
+    let (allow, deny) = (Decision::Allow, Decision::Deny);
+    let of = |grants| vec![(Layer::Caller, allow), (Layer::Grants, grants), (Layer::Risk, allow)];
+    assert_eq!((lines("D:/x"), lines("C:/x")), (of(allow), of(deny)));
+}
+
+#[test]
+fn a_permit_names_the_approval_that_it_rests_on() {
+    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let yes = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(9)));
+    let approval = Ask::delete("D:/x").asked(&lent, |question, evaluation| {
+        let permit = evaluation.permit(question, &lent, Some(yes)).unwrap();
+        (permit.rule().to_owned(), permit.approval())
+    });
+    assert_eq!(approval, ("risk high".to_owned(), Some(yes.id())));
+    let denied = Ask::delete("C:/x").asked(&lent, |question, evaluation| {
+        evaluation.permit(question, &lent, Some(yes)).map(drop).map_err(|error| error.code)
+    });
+    assert_eq!(denied, Err(ErrorCode::PathNotAllowed));
+}
+
+#[test]
+fn each_profile_lends_what_it_says() {
+    use Capability::{
+        AppControl, CommandExecute, DevTools, DeviceInfo, FileDelete, FileRead, FileWrite,
+        HomelabControl, NetworkAccess, ProcessKill, ServiceRead,
+    };
+    let reads = vec![FileRead, DeviceInfo, ServiceRead];
+    let operates = [&reads[..], &[FileWrite, FileDelete, AppControl, ProcessKill]].concat();
+    for (profile, expected) in [
+        (Profile::Reader, reads),
+        (Profile::Operator, operates.clone()),
+        (Profile::Strict, operates.clone()),
+        (Profile::Developer, [&operates[..], &[CommandExecute, DevTools, NetworkAccess]].concat()),
+        (Profile::Homelab, [&operates[..], &[HomelabControl]].concat()),
+    ] {
+        assert_eq!(profile.capabilities(), expected, "{profile:?}");
+    }
+}
+
+#[test]
+fn every_line_of_grants_is_compiled() {
+    let compiled = |grants: serde_json::Value| {
+        let grants: Grants = serde_json::from_value(grants).unwrap();
+        grants.compile(&windows()).0
+    };
+    let all = compiled(json!({
+        "profile": "strict", "tools": ["open_app"], "capabilities": ["file_read"],
+        "paths": ["D:/a"], "deny_paths": ["D:/a/b"], "apps": ["chrome"], "read_only": true,
+    }));
+    assert_eq!(all.tools, Some(["open_app".to_owned()].into()));
+    assert_eq!(all.capabilities, Some([Capability::FileRead].into()));
+    assert_eq!(all.apps, ["chrome".to_owned()].into());
+    assert_eq!((all.read_only, all.strict, all.deny_all_paths), (true, true, false));
+    assert_eq!(all.allowed_roots(Access::Delete), ["D:/a"]);
+    let own = all.denied.iter().filter(|entry| !entry.built_in);
+    assert_eq!(own.map(|entry| entry.pattern.as_text()).collect::<Vec<_>>(), ["D:/a/b"]);
+    assert!(all.denied.iter().any(|entry| entry.built_in));
+    let first: Grants = serde_json::from_value(json!({"paths": ["D:/a", "D:/b"]})).unwrap();
+    assert_eq!((first.workspace(), Grants::default().workspace()), (Some("D:/a"), None));
+    let none = compiled(json!({}));
+    assert_eq!(none.tools, None);
+    assert_eq!(none.capabilities, Some([].into()));
+    assert_eq!((none.read_only, none.strict, none.deny_all_paths), (false, false, false));
+    assert_eq!(compiled(json!({"tools": ["open_app"]})).capabilities, None);
+    assert!(compiled(json!({"deny_paths": ["D:x"]})).deny_all_paths);
+    let nothing = Scope::nothing();
+    assert_eq!((nothing.read_only, nothing.deny_all_paths), (true, true));
+    assert_eq!((nothing.tools, nothing.capabilities), (Some([].into()), Some([].into())));
+}
+
+#[test]
+fn decisions_and_roles_are_said_by_one_word() {
+    let decisions = [Decision::Allow, Decision::DryRunFirst, Decision::Ask, Decision::Deny];
+    assert_eq!(decisions.map(Decision::as_str), ["allow", "dry_run_first", "ask", "deny"]);
+    for decision in decisions {
+        assert_eq!(serde_json::to_value(decision).unwrap(), json!(decision.as_str()));
+    }
+    for (role, word) in
+        [(Role::Viewer, "viewer"), (Role::Operator, "operator"), (Role::Admin, "admin")]
+    {
+        assert_eq!((role.as_str(), role.to_string().as_str()), (word, word));
+        assert_eq!(word.parse(), Ok(role));
+    }
+    assert!("root".parse::<Role>().is_err());
+}

@@ -1,0 +1,152 @@
+//! Grants or a ceiling as calls are judged by them: every path read by the device's rules.
+
+use std::collections::BTreeSet;
+
+use super::hosts;
+use crate::capability::Capability;
+use crate::path::{DevicePath, PathPattern, covers, holds_system};
+use crate::touches::{Access, PathTouch};
+
+/// An allowed path, ready to compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedPath {
+    /// The root.
+    pub root: DevicePath,
+    /// What may be done beneath it.
+    pub access: BTreeSet<Access>,
+}
+
+/// A refused pattern, ready to compare.
+#[derive(Debug, Clone)]
+pub struct DeniedPath {
+    /// What is refused.
+    pub pattern: PathPattern,
+    /// Whether it is refused from the start, on every device.
+    pub built_in: bool,
+    /// Whether only writing and deleting are refused: what is there starts programs.
+    pub may_be_read: bool,
+}
+
+impl DeniedPath {
+    /// Whether this entry stands against what would be done.
+    #[must_use]
+    pub fn refuses(&self, touch: &PathTouch) -> bool {
+        self.keeps_out(&touch.path, touch.access) || self.goes_with(touch)
+    }
+
+    /// Whether this entry stands against one access to a path.
+    #[must_use]
+    pub fn keeps_out(&self, path: &DevicePath, access: Access) -> bool {
+        !(self.may_be_read && access == Access::Read) && self.pattern.denies(path)
+    }
+
+    fn goes_with(&self, touch: &PathTouch) -> bool {
+        touch.access == Access::Delete
+            && self.pattern.root().is_some_and(|root| touch.path.may_contain(root))
+    }
+}
+
+/// Grants or a ceiling for one device, compiled against that device's places.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// The tools that are listed; `None` means that capabilities alone decide.
+    pub tools: Option<BTreeSet<String>>,
+    /// The capabilities that are held; `None` means those of the listed tools.
+    pub capabilities: Option<BTreeSet<Capability>>,
+    /// Where files may be touched.
+    pub allowed: Vec<AllowedPath>,
+    /// What is refused all the same.
+    pub denied: Vec<DeniedPath>,
+    /// Applications.
+    pub apps: BTreeSet<String>,
+    /// Hosts with ports that addresses may name; empty means that nothing is said of them.
+    pub hosts: BTreeSet<String>,
+    /// Whether every write and delete is refused.
+    pub read_only: bool,
+    /// Whether every change is previewed and approved.
+    pub strict: bool,
+    /// Deny entries could not be understood: then every path is refused.
+    pub deny_all_paths: bool,
+}
+
+impl Scope {
+    /// A scope in which nothing is possible.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self {
+            tools: Some(BTreeSet::new()),
+            capabilities: Some(BTreeSet::new()),
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            apps: BTreeSet::new(),
+            hosts: BTreeSet::new(),
+            read_only: true,
+            strict: false,
+            deny_all_paths: true,
+        }
+    }
+
+    /// Whether the tool itself is possible here.
+    #[must_use]
+    pub fn lists_tool(&self, tool: &str) -> bool {
+        self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
+    }
+
+    /// The first capability that is wanted and not held.
+    #[must_use]
+    pub fn missing_capability(&self, wanted: &[Capability]) -> Option<Capability> {
+        let held = self.capabilities.as_ref()?;
+        wanted.iter().copied().find(|capability| !held.contains(capability))
+    }
+
+    /// The deny entry that refuses this path whatever is done with it, if any.
+    #[must_use]
+    pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
+        self.denied.iter().find(|entry| entry.keeps_out(path, Access::Read))
+    }
+
+    /// The deny entry that refuses what would be done, if any. What is deleted goes with all that is
+    /// in it, so an entry that begins somewhere beneath refuses that too.
+    #[must_use]
+    pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
+        let kept_out = |entry: &&DeniedPath| entry.keeps_out(&touch.path, touch.access);
+        let goes_with_it = |entry: &&DeniedPath| entry.goes_with(touch);
+        self.denied.iter().find(kept_out).or_else(|| self.denied.iter().find(goes_with_it))
+    }
+
+    /// Whether a path holds an allowed path, or a system folder that the entry which covers it does
+    /// not name. Neither may go with it.
+    #[must_use]
+    pub fn holds_ground(&self, path: &DevicePath) -> bool {
+        self.allowed.iter().any(|entry| path.may_contain(&entry.root))
+            || !self.allowed.iter().any(|entry| {
+                entry.access.contains(&Access::Delete)
+                    && covers(&entry.root, path)
+                    && !holds_system(&entry.root, path)
+            })
+    }
+
+    /// Whether an address may be opened, as far as hosts were said at all.
+    #[must_use]
+    pub fn lists_host(&self, url: &str) -> bool {
+        self.hosts.is_empty() || hosts::lists(&self.hosts, url)
+    }
+
+    /// The position of the allowed path that covers this one for this access.
+    #[must_use]
+    pub fn covering(&self, path: &DevicePath, access: Access) -> Option<usize> {
+        self.allowed
+            .iter()
+            .position(|entry| entry.access.contains(&access) && covers(&entry.root, path))
+    }
+
+    /// The allowed roots for an access, as people read them.
+    #[must_use]
+    pub fn allowed_roots(&self, access: Access) -> Vec<String> {
+        self.allowed
+            .iter()
+            .filter(|entry| entry.access.contains(&access))
+            .map(|entry| entry.root.to_string())
+            .collect()
+    }
+}

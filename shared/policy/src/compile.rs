@@ -1,0 +1,103 @@
+//! The file as the evaluator takes it, for one device.
+
+use std::collections::BTreeMap;
+
+use orion_domain::evaluate::RiskDefaults;
+use orion_domain::rule::{Rule, RuleAction};
+use orion_domain::{DeviceName, Grants};
+
+use crate::file::lent::Lent;
+use crate::file::rule::{RuleEntry, Selector};
+use crate::file::{DeviceEntry, PROFILES, PolicyFile};
+
+/// What a policy file says of one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompiledDevice {
+    /// What is lent.
+    pub grants: Grants,
+    /// The rules that hold there, in the file's order.
+    pub rules: Vec<Rule>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// What each risk asks for by itself.
+    pub risk: RiskDefaults,
+    /// The time zone in which hours are meant, by its IANA name; empty for UTC.
+    pub timezone: String,
+}
+
+impl PolicyFile {
+    /// What holds on a device that the file names; `None` for any other.
+    #[must_use]
+    pub fn compile(&self, device: &DeviceName) -> Option<CompiledDevice> {
+        let entry = self.devices.get(device)?;
+        Some(CompiledDevice {
+            grants: self.grants(entry),
+            rules: self.rules_for(device),
+            labels: entry.labels.clone(),
+            risk: self.risk,
+            timezone: self.timezone.clone(),
+        })
+    }
+
+    /// The line in which the file names a device.
+    #[must_use]
+    pub fn line_of(&self, device: &DeviceName) -> Option<u32> {
+        self.devices.get(device).map(|entry| entry.lent.at.line)
+    }
+
+    /// The rules that hold on a device, named in the file or not.
+    #[must_use]
+    pub fn rules_for(&self, device: &DeviceName) -> Vec<Rule> {
+        self.rules
+            .iter()
+            .filter(|entry| self.selects(entry, device) && self.has_scope(entry))
+            .map(|entry| entry.rule.clone())
+            .collect()
+    }
+
+    pub(crate) fn selects(&self, entry: &RuleEntry, device: &DeviceName) -> bool {
+        let named = self.devices.get(device);
+        entry.is_for_all()
+            || entry.devices.iter().any(|selector| match &selector.value {
+                Selector::Device(name) => name == device,
+                label @ (Selector::All | Selector::Label { .. }) => {
+                    named.is_some_and(|entry| entry.has(label))
+                }
+            })
+    }
+
+    /// Whether a rule says enough to hold. A pre-approval without a scope is left out: where it is not
+    /// an error it would change nothing, and it must not begin to when something else changes.
+    pub(crate) fn has_scope(&self, entry: &RuleEntry) -> bool {
+        let rule = &entry.rule;
+        rule.action != RuleAction::Preapprove
+            || !(rule.tools.is_empty()
+                || (entry.is_for_all()
+                    && rule.users.is_empty()
+                    && (rule.paths.is_empty() || rule.paths.iter().any(|path| is_all(path)))))
+    }
+
+    /// The device's own words on top of its profile's.
+    pub(crate) fn lent(&self, entry: &DeviceEntry) -> Lent {
+        match entry.lent.profile.as_ref().and_then(|name| self.profiles.get(&name.value)) {
+            Some(profile) => entry.lent.over(profile),
+            None => entry.lent.clone(),
+        }
+    }
+
+    pub(crate) fn grants(&self, entry: &DeviceEntry) -> Grants {
+        let lent = self.lent(entry);
+        let name = lent.profile.as_ref().map(|name| name.value.clone());
+        let built_in = PROFILES.iter().find(|(built_in, _)| Some(*built_in) == name.as_deref());
+        lent.grants(built_in.map(|&(_, profile)| profile))
+    }
+}
+
+/// Whether a path of a rule is every path of a device, or of one of its drives: `**`, `/`, `C:/**`.
+fn is_all(path: &str) -> bool {
+    let mut letters = path.chars();
+    let has_drive =
+        letters.next().is_some_and(|it| it.is_ascii_alphabetic()) && letters.next() == Some(':');
+    let below = if has_drive { letters.as_str() } else { path };
+    below.chars().all(|it| matches!(it, '*' | '/' | '\\' | '.'))
+}

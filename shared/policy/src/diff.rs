@@ -1,0 +1,242 @@
+//! What one policy file says that another does not, by device and rule, as people read it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use orion_domain::Grants;
+use orion_domain::rule::{Hours, Rule};
+use serde::Serialize;
+
+use crate::file::PolicyFile;
+
+/// What became of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It says something else.
+    Changed,
+}
+
+/// One line of a difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// What it is about: `device laptop-123`, `rule prod-restarts`, `risk`.
+    pub what: String,
+    /// What is different: `tools + open_app`; empty for what came or went as a whole.
+    pub detail: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.kind {
+            ChangeKind::Added => '+',
+            ChangeKind::Removed => '-',
+            ChangeKind::Changed => '~',
+        };
+        write!(f, "{sign} {}", self.what)?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
+}
+
+/// What changes from one file to another: what each device is lent in the end, and the rules in their
+/// own words. Moving things about in the file is no change.
+#[must_use]
+pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut put = |kind, what: String, detail: String| changes.push(Change { kind, what, detail });
+    if old.timezone != new.timezone {
+        let detail = format!("{} → {}", or_utc(&old.timezone), or_utc(&new.timezone));
+        put(ChangeKind::Changed, "timezone".to_owned(), detail);
+    }
+    if old.risk != new.risk {
+        let detail = format!("{} → {}", written(&old.risk), written(&new.risk));
+        put(ChangeKind::Changed, "risk".to_owned(), detail);
+    }
+    let names: BTreeSet<_> = old.devices.keys().chain(new.devices.keys()).collect();
+    for name in names {
+        let what = format!("device {name}");
+        match (old.devices.get(name), new.devices.get(name)) {
+            (None, Some(entry)) => {
+                put(ChangeKind::Added, what, summary(&new.grants(entry)));
+            }
+            (Some(_), None) => put(ChangeKind::Removed, what, String::new()),
+            (Some(before), Some(after)) => {
+                let mut lines = diff_grants(&old.grants(before), &new.grants(after));
+                let label = |(key, value): (&String, &String)| format!("{key}={value}");
+                let labels = |labels: &BTreeMap<_, _>| labels.iter().map(label).collect();
+                lines.extend(sets("labels", &labels(&before.labels), &labels(&after.labels)));
+                for line in lines {
+                    put(ChangeKind::Changed, what.clone(), line);
+                }
+            }
+            (None, None) => {}
+        }
+    }
+    let rules = |policy: &PolicyFile| -> BTreeMap<String, BTreeMap<String, String>> {
+        let fields = |entry: &crate::file::rule::RuleEntry| {
+            let devices: BTreeSet<_> =
+                entry.devices.iter().map(|it| it.value.to_string()).collect();
+            let devices = if entry.is_for_all() { "all".to_owned() } else { joined(&devices) };
+            let mut fields = rule_fields(&entry.rule);
+            fields.insert("devices".to_owned(), devices);
+            fields
+        };
+        policy.rules.iter().map(|entry| (entry.rule.id.clone(), fields(entry))).collect()
+    };
+    let (before, after) = (rules(old), rules(new));
+    let ids: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    for id in ids {
+        let what = format!("rule {id}");
+        match (before.get(id), after.get(id)) {
+            (None, Some(fields)) => put(ChangeKind::Added, what, all_fields(fields)),
+            (Some(_), None) => put(ChangeKind::Removed, what, String::new()),
+            (Some(before), Some(after)) => {
+                let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+                for key in keys {
+                    let text = |fields: &BTreeMap<String, String>| {
+                        fields.get(key).cloned().unwrap_or_else(|| "none".to_owned())
+                    };
+                    let (was, is) = (text(before), text(after));
+                    if was != is {
+                        let detail = format!("{key}: {was} → {is}");
+                        put(ChangeKind::Changed, what.clone(), detail);
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+    }
+    changes
+}
+
+fn or_utc(zone: &str) -> &str {
+    if zone.is_empty() { "UTC" } else { zone }
+}
+
+fn written(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default().replace('"', "")
+}
+
+fn joined(set: &BTreeSet<String>) -> String {
+    let words: Vec<_> = set.iter().map(String::as_str).collect();
+    words.join(", ")
+}
+
+/// A line for each of the lists that grants hold.
+fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
+    let path = |path: &orion_domain::grants::PathGrant| {
+        let access: Vec<_> = path.access.iter().map(|access| access.as_str()).collect();
+        format!("{} ({})", path.path, access.join(", "))
+    };
+    let command = |command: &orion_domain::grants::CommandGrant| match &command.args {
+        Some(args) => format!("{} ({})", command.program, args.join(" ")),
+        None => command.program.clone(),
+    };
+    let capabilities = grants.capabilities.iter().flatten().map(ToString::to_string).collect();
+    vec![
+        ("tools", grants.tools.clone().unwrap_or_default()),
+        ("capabilities", capabilities),
+        ("paths", grants.paths.iter().map(path).collect()),
+        ("deny_paths", grants.deny_paths.iter().cloned().collect()),
+        ("apps", grants.apps.clone()),
+        ("services", grants.services.clone()),
+        ("commands", grants.commands.iter().map(command).collect()),
+        ("hosts", grants.hosts.clone()),
+    ]
+}
+
+fn summary(grants: &Grants) -> String {
+    let profile = grants.profile.map(|profile| format!("profile {}", written(&profile)));
+    let lists = lists(grants)
+        .into_iter()
+        .filter(|(_, set)| !set.is_empty())
+        .map(|(name, set)| format!("{name} {}", joined(&set)));
+    let parts: Vec<_> = profile.into_iter().chain(lists).collect();
+    parts.join("; ")
+}
+
+/// What some grants lend that others do not, a line each: `tools + open_app`.
+#[must_use]
+pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
+    let mut lines = Vec::new();
+    if old.profile != new.profile {
+        lines.push(format!("profile {} → {}", written(&old.profile), written(&new.profile)));
+    }
+    for (name, open) in [
+        ("tools", (old.tools.is_none(), new.tools.is_none())),
+        ("capabilities", (old.capabilities.is_none(), new.capabilities.is_none())),
+    ] {
+        match open {
+            (true, false) => lines.push(format!("{name} are listed, and nothing else is lent")),
+            (false, true) => lines.push(format!("{name} are not listed any more")),
+            (true, true) | (false, false) => {}
+        }
+    }
+    for ((name, old), (_, new)) in lists(old).into_iter().zip(lists(new)) {
+        lines.extend(sets(name, &old, &new));
+    }
+    if old.workspace() != new.workspace() {
+        let text = |path: Option<&str>| path.unwrap_or("none").to_owned();
+        lines.push(format!("workspace {} → {}", text(old.workspace()), text(new.workspace())));
+    }
+    if old.read_only != new.read_only {
+        lines.push(format!("read_only {} → {}", old.read_only, new.read_only));
+    }
+    lines
+}
+
+fn sets(name: &str, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Vec<String> {
+    let more = new.difference(old).map(|word| format!("{name} + {word}"));
+    let less = old.difference(new).map(|word| format!("{name} - {word}"));
+    more.chain(less).collect()
+}
+
+/// Every field of a rule as text, but for its name and place.
+fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
+    let value = serde_json::to_value(rule).unwrap_or_default();
+    let fields = value.as_object().into_iter().flatten();
+    let hours = rule.hours.as_ref().map(|hours| ("hours".to_owned(), hours_text(hours)));
+    fields
+        .filter(|(key, _)| !matches!(key.as_str(), "id" | "source"))
+        .map(|(key, value)| {
+            let text = match value {
+                serde_json::Value::Array(items) => {
+                    let words: BTreeSet<_> = items
+                        .iter()
+                        .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                        .collect();
+                    joined(&words)
+                }
+                serde_json::Value::String(text) => text.clone(),
+                serde_json::Value::Object(_)
+                | serde_json::Value::Null
+                | serde_json::Value::Bool(_)
+                | serde_json::Value::Number(_) => written(value),
+            };
+            (key.clone(), text)
+        })
+        .chain(hours)
+        .collect()
+}
+
+fn hours_text(hours: &Hours) -> String {
+    let clock = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+    let names = crate::time::DAYS;
+    let name = |day: &u8| names.iter().find(|(_, of)| of == day).map(|&(name, _)| name);
+    let days: Vec<_> = hours.days.iter().filter_map(name).collect();
+    let on = if days.is_empty() { String::new() } else { format!(" on {}", days.join(", ")) };
+    format!("{} to {}{on}", clock(hours.from), clock(hours.to))
+}
+
+fn all_fields(fields: &BTreeMap<String, String>) -> String {
+    let order = ["action", "tools", "devices"];
+    let shown = order.iter().filter_map(|&key| Some(format!("{key} {}", fields.get(key)?)));
+    let parts: Vec<_> = shown.collect();
+    parts.join("; ")
+}

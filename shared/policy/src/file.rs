@@ -1,0 +1,311 @@
+//! The file as it is written: what each part says, and where.
+
+mod bounds;
+pub(crate) mod lent;
+pub(crate) mod rule;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::tz::TimeZone;
+use orion_domain::evaluate::{Decision, RiskDefaults};
+use orion_domain::{DeviceName, Profile};
+
+use crate::finding::{At, Code, Finding, Findings, Position, did_you_mean, shown};
+use crate::read::{self, Fields};
+use crate::yaml::{self, Node, Value};
+use lent::Lent;
+use rule::{RuleEntry, Selector};
+
+/// The built-in profiles by name.
+pub(crate) const PROFILES: [(&str, Profile); 5] = [
+    ("reader", Profile::Reader),
+    ("operator", Profile::Operator),
+    ("developer", Profile::Developer),
+    ("homelab", Profile::Homelab),
+    ("strict", Profile::Strict),
+];
+
+/// The most rules of one file. Each is compared with each other one, and asked at each call.
+const MAX_RULES: usize = 1000;
+
+/// A policy file that could be read.
+#[derive(Debug, Clone)]
+pub struct PolicyFile {
+    pub(crate) name: String,
+    pub(crate) timezone: String,
+    pub(crate) risk: RiskDefaults,
+    pub(crate) profiles: BTreeMap<String, Lent>,
+    pub(crate) devices: BTreeMap<DeviceName, DeviceEntry>,
+    pub(crate) rules: Vec<RuleEntry>,
+}
+
+/// One device of the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeviceEntry {
+    pub(crate) lent: Lent,
+    pub(crate) labels: BTreeMap<String, String>,
+}
+
+impl PolicyFile {
+    /// Reads a policy file by its grammar alone. Everything that is wrong is told at once; the file is
+    /// given where no finding is an error. [`check`](crate::check) also looks at what it says.
+    #[must_use]
+    pub fn parse(text: &str, file_name: &str) -> (Option<Self>, Vec<Finding>) {
+        let mut findings = Findings::of(file_name);
+        let policy = yaml::parse(text, &mut findings)
+            .and_then(|root| Self::read(&root, file_name, &mut findings))
+            .filter(|_| !findings.has_errors());
+        (policy, findings.into_sorted())
+    }
+
+    fn read(root: &Node, file_name: &str, findings: &mut Findings) -> Option<Self> {
+        let mut fields = Fields::of(root, "a policy file", findings)?;
+        if let Some(node) = fields.take(&["version"], findings)
+            && node.text() != Some("1")
+        {
+            let hint = "Write `version: 1`.";
+            findings.error(node.at, Code::BadValue, "Only version 1 is known here.", hint);
+        }
+        let (timezone, zone) = fields
+            .take(&["timezone"], findings)
+            .and_then(|node| timezone(node, findings))
+            .unwrap_or_else(|| (String::new(), TimeZone::UTC));
+        let risk = fields.take(&["risk"], findings).and_then(|node| risk(node, findings));
+        let profiles = fields.take(&["profiles"], findings);
+        let profiles = profiles.map(|node| self::profiles(node, findings)).unwrap_or_default();
+        let devices = fields.take(&["devices"], findings);
+        let devices = devices.map(|node| self::devices(node, findings)).unwrap_or_default();
+        let rules = fields.take(&["rules"], findings);
+        let mut rules = rules
+            .map(|node| match &node.value {
+                Value::List(items) if items.len() > MAX_RULES => {
+                    let message =
+                        format!("There are {} rules, and {MAX_RULES} at most.", items.len());
+                    let hint = "One rule can be about many tools, and about devices by a label.";
+                    findings.error(node.at, Code::TooLarge, message, hint);
+                    Vec::new()
+                }
+                Value::List(items) => items
+                    .iter()
+                    .filter_map(|item| RuleEntry::read(item, file_name, &zone, findings))
+                    .collect(),
+                Value::Scalar { .. } | Value::Table(_) => {
+                    read::wrong(node, "`rules` is a list", findings);
+                    Vec::new()
+                }
+            })
+            .unwrap_or_default();
+        fields.finish(findings);
+        name_rules(&mut rules, findings);
+        let policy = Self {
+            name: file_name.to_owned(),
+            timezone,
+            risk: risk.unwrap_or_default(),
+            profiles,
+            devices,
+            rules,
+        };
+        bounds::look(&policy, root.at, findings);
+        policy.check_profiles(findings);
+        Some(policy)
+    }
+
+    /// Whether every profile that is named is there, and each that is there is used.
+    fn check_profiles(&self, findings: &mut Findings) {
+        let built_in = || PROFILES.iter().map(|&(name, _)| name);
+        let mut used = BTreeSet::new();
+        for lent in self.profiles.values() {
+            if let Some(At { at, value }) = &lent.profile
+                && !built_in().any(|name| name == value)
+            {
+                let message = format!("`{}` is no built-in profile.", shown(value));
+                findings.error(*at, Code::UnknownProfile, message, did_you_mean(value, built_in()));
+            }
+        }
+        for device in self.devices.values() {
+            let Some(At { at, value }) = &device.lent.profile else { continue };
+            used.insert(value);
+            if !self.profiles.contains_key(value) && !built_in().any(|name| name == value) {
+                let known: Vec<_> =
+                    self.profiles.keys().map(String::as_str).chain(built_in()).collect();
+                let message = format!("There is no profile `{}`.", shown(value));
+                let hint = did_you_mean(value, known.iter().copied());
+                findings.error(*at, Code::UnknownProfile, message, hint);
+            }
+        }
+        for (name, lent) in self.profiles.iter().filter(|(name, _)| !used.contains(name)) {
+            let message = format!("No device has the profile `{name}`.");
+            findings.warning(lent.at, Code::Unused, message, "Remove it, or give it to a device.");
+        }
+    }
+
+    /// The devices that the file names.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceName> {
+        self.devices.keys()
+    }
+
+    /// The time zone in which hours are meant, by its IANA name; empty for UTC.
+    #[must_use]
+    pub fn timezone(&self) -> &str {
+        &self.timezone
+    }
+
+    /// What each risk asks for by itself.
+    #[must_use]
+    pub const fn risk(&self) -> RiskDefaults {
+        self.risk
+    }
+
+    /// The ids of the rules, in order.
+    pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().map(|entry| entry.rule.id.as_str())
+    }
+}
+
+fn timezone(node: &Node, findings: &mut Findings) -> Option<(String, TimeZone)> {
+    let name = read::text(node, "a time zone", findings)?.value;
+    let zone = crate::time::zone(name);
+    if zone.is_none() {
+        let message = format!("`{}` is not a time zone that is known here.", shown(name));
+        let hint = "Use an IANA name such as Europe/Berlin, or UTC.";
+        findings.error(node.at, Code::BadValue, message, hint);
+    }
+    zone.map(|zone| (name.to_owned(), zone))
+}
+
+const ANSWERS: [(&str, Decision); 3] =
+    [("allow", Decision::Allow), ("dry_run_first", Decision::DryRunFirst), ("ask", Decision::Ask)];
+
+fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
+    let mut fields = Fields::of(node, "`risk`", findings)?;
+    let mut answer = |name: &'static str, findings: &mut Findings| {
+        let node = fields.take(&[name], findings)?;
+        read::word(node, name, &ANSWERS, findings)
+    };
+    let low = answer("low", findings).unwrap_or(Decision::Allow);
+    let medium = answer("medium", findings);
+    for name in ["high", "critical"] {
+        if let Some(node) = fields.take(&[name], findings) {
+            let message = format!("Calls of {name} risk always ask.");
+            let hint = "Pre-approve a narrow case by a rule, or refuse by one.";
+            findings.error(node.at, Code::UnknownKey, message, hint);
+        }
+    }
+    fields.finish(findings);
+    if medium.is_some_and(|medium| medium < low) {
+        let message = "Medium risk is held looser here than low risk.";
+        findings.error(node.at, Code::Contradiction, message, "Make it at least as strict.");
+    }
+    Some(RiskDefaults::new(low, medium.unwrap_or(low)))
+}
+
+/// Whether a text can be the name of a profile, a label or a rule.
+pub(crate) fn is_name(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    (1..=63).contains(&text.len())
+        && text.bytes().next().is_some_and(plain)
+        && text.bytes().all(|b| plain(b) || b"-_.".contains(&b))
+}
+
+const NAMES: &str =
+    "Use 1 to 63 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit.";
+
+pub(crate) fn bad_name(at: Position, what: &str, text: &str, findings: &mut Findings) {
+    let message = format!("`{}` cannot be the name of a {what}.", shown(text));
+    findings.error(at, Code::BadValue, message, NAMES);
+}
+
+fn entries<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> &'a [(yaml::Key, Node)] {
+    match &node.value {
+        Value::Table(entries) => entries,
+        Value::Scalar { .. } | Value::List(_) => {
+            read::wrong(node, &format!("`{what}` is a table"), findings);
+            &[]
+        }
+    }
+}
+
+fn profiles(node: &Node, findings: &mut Findings) -> BTreeMap<String, Lent> {
+    let mut profiles = BTreeMap::new();
+    for (key, node) in entries(node, "profiles", findings) {
+        if PROFILES.iter().any(|(name, _)| *name == key.text) {
+            let message = format!("`{}` is a built-in profile.", key.text);
+            let hint = "Give yours another name; it can begin with `profile: …`.";
+            findings.error(key.at, Code::BadValue, message, hint);
+        } else if !is_name(&key.text) {
+            bad_name(key.at, "profile", &key.text, findings);
+        }
+        let Some(mut fields) = Fields::of(node, "a profile", findings) else { continue };
+        let lent = Lent { at: key.at, ..Lent::read(&mut fields, findings) };
+        fields.finish(findings);
+        profiles.insert(key.text.clone(), lent);
+    }
+    profiles
+}
+
+fn devices(node: &Node, findings: &mut Findings) -> BTreeMap<DeviceName, DeviceEntry> {
+    let mut devices = BTreeMap::new();
+    for (key, node) in entries(node, "devices", findings) {
+        let name = key.text.parse::<DeviceName>();
+        if name.is_err() {
+            bad_name(key.at, "device", &key.text, findings);
+        }
+        let Some(mut fields) = Fields::of(node, "a device", findings) else { continue };
+        let lent = Lent { at: key.at, ..Lent::read(&mut fields, findings) };
+        let labels = fields.take(&["labels"], findings);
+        let labels = labels.map(|node| self::labels(node, findings)).unwrap_or_default();
+        fields.finish(findings);
+        if let Ok(name) = name {
+            devices.insert(name, DeviceEntry { lent, labels });
+        }
+    }
+    devices
+}
+
+fn labels(node: &Node, findings: &mut Findings) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    for (key, node) in entries(node, "labels", findings) {
+        let Some(value) = read::text(node, "a label", findings) else { continue };
+        for word in [&key.text, value.value] {
+            if !is_name(word) {
+                bad_name(value.at, "label", word, findings);
+            }
+        }
+        labels.insert(key.text.clone(), value.value.to_owned());
+    }
+    labels
+}
+
+/// Gives a name to each rule that has none, from what it does, and tells names that stand twice.
+fn name_rules(rules: &mut [RuleEntry], findings: &mut Findings) {
+    let mut taken: BTreeMap<String, Position> = BTreeMap::new();
+    for entry in rules.iter().filter(|entry| !entry.rule.id.is_empty()) {
+        let id = &entry.rule.id;
+        if let Some(first) = taken.get(id) {
+            let message = format!("The rule in line {} is called `{}` too.", first.line, shown(id));
+            let hint = "Denials and records name rules by their ids; each has its own.";
+            findings.error(entry.at, Code::DuplicateId, message, hint);
+        } else {
+            taken.insert(id.clone(), entry.at);
+        }
+    }
+    for entry in rules.iter_mut().filter(|entry| entry.rule.id.is_empty()) {
+        let stem = entry.own_name();
+        let free = |id: &String| !taken.contains_key(id);
+        let numbered = (2..).map(|number: usize| format!("{stem}-{number}"));
+        let id = std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or_default();
+        taken.insert(id.clone(), entry.at);
+        entry.rule.id = id;
+    }
+}
+
+impl DeviceEntry {
+    /// Whether a selector means this device.
+    pub(crate) fn has(&self, selector: &Selector) -> bool {
+        match selector {
+            Selector::All => true,
+            Selector::Device(_) => false,
+            Selector::Label { key, value } => self.labels.get(key) == Some(value),
+        }
+    }
+}

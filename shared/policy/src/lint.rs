@@ -1,0 +1,101 @@
+//! What the grammar cannot see: what a policy says that can never hold, holds for too much, or is not
+//! what it says of itself.
+
+mod commands;
+mod examples;
+mod grants;
+mod reach;
+mod shadow;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use orion_domain::grants::Scope;
+use orion_domain::{DeviceName, DevicePath, PathStyle, Places};
+
+use crate::file::PolicyFile;
+use crate::file::rule::RuleEntry;
+use crate::finding::{Finding, Findings};
+
+/// What is known around a policy file. What is not known is not held against it.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The devices that are enrolled, each with its places where it has told them.
+    pub devices: Option<BTreeMap<DeviceName, Option<Places>>>,
+    /// The time, Unix milliseconds. Without it no rule is held to have expired.
+    pub now_ms: Option<i64>,
+}
+
+/// The devices of each rule, by their positions among the grounds. Rules with the same selectors share
+/// them, for rules and devices are many and selections are few.
+type Members = Vec<Rc<[usize]>>;
+
+/// A device of the file as the linter sees it.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    name: DeviceName,
+    places: Places,
+    scope: Scope,
+}
+
+impl PolicyFile {
+    /// Looks at the file as a whole, ordered by line.
+    #[must_use]
+    pub fn lint(&self, surroundings: &Surroundings) -> Vec<Finding> {
+        let mut findings = Findings::of(&self.name);
+        let grounds: Vec<Ground> = self
+            .devices
+            .iter()
+            .map(|(name, entry)| {
+                let grants = self.grants(entry);
+                let told = surroundings.devices.as_ref().and_then(|all| all.get(name)?.clone());
+                let places = told.unwrap_or_else(|| {
+                    let written = grants.paths.iter().map(|path| path.path.as_str());
+                    guess(written.chain(grants.deny_paths.iter().map(String::as_str)))
+                });
+                let scope = grants.compile(&places).0;
+                Ground { name: name.clone(), places, scope }
+            })
+            .collect();
+        grants::look(self, surroundings, &grounds, &mut findings);
+        commands::look(self, &mut findings);
+        let members = self.members(&grounds);
+        reach::look(self, surroundings, &grounds, &members, &mut findings);
+        shadow::look(self, &grounds, &members, &mut findings);
+        examples::look(self, &grounds, &mut findings);
+        findings.into_sorted()
+    }
+
+    fn members(&self, grounds: &[Ground]) -> Members {
+        let mut known: BTreeMap<Vec<String>, Rc<[usize]>> = BTreeMap::new();
+        let of = |entry: &RuleEntry| {
+            let named = entry.devices.iter().map(|selector| selector.value.to_string());
+            let select = || {
+                let all = grounds.iter().enumerate();
+                all.filter(|(_, ground)| self.selects(entry, &ground.name))
+                    .map(|(index, _)| index)
+                    .collect()
+            };
+            Rc::clone(known.entry(named.collect()).or_insert_with(select))
+        };
+        self.rules.iter().map(of).collect()
+    }
+}
+
+/// Places that fit these paths, for a device that has not told its own.
+pub(crate) fn guess<'a>(mut written: impl Iterator<Item = &'a str>) -> Places {
+    let is_windows = |path: &str| {
+        let mut characters = path.chars();
+        let letter = characters.next().is_some_and(|first| first.is_ascii_alphabetic());
+        (letter && characters.next() == Some(':'))
+            || path.contains('\\')
+            || path.to_ascii_lowercase().starts_with("%userprofile%")
+    };
+    let (style, home) = if written.any(is_windows) {
+        (PathStyle::Windows, "C:/Users/owner")
+    } else {
+        (PathStyle::Posix, "/home/owner")
+    };
+    let home = DevicePath::parse(style, home).ok();
+    Places { style, workspace: home.clone(), home }
+}

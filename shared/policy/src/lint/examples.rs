@@ -1,0 +1,121 @@
+//! Whether each rule speaks of the calls that its examples say, and of no other.
+
+use orion_domain::rule::{Counted, Moment, Quantity, Rule};
+use orion_domain::{Caller, DeviceName, Places, Question, Role, UserName};
+
+use super::{Ground, guess};
+use crate::example::{self, Call};
+use crate::file::PolicyFile;
+use crate::file::rule::RuleEntry;
+use crate::finding::{Code, Findings, shown};
+
+/// Looks at every example.
+pub(super) fn look(policy: &PolicyFile, grounds: &[Ground], findings: &mut Findings) {
+    for entry in &policy.rules {
+        for example in &entry.examples {
+            let line = shown(&example.text);
+            let hint = "Write `tool name=value … device=NAME`, with user=, role= and at= where they matter.";
+            let call = match example::read(&example.text) {
+                Ok(call) => call,
+                Err(why) => {
+                    let message = format!("`{line}` is not a call: {why}.");
+                    findings.error(example.at, Code::ExampleUnreadable, message, hint);
+                    continue;
+                }
+            };
+            match speaks(policy, entry, &call, grounds) {
+                Err(why) => {
+                    let message = format!("`{line}` is not a call: {why}.");
+                    findings.error(example.at, Code::ExampleUnreadable, message, hint);
+                }
+                Ok(speaks) if speaks != example.speaks => {
+                    let id = &entry.rule.id;
+                    let message = if example.speaks {
+                        format!("{id} does not match `{line}`, and should.")
+                    } else {
+                        format!("{id} matches `{line}`, and should not.")
+                    };
+                    let hint = "Correct the rule or the example.";
+                    findings.error(example.at, Code::ExampleFails, message, hint);
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+/// Whether a rule speaks of a call. What the example leaves open is what the rule asks for, so that
+/// only what is said can keep them apart.
+fn speaks(
+    policy: &PolicyFile,
+    entry: &RuleEntry,
+    call: &Call,
+    grounds: &[Ground],
+) -> Result<bool, String> {
+    let rule = &entry.rule;
+    let ground = match &call.device {
+        Some(name) => grounds.iter().find(|ground| ground.name == *name),
+        None => grounds.iter().find(|ground| policy.selects(entry, &ground.name)),
+    };
+    let places = ground.map_or_else(
+        || guess(rule.paths.iter().map(String::as_str)),
+        |ground| ground.places.clone(),
+    );
+    let parsed = call.parse(&places)?;
+    let name: Option<DeviceName> =
+        call.device.clone().or_else(|| ground.map(|ground| ground.name.clone()));
+    if name.as_ref().is_some_and(|name| !policy.selects(entry, name)) {
+        return Ok(false);
+    }
+    let someone = || "someone".parse::<UserName>().map_err(|error| error.to_string());
+    let user = call.user.clone().or_else(|| rule.users.first().cloned());
+    let caller = Caller {
+        user: user.map_or_else(someone, Ok)?,
+        role: call.role.or_else(|| rule.roles.first().copied()).unwrap_or(Role::Operator),
+        conversation: None,
+    };
+    let device = match name {
+        Some(name) => name,
+        None => "any".parse().map_err(|error| format!("{error}"))?,
+    };
+    let question = Question {
+        tool: call.spec.facts(),
+        touches: Some(&parsed.touches),
+        caller: &caller,
+        device: &device,
+        dry_run: false,
+        confirmed: true,
+        at: moment(rule, call),
+        tainted: false,
+        counted: Some(enough(rule)),
+    };
+    Ok(compiled(rule, &places).speaks(0, &question))
+}
+
+fn compiled(rule: &Rule, places: &Places) -> orion_domain::rule::CompiledRule {
+    rule.clone().compile(places).0
+}
+
+/// Counts at which the rule's limits are met.
+fn enough(rule: &Rule) -> Counted<'static> {
+    if rule.action.tightens() {
+        Counted { earlier: &[u32::MAX], quantity: None }
+    } else {
+        Counted { earlier: &[], quantity: Some(Quantity { entries: Some(0), bytes: Some(0) }) }
+    }
+}
+
+/// The time that the example says, on a day of the rule's where it says none; or one of its hours.
+fn moment(rule: &Rule, call: &Call) -> Moment {
+    let hours = rule.hours.as_ref();
+    let first = hours.and_then(|hours| hours.days.first().copied());
+    let at = |weekday, minute| Moment { unix_ms: i64::MIN, weekday, minute };
+    match call.at {
+        None => at(first.unwrap_or(0), hours.map_or(0, |hours| hours.from)),
+        Some((Some(day), minute)) => at(day, minute),
+        Some((None, minute)) => {
+            let fits = |day: &u8| hours.is_none_or(|hours| hours.hold(at(*day, minute)));
+            at((0..7).find(fits).unwrap_or(0), minute)
+        }
+    }
+}

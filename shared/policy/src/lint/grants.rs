@@ -1,0 +1,72 @@
+//! Grants: paths that mean nothing on their device, and entries that lend nearly everything.
+
+use orion_domain::path::PathPattern;
+use orion_domain::{Access, DevicePath, Places};
+
+use super::{Ground, Surroundings};
+use crate::file::PolicyFile;
+use crate::finding::{Code, Findings, did_you_mean, shown};
+
+/// Looks at what each device is lent.
+pub(super) fn look(
+    policy: &PolicyFile,
+    surroundings: &Surroundings,
+    grounds: &[Ground],
+    findings: &mut Findings,
+) {
+    for ground in grounds {
+        let Some(entry) = policy.devices.get(&ground.name) else { continue };
+        let name = &ground.name;
+        if let Some(enrolled) = &surroundings.devices
+            && !enrolled.contains_key(name)
+        {
+            let message = format!("No device {name} is enrolled.");
+            let hint = did_you_mean(name.as_str(), enrolled.keys().map(|name| name.as_str()));
+            findings.warning(entry.lent.at, Code::UnknownDevice, message, hint);
+        }
+        let lent = policy.lent(entry);
+        let places = &ground.places;
+        // What is lent cannot be relative.
+        let anchored = Places { workspace: None, ..places.clone() };
+        for grant in lent.paths.iter().flatten() {
+            match DevicePath::resolve(&anchored, &grant.value.path) {
+                Err(error) => {
+                    let message = format!("`{}` on {name}: {error}.", shown(&grant.value.path));
+                    findings.error(grant.at, Code::BadPath, message, "");
+                }
+                Ok(path) => {
+                    let changes = grant.value.access.iter().any(|access| *access != Access::Read);
+                    if let Some(what) = width(&path, places, changes) {
+                        let message =
+                            format!("`{}` lends {what} of {name}.", shown(&grant.value.path));
+                        let hint = "Name the folders that are needed.";
+                        findings.warning(grant.at, Code::TooWide, message, hint);
+                    }
+                }
+            }
+        }
+        for entry in &lent.deny_paths {
+            if let Err(error) = PathPattern::parse(places, &entry.value) {
+                let message = format!(
+                    "`{}` on {name}: {error}. Until it can be read, every path there is closed.",
+                    shown(&entry.value)
+                );
+                findings.error(entry.at, Code::BadPath, message, "");
+            }
+        }
+    }
+}
+
+/// What a folder holds that is more than anybody means, where it does.
+pub(super) fn width(path: &DevicePath, places: &Places, changes: bool) -> Option<&'static str> {
+    let home = places.home.as_ref();
+    if path.components().len() == 0 {
+        Some("the whole disk")
+    } else if home.is_some_and(|home| path.contains(home) && !home.contains(path)) {
+        Some("everybody's home folder")
+    } else if changes && home.is_some_and(|home| home.contains(path) && path.contains(home)) {
+        Some("the whole home folder, with changes,")
+    } else {
+        None
+    }
+}

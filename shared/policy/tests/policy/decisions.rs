@@ -1,0 +1,93 @@
+//! The table of decisions against the evaluator.
+
+mod table;
+
+use orion_domain::evaluate::Mode;
+use orion_domain::rule::{Counted, Moment, Quantity};
+use orion_domain::{Caller, Decision, Grants, PathStyle, Places, Policy, Question, evaluate};
+
+use crate::valid;
+use table::Row;
+
+/// What the evaluator says of a row, in the table's words.
+fn judged(row: &Row) -> (String, String) {
+    let style = if row.style == "windows" { PathStyle::Windows } else { PathStyle::Posix };
+    let places = Places::parse(style, Some(&row.workspace), Some(&row.home)).unwrap();
+    let device = row.device.parse().unwrap();
+    let compiled = valid(&row.policy).compile(&device).unwrap();
+    let (grants, bad) = compiled.grants.compile(&places);
+    assert_eq!(bad, [], "{}", row.title);
+    let ceiling: Option<Grants> = serde_json::from_value(row.ceiling.clone()).unwrap();
+    let mode = row.when.dangerous_until.map_or(Mode::Safe, |until| Mode::Dangerous { until });
+    let policy = Policy {
+        grants,
+        ceiling: ceiling.map(|ceiling| ceiling.compile(&places).0),
+        rules: compiled.rules.into_iter().map(|rule| rule.compile(&places).0).collect(),
+        risk: compiled.risk,
+        mode,
+        version: "table".to_owned(),
+    };
+    let (spec, _) = orion_catalog::find(&row.tool).unwrap();
+    let Ok(parsed) = spec.parse(row.arguments.clone(), &places) else {
+        return ("invalid".to_owned(), String::new());
+    };
+    // A day on which no rule of the table speaks by its hours.
+    let (weekday, minute) = row.when.at.unwrap_or((2, 720));
+    let earlier = vec![row.when.earlier.unwrap_or(0); policy.rules.len()];
+    let quantity = row.when.entries.map(|entries| Quantity { entries: Some(entries), bytes: None });
+    let question = Question {
+        tool: spec.facts(),
+        touches: Some(&parsed.touches),
+        caller: &Caller {
+            user: row.user.parse().unwrap(),
+            role: row.role.parse().unwrap(),
+            conversation: None,
+        },
+        device: &device,
+        dry_run: row.when.dry_run,
+        confirmed: parsed.confirmed,
+        at: Moment { unix_ms: row.when.unix_ms.unwrap_or(1_800_000_000_000), weekday, minute },
+        tainted: row.when.tainted,
+        counted: Some(Counted { earlier: &earlier, quantity }),
+    };
+    let evaluation = evaluate(&question, &policy);
+    let name = evaluation.rule_name(&question, &policy);
+    // Where a rule stands in its file is not the table's business.
+    let name = name.split(" (").next().unwrap_or_default().to_owned();
+    let decision = match evaluation.decision() {
+        Decision::Allow => "allow",
+        Decision::DryRunFirst => "dry_run_first",
+        Decision::Ask => "ask",
+        Decision::Deny => "deny",
+    };
+    (decision.to_owned(), name)
+}
+
+#[test]
+fn every_decision_of_the_table_is_the_evaluators() {
+    let rows = table::rows();
+    let wrong: Vec<_> = rows
+        .iter()
+        .filter_map(|row| {
+            let (decision, rule) = judged(row);
+            let differs = decision != row.decision || rule != row.rule;
+            differs.then(|| {
+                format!(
+                    "{}\n  wanted {} {}\n  found  {decision} {rule}",
+                    row.title, row.decision, row.rule
+                )
+            })
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_table_is_large_enough_and_most_of_it_can_be_asked_of_anyone() {
+    let rows = table::rows();
+    let plain = rows.iter().filter(|row| row.is_plain()).count();
+    assert!(plain >= 300 && rows.len() >= 400, "{plain} of {}", rows.len());
+    for decision in ["allow", "dry_run_first", "ask", "deny", "invalid"] {
+        assert!(rows.iter().filter(|row| row.decision == decision).count() >= 4, "{decision}");
+    }
+}

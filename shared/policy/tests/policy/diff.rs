@@ -1,0 +1,70 @@
+//! What people read of a change.
+
+use orion_policy::diff;
+
+use crate::valid;
+
+const OLD: &str = r#"
+profiles:
+  laptop: { profile: operator, paths: ["~/Projects"], apps: [code] }
+devices:
+  a: { profile: laptop, labels: { group: laptops } }
+  b: { profile: laptop }
+rules:
+  - { id: keep, tool: delete_file, users: [ann], action: deny }
+  - { id: night, tool: open_app, devices: a, action: ask }
+  - { id: gone, tool: copy_path, action: ask }
+"#;
+
+const NEW: &str = r#"
+timezone: Europe/Berlin
+risk: { medium: ask }
+profiles:
+  laptop: { profile: operator, paths: [{ path: "~/Projects", access: read }], apps: [code, chrome] }
+devices:
+  c: { profile: reader, paths: [/srv] }
+  a: { profile: laptop, labels: { group: laptops, env: prod }, tools: [read_file], read_only: true }
+rules:
+  - { id: night, tools: [open_app, copy_path], devices: [a, c], hours: { from: "22:00", to: "07:00" }, action: deny }
+  - { id: keep, tool: delete_file, users: [ann], action: deny }
+  - { id: fresh, tool: move_path, action: dry_run_first }
+"#;
+
+#[test]
+fn a_change_is_told_by_device_and_rule() {
+    let told: Vec<_> = diff(&valid(OLD), &valid(NEW)).iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    ~ timezone: UTC → Europe/Berlin
+    ~ risk: {low:allow,medium:allow} → {low:allow,medium:ask}
+    ~ device a: tools are listed, and nothing else is lent
+    ~ device a: tools + read_file
+    ~ device a: paths + ~/Projects (read)
+    ~ device a: paths - ~/Projects (read, write, delete)
+    ~ device a: apps + chrome
+    ~ device a: read_only false → true
+    ~ device a: labels + env=prod
+    - device b
+    + device c: profile reader; paths /srv (read, write, delete)
+    + rule fresh: action dry_run_first; tools move_path; devices all
+    - rule gone
+    ~ rule night: action: ask → deny
+    ~ rule night: devices: a → a, c
+    ~ rule night: hours: none → 22:00 to 07:00
+    ~ rule night: tools: open_app → copy_path, open_app
+    ");
+}
+
+#[test]
+fn moving_things_about_is_no_change() {
+    let moved = r#"
+rules:
+  - { id: gone, tools: [copy_path], devices: all, action: ask }
+  - { id: keep, tool: delete_file, users: [ann], action: deny }
+  - { id: night, tool: open_app, devices: [a], action: allow, require_approval: true }
+devices:
+  b: { profile: operator, paths: ["~/Projects"], apps: [code] }
+  a: { profile: operator, paths: ["~/Projects"], apps: [code], labels: { group: laptops } }
+"#;
+    assert_eq!(diff(&valid(OLD), &valid(moved)), []);
+    assert_eq!(diff(&valid(OLD), &valid(OLD)), []);
+}

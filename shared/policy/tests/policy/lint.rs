@@ -1,0 +1,199 @@
+//! What a policy says that cannot be meant, told with its rule and line.
+
+use std::collections::BTreeMap;
+
+use orion_domain::{PathStyle, Places};
+use orion_policy::{Surroundings, check};
+use rstest::rstest;
+
+use crate::{code, codes, findings};
+
+/// Two laptops and a server; the rules under test begin in line 9.
+const FLEET: &str = "\
+version: 1
+profiles:
+  laptop: { profile: operator, paths: [\"~/Projects\"], apps: [code] }
+devices:
+  laptop-1: { profile: laptop, labels: { group: laptops } }
+  laptop-2: { profile: laptop, labels: { group: laptops }, tools: [read_file, list_directory] }
+  web-1: { profile: reader, labels: { env: prod }, paths: [/srv/www, /etc/nginx] }
+rules:
+";
+
+fn fleet(rules: &[&str]) -> Vec<String> {
+    let lines: Vec<_> = rules.iter().map(|rule| format!("  - {{ {rule} }}\n")).collect();
+    codes(&format!("{FLEET}{}", lines.concat()))
+}
+
+#[rstest]
+#[case::fits("tool: delete_file, devices: laptop-1, action: ask", &[])]
+#[case::no_such_device("tool: delete_file, devices: laptop-9, action: ask", &["9:35 unknown-device"])]
+#[case::no_such_label("tool: delete_file, devices: \"label:env=test\", action: ask", &["9:35 !never-matches"])]
+#[case::not_granted("tool: delete_file, devices: web-1, action: ask", &["9:5 !never-matches"])]
+#[case::not_granted_to_one_of_two("tool: delete_file, devices: \"group:laptops\", action: ask", &[])]
+#[case::a_second_fence("tool: delete_file, devices: web-1, action: deny", &["9:5 never-matches"])]
+#[case::may_be_elsewhere("tool: delete_file, action: ask", &[])]
+#[case::outside("tool: read_file, devices: web-1, paths: [/home], action: ask", &["9:5 !never-matches"])]
+#[case::beneath("tool: read_file, devices: web-1, paths: [/srv/www/private], action: ask", &[])]
+#[case::around("tool: read_file, devices: web-1, paths: [/srv], action: ask", &[])]
+#[case::floating("tool: read_file, devices: web-1, paths: [\"**/*.key\"], action: ask", &[])]
+#[case::unreadable("tool: read_file, devices: web-1, paths: [\"~bob/x\"], action: deny", &["9:48 !bad-path"])]
+#[case::no_tool("devices: laptop-1, action: allow", &["9:5 !unscoped"])]
+#[case::no_scope("tool: delete_file, action: allow", &["9:5 !unscoped"])]
+#[case::no_scope_and_no_effect("tool: read_file, action: allow", &["9:5 without-effect"])]
+#[case::paths_are_scope("tool: delete_file, paths: [\"~/Projects/tmp\"], action: allow", &[])]
+#[case::every_path_is_no_scope("tool: delete_file, paths: [\"**\"], action: allow", &["9:5 !unscoped", "9:34 too-wide"])]
+#[case::the_disk_is_no_scope("tool: delete_file, paths: [\"~/Projects/tmp\", \"/**\"], action: allow", &["9:5 !unscoped", "9:52 too-wide"])]
+#[case::a_drive_is_no_scope("tool: delete_file, paths: [\"D:/\"], action: allow", &["9:5 !unscoped"])]
+#[case::users_are_scope("tool: delete_file, users: [ann], action: allow", &[])]
+#[case::every_path("tool: delete_file, devices: laptop-1, paths: [\"**\"], action: allow", &["9:53 too-wide"])]
+#[case::whole_home("tool: delete_file, devices: laptop-1, paths: [\"~\"], action: allow", &["9:53 too-wide"])]
+#[case::whole_home_by_stars("tool: delete_file, devices: laptop-1, paths: [\"~/**\"], action: allow", &["9:53 too-wide"])]
+#[case::wide_denies_are_fine("tool: delete_file, devices: laptop-1, paths: [\"~\"], action: deny", &[])]
+#[case::alias("tool: create_folder, action: ask", &["9:13 !unknown-tool"])]
+fn a_rule_that_cannot_be_meant_is_told(#[case] rule: &str, #[case] expected: &[&str]) {
+    assert_eq!(fleet(&[rule]), expected, "{rule}");
+}
+
+#[rstest]
+#[case::denied_later("tool: delete_file, action: ask", "tools: [delete_file, delete_directory], action: deny", &["9:5 !shadowed"])]
+#[case::denied_earlier("action: deny", "tool: delete_file, devices: laptop-1, action: allow", &["10:5 !shadowed"])]
+#[case::denied_for_a_role_only("action: deny, roles: [operator]", "tool: delete_file, devices: laptop-1, action: allow", &[])]
+#[case::denied_for_the_same_role("action: deny, roles: [operator]", "tool: delete_file, devices: laptop-1, roles: [operator], action: allow", &["10:5 !shadowed"])]
+#[case::denied_at_night_only("action: deny, hours: { from: \"22:00\", to: \"07:00\" }", "tool: delete_file, action: ask", &[])]
+#[case::denied_elsewhere("tool: delete_file, devices: laptop-2, action: deny", "tool: delete_file, devices: laptop-1, action: ask", &["9:5 never-matches"])]
+#[case::denied_by_group("tool: read_file, devices: \"group:laptops\", action: deny", "tool: read_file, devices: laptop-1, action: ask", &["10:5 !shadowed"])]
+#[case::denied_around("tool: delete_file, paths: [\"~/Projects\"], action: deny", "tool: delete_file, paths: [\"~/Projects/a\"], action: ask", &["10:5 !shadowed"])]
+#[case::denied_beside("tool: delete_file, paths: [\"~/Projects/b\"], action: deny", "tool: delete_file, paths: [\"~/Projects/a\"], action: ask", &[])]
+#[case::asked_all_the_same("tool: delete_file, action: ask", "tool: delete_file, devices: laptop-1, action: allow", &["10:5 !shadowed"])]
+#[case::asked_for_more_than_this("tool: delete_file, above: { entries: 10 }, action: ask", "tool: delete_file, devices: laptop-1, action: allow", &[])]
+#[case::twice_denied("tool: delete_file, action: deny", "tools: [delete_file, delete_directory], action: deny", &["9:5 shadowed"])]
+#[case::twice_the_same("id: a, tool: delete_file, action: ask, because: X", "id: b, tool: delete_file, action: ask", &["10:5 !duplicate-rule"])]
+#[case::same_id("id: a, tool: delete_file, action: ask", "id: a, tool: open_app, action: ask", &["10:5 !duplicate-id"])]
+fn rules_that_undo_each_other_are_told(
+    #[case] first: &str,
+    #[case] second: &str,
+    #[case] expected: &[&str],
+) {
+    assert_eq!(fleet(&[first, second]), expected, "{first} / {second}");
+}
+
+#[rstest]
+#[case("match: [\"delete_file path=~/Projects/x device=laptop-1\"]", &[])]
+#[case("match: [\"read_file path=~/Projects/x device=laptop-1\"]", &["9:110 !example-fails"])]
+#[case("match: [\"delete_file path=~/x device=laptop-1\"]", &["9:110 !example-fails"])]
+#[case("match: [\"delete_file path=~/Projects/x device=web-1\"]", &["9:110 !example-fails"])]
+#[case("match: [\"delete_file path=~/Projects/x\"]", &[])]
+#[case("match: [\"delete_file path=~/Projects/x user=bob\"]", &["9:110 !example-fails"])]
+#[case("match: [\"delete_file path=~/Projects/x user=ann at='mon 08:00'\"]", &[])]
+#[case("match: [\"delete_file path=~/Projects/x at='sun 08:00'\"]", &["9:110 !example-fails"])]
+#[case("match: [\"delete_file path=~/Projects/x at=20:00\"]", &["9:110 !example-fails"])]
+#[case("not_match: [\"delete_file path=~/Projects/x at=20:00\"]", &[])]
+#[case("not_match: [\"delete_file path=~/Projects/x\"]", &["9:114 !example-fails"])]
+#[case("not_match: [\"delete_fil path=~/Projects/x\"]", &["9:114 !example-unreadable"])]
+#[case("match: [\"delete_file path=\\\"~/Projects/a b\\\"\"]", &[])]
+#[case("match: [\"delete_file nonsense=1\"]", &["9:110 !example-unreadable"])]
+fn examples_are_held_to(#[case] examples: &str, #[case] expected: &[&str]) {
+    let hours = "hours: { from: \"07:00\", to: \"19:00\", days: [mon] }";
+    let rule = format!(
+        "tool: delete_file, devices: laptop-1, users: [ann], paths: [\"~/Projects\"], {hours}, action: ask, examples: {{ {examples} }}"
+    );
+    let told: Vec<_> = fleet(&[&rule]);
+    let plain: Vec<_> = told.iter().map(|code| code.split_once(' ').unwrap().1).collect();
+    let wanted: Vec<_> = expected.iter().map(|code| code.split_once(' ').unwrap().1).collect();
+    assert_eq!(plain, wanted, "{examples}: {told:?}");
+}
+
+#[rstest]
+#[case("sh", true)]
+#[case("/bin/bash", true)]
+#[case("C:/Windows/System32/WindowsPowerShell/v1.0/powershell.exe", true)]
+#[case("python3.12", true)]
+#[case("perl", true)]
+#[case("node", true)]
+#[case("env", true)]
+#[case("xargs", true)]
+#[case("awk", true)]
+#[case("vim", true)]
+#[case("ssh", true)]
+#[case("sudo", true)]
+#[case("docker", true)]
+#[case("find", true)]
+#[case("{ program: find, args: [\"-name\"] }", false)]
+#[case("{ program: bash, args: [\"-c\"] }", true)]
+#[case("git", false)]
+#[case("cargo", false)]
+#[case("/usr/local/bin/backup", false)]
+fn a_program_that_runs_any_other_is_no_command(#[case] command: &str, #[case] refused: bool) {
+    let text = format!("devices: {{ a: {{ commands: [{command}] }} }}");
+    assert_eq!(codes(&text).iter().any(|code| code.contains("!interpreter")), refused);
+}
+
+#[rstest]
+#[case("/", "the whole disk")]
+#[case("~", "the whole home folder, with changes,")]
+#[case("/home", "everybody's home folder")]
+#[case("{ path: /, access: [read] }", "the whole disk")]
+#[case("C:/", "the whole disk")]
+#[case("C:/Users", "everybody's home folder")]
+fn an_entry_that_lends_nearly_everything_is_told(#[case] path: &str, #[case] what: &str) {
+    let path = if path.starts_with('{') { path.to_owned() } else { format!("\"{path}\"") };
+    let all = findings(&format!("devices: {{ a: {{ profile: operator, paths: [{path}] }} }}"));
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(all[0].message.contains(what) && code(&all[0]).ends_with(" too-wide"), "{}", all[0]);
+}
+
+#[rstest]
+#[case("{ path: \"~\", access: [read] }")]
+#[case("\"~/Projects\"")]
+#[case("/etc/nginx")]
+#[case("\"D:/Projects\"")]
+fn a_folder_is_not_told(#[case] path: &str) {
+    let text = format!("devices: {{ a: {{ profile: operator, paths: [{path}] }} }}");
+    assert_eq!(codes(&text), Vec::<String>::new());
+}
+
+#[test]
+fn what_the_fleet_and_the_clock_say_counts_where_they_are_known() {
+    let text = "\
+devices:
+  web-1: { profile: operator, paths: [\"D:/x\"] }
+rules:
+  - { id: old, tool: delete_file, devices: [web-1, web-2, web-3], expires: \"2026-01-01T00:00:00Z\", action: ask }
+";
+    let posix = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
+    let devices = BTreeMap::from([("web-2".parse().unwrap(), Some(posix.clone()))]);
+    let told = |devices, now_ms| -> Vec<_> {
+        let surroundings = Surroundings { devices, now_ms };
+        check(text, "policy.yaml", &surroundings).1.iter().map(code).collect()
+    };
+    assert_eq!(told(None, None), ["4:52 unknown-device", "4:59 unknown-device"]);
+    assert_eq!(
+        told(Some(devices), Some(1_800_000_000_000)),
+        ["2:3 unknown-device", "4:5 !expired", "4:59 !unknown-device"]
+    );
+    let devices = BTreeMap::from([("web-1".parse().unwrap(), Some(posix))]);
+    let told = told(Some(devices), Some(0));
+    assert_eq!(told, ["2:39 !bad-path", "4:52 !unknown-device", "4:59 !unknown-device"]);
+}
+
+#[test]
+fn a_warning_does_not_keep_a_file_from_loading_and_an_error_does() {
+    let surroundings = Surroundings::default();
+    let loads = |text| check(text, "policy.yaml", &surroundings).0.is_some();
+    assert!(loads("devices: { a: { profile: operator, paths: [/] } }"));
+    assert!(!loads("devices: { a: { profile: operator, commands: [bash] } }"));
+}
+
+#[test]
+fn aliases_of_tools_are_resolved_and_told() {
+    let alias = orion_catalog::CATALOG
+        .iter()
+        .find_map(|spec| spec.aliases.first().map(|alias| (alias.name, spec.name)));
+    let Some((alias, name)) = alias else { return };
+    let text = format!("devices: {{ a: {{ tools: [{alias}] }} }}");
+    assert_eq!(codes(&text), ["1:25 tool-alias"]);
+    let policy = crate::valid(&text);
+    let grants = policy.compile(&"a".parse().unwrap()).unwrap().grants;
+    assert_eq!(grants.tools, Some([name.to_owned()].into()));
+}

@@ -1,0 +1,252 @@
+//! Plans: several calls, shown together, approved once, and run in order as they were shown.
+
+mod transcript;
+mod who;
+
+use orion_domain::{CallState, Role};
+use orion_tests::{Device, World, eventually};
+use orion_wire::v1;
+use orion_wire::v1::{PlanState, PlanStepState};
+use serde_json::{Value, json};
+
+/// A step that deletes a file, which wants a person's yes.
+fn delete<'a>(device: &'a Device, name: &str) -> (&'a str, &'static str, Value) {
+    (&device.name, "delete_file", json!({"path": name, "confirm": true}))
+}
+
+/// A step that makes a folder, which wants nobody's.
+fn make<'a>(device: &'a Device, name: &str) -> (&'a str, &'static str, Value) {
+    (&device.name, "create_directory", json!({"path": name}))
+}
+
+fn states(plan: &v1::Plan) -> (PlanState, Vec<PlanStepState>) {
+    (plan.state(), plan.steps.iter().map(v1::PlanStep::state).collect())
+}
+
+fn names(device: &Device) -> Vec<String> {
+    device.tree().into_keys().collect()
+}
+
+use PlanStepState::{Drifted, Failed, Skipped, Succeeded, Waiting};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_yes_runs_a_plan_over_two_devices() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let laptop = world.device("laptop").start().await;
+    for device in [&kiosk, &laptop] {
+        device.put("old.txt", "12345");
+    }
+    let steps = [delete(&kiosk, "old.txt"), make(&laptop, "new"), delete(&laptop, "old.txt")];
+    let plan = world.admin().plan(&steps, false).await.unwrap();
+    assert_eq!(states(&plan), (PlanState::Open, vec![Waiting; 3]));
+    let asked: Vec<_> = plan.steps.iter().map(|step| step.approval.is_some()).collect();
+    assert_eq!(asked, [true, false, true]);
+    for step in &plan.steps {
+        let preview: orion_domain::Envelope = serde_json::from_slice(&step.preview).unwrap();
+        assert!(preview.success && preview.dry_run, "{preview:?}");
+        assert_eq!((step.compared, step.after_step), (1, 0));
+    }
+    assert_eq!([names(&kiosk), names(&laptop)], [["old.txt"], ["old.txt"]], "nothing ran yet");
+
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Succeeded, vec![Succeeded; 3]), "{ended:?}");
+    assert_eq!(names(&kiosk), Vec::<String>::new());
+    assert_eq!(names(&laptop), ["new"]);
+
+    for step in &ended.steps {
+        let call = world.admin().ended(&step.call_id).await.unwrap();
+        assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
+        let rows = orion_tests::audit_of(world.admin(), &step.call_id).await;
+        let opened: Value = serde_json::from_slice(rows[0].body.as_ref()).unwrap();
+        assert_eq!(opened["plan"], plan.plan_id, "the call names its plan");
+    }
+    let again = world.admin().decide_plan(&plan, true, "").await.unwrap_err();
+    assert_eq!(again.message(), "This plan is succeeded already.");
+    let list = v1::ListAuditRequest { limit: 1000, ..Default::default() };
+    let rows = world.admin().audit().list_audit(list).await.unwrap().into_inner().rows;
+    let of_plans: Vec<_> =
+        rows.into_iter().map(|row| row.kind).filter(|kind| kind.starts_with("plan.")).collect();
+    assert_eq!(of_plans, ["plan.ended", "plan.decided", "plan.created"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_changed_since_the_preview_is_left_alone_and_the_rest_is_skipped() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let names_of = ["a.txt", "b.txt", "c.txt"];
+    for keep_going in [false, true] {
+        for name in names_of {
+            kiosk.put(name, "as shown");
+        }
+        let steps = names_of.map(|name| delete(&kiosk, name));
+        let plan = world.admin().plan(&steps, keep_going).await.unwrap();
+        kiosk.put("b.txt", "not shown");
+        world.admin().decide_plan(&plan, true, "").await.unwrap();
+        let ended = world.admin().plan_of(&plan, true).await.unwrap();
+        let (third, left) =
+            if keep_going { (Succeeded, vec!["b.txt"]) } else { (Skipped, vec!["b.txt", "c.txt"]) };
+        let expected = (PlanState::Failed, vec![Succeeded, Drifted, third]);
+        assert_eq!(states(&ended), expected, "{ended:?}");
+        assert_eq!(names(&kiosk), left);
+        assert_eq!(kiosk.tree()["b.txt"].as_deref(), Some("not shown"));
+
+        let second = world.admin().ended(&ended.steps[1].call_id).await.unwrap();
+        let details = &second.error().details;
+        assert_eq!(details["reason"], "drift");
+        assert_eq!(details["attempted_path"], kiosk.path("b.txt"));
+        assert_eq!(details["changed"], "its content has changed: it had 8 bytes, 9 now");
+        if !keep_going {
+            let third = world.admin().ended(&ended.steps[2].call_id).await.unwrap();
+            assert_eq!(third.state, CallState::Cancelled, "{third:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_wants_nobody_is_compared_as_well() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let write = ("kiosk", "write_file", json!({"path": "new.txt", "content": "mine"}));
+    let plan = world.admin().plan(&[write], false).await.unwrap();
+    assert!(plan.steps[0].approval.is_none(), "{plan:?}");
+    kiosk.put("new.txt", "somebody else's");
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Failed, vec![Drifted]));
+    assert_eq!(kiosk.tree()["new.txt"].as_deref(), Some("somebody else's"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_may_need_what_an_earlier_one_makes_and_says_so() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("list.txt", "one\n");
+    let edit = |old: &str, new: &str| {
+        let arguments = json!({"path": "list.txt", "old_text": old, "new_text": new});
+        ("kiosk", "edit_file", arguments)
+    };
+    let steps = [
+        make(&kiosk, "new"),
+        ("kiosk", "list_directory", json!({"path": "new"})),
+        edit("one", "one two"),
+        edit("one", "zero one"),
+    ];
+    let plan = world.admin().plan(&steps, false).await.unwrap();
+    let after: Vec<_> = plan.steps.iter().map(|step| step.after_step).collect();
+    let compared: Vec<_> = plan.steps.iter().map(|step| step.compared).collect();
+    assert_eq!((after, compared), (vec![0, 1, 0, 3], vec![1, 0, 1, 0]));
+    assert!(plan.steps[1].preview.is_empty());
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Succeeded, vec![Succeeded; 4]), "{ended:?}");
+    assert_eq!(kiosk.tree()["list.txt"].as_deref(), Some("zero one two\n"));
+
+    // Of something that no step makes, it is refused.
+    let steps = [make(&kiosk, "other"), ("kiosk", "list_directory", json!({"path": "none"}))];
+    let refused = world.admin().plan(&steps, false).await.unwrap_err();
+    assert!(refused.message().starts_with("Step 2 (list_directory on kiosk): "), "{refused:?}");
+    // Nor where a step makes only where something goes, and not what goes there.
+    let copy = json!({"source": "none", "destination": "other/copy"});
+    let refused =
+        world.admin().plan(&[make(&kiosk, "other"), ("kiosk", "copy_path", copy)], false).await;
+    assert!(refused.unwrap_err().message().starts_with("Step 2 (copy_path on kiosk): "));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_denied_step_refuses_the_whole_and_nobody_is_asked() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("a.txt", "");
+    let outside = ("kiosk", "delete_file", json!({"path": "/etc/passwd", "confirm": true}));
+    let steps = [delete(&kiosk, "a.txt"), outside, make(&kiosk, "new")];
+    let refused = world.admin().plan(&steps, true).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::PermissionDenied);
+    let error = orion_wire::tool_error_from(&refused).unwrap();
+    assert_eq!((error.code.as_str(), &error.details["step"]), ("PATH_NOT_ALLOWED", &json!(2)));
+    let all = v1::ListApprovalsRequest { all: true };
+    let questions = world.admin().approvals().list_approvals(all).await.unwrap().into_inner();
+    assert_eq!(questions.approvals, []);
+    let all = v1::ListPlansRequest { all: true };
+    let plans = world.admin().plans().list_plans(all).await.unwrap().into_inner().plans;
+    assert_eq!(plans, []);
+    for bad in [Vec::new(), vec![make(&kiosk, "x"); 33]] {
+        let refused = world.admin().plan(&bad, false).await.unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused:?}");
+    }
+    assert_eq!(names(&kiosk), ["a.txt"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_waits_survives_a_killed_backend() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("old.txt", "");
+    let plan =
+        world.admin().plan(&[delete(&kiosk, "old.txt"), make(&kiosk, "new")], false).await.unwrap();
+    world.server().kill9().await;
+    world.restart_server().await;
+    kiosk.ready().await;
+    assert_eq!(names(&kiosk), ["old.txt"]);
+    let shown = world.admin().plan_of(&plan, false).await.unwrap();
+    assert_eq!(shown, plan, "it is as it was shown");
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Succeeded, vec![Succeeded; 2]), "{ended:?}");
+    assert_eq!(names(&kiosk), ["new"]);
+}
+
+/// Approves a plan whose first step hangs, and waits until it does.
+async fn hanging(world: &World, kiosk: &Device, plan: &v1::Plan) {
+    kiosk.agent().freeze();
+    world.admin().decide_plan(plan, true, "").await.unwrap();
+    eventually("the first step under way", async || {
+        let plan = world.admin().plan_of(plan, false).await.ok()?;
+        let call = world.admin().recorded(&plan.steps[0].call_id).await.ok()?;
+        (call.state == CallState::Dispatched).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_ran_when_the_backend_died_is_interrupted_and_goes_no_further() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    for name in ["a.txt", "b.txt"] {
+        kiosk.put(name, "");
+    }
+    let steps = [delete(&kiosk, "a.txt"), delete(&kiosk, "b.txt"), make(&kiosk, "new")];
+    let plan = world.admin().plan(&steps, true).await.unwrap();
+    hanging(&world, &kiosk, &plan).await;
+    world.server().kill9().await;
+    kiosk.agent().thaw();
+    world.restart_server().await;
+    kiosk.ready().await;
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Interrupted, vec![Failed, Skipped, Skipped]));
+    assert_eq!(ended.steps[0].code, "OUTCOME_UNKNOWN");
+    let second = world.admin().ended(&ended.steps[1].call_id).await.unwrap();
+    assert_eq!(second.state, CallState::Cancelled, "{second:?}");
+    assert!(kiosk.files().join("b.txt").exists() && !kiosk.files().join("new").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_no_to_a_plan_that_runs_keeps_the_next_steps_from_being_begun() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    for name in ["a.txt", "b.txt"] {
+        kiosk.put(name, "");
+    }
+    let ann = world.person("ann", Role::Operator).await;
+    let steps = [delete(&kiosk, "a.txt"), delete(&kiosk, "b.txt")];
+    let plan = world.admin().plan(&steps, true).await.unwrap();
+    hanging(&world, &kiosk, &plan).await;
+    let refused = ann.decide_plan(&plan, false, "").await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::PermissionDenied, "{refused:?}");
+    world.admin().decide_plan(&plan, false, "").await.unwrap();
+    kiosk.agent().thaw();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Cancelled, vec![Succeeded, Skipped]), "{ended:?}");
+    assert_eq!(names(&kiosk), ["b.txt"]);
+}
