@@ -307,13 +307,12 @@ impl CompiledRule {
     /// it silent. They say what is written: a link or a folder may hold more.
     #[must_use]
     pub fn awaits(&self, index: usize, question: &Question<'_>) -> Option<&[PathPattern]> {
-        let anywhere = Question { touches: None, ..*question };
         let rule = &self.rule;
         (rule.action.tightens()
             && rule.is_about(question.tool.name, question.caller)
             && rule.expires_at.is_none_or(|end| question.at.unix_ms < end)
             && rule.hours.as_ref().is_none_or(|hours| hours.hold(question.at))
-            && self.is_counted(index, &anywhere)
+            && self.is_counted(index, question)
             && !self.fits_paths(question))
         .then_some(self.paths.as_deref())
         .flatten()

@@ -17,7 +17,7 @@ use crate::code::ErrorCode;
 use crate::grants::Grants;
 use crate::id::ApprovalId;
 use crate::path::{DevicePath, PathStyle, Places};
-use crate::rule::{Moment, Rule, RuleAction};
+use crate::rule::{Hours, Moment, Rate, Rule, RuleAction};
 use crate::touches::Access;
 
 fn windows() -> Places {

@@ -45,11 +45,10 @@ fn hours_hold_by_day_and_past_midnight(
 
 #[test]
 fn hours_that_end_where_they_begin_are_a_whole_day_from_there() {
-    const MONDAY: u8 = 0;
     let hours = Hours { from: 480, to: 480, days: vec![MONDAY] };
     let holds = |weekday, minute| hours.hold(Moment { unix_ms: 0, weekday, minute });
     assert_eq!([holds(MONDAY, 479), holds(MONDAY, 480)], [false, true]);
-    assert_eq!([holds(MONDAY + 1, 479), holds(MONDAY + 1, 480)], [true, false]);
+    assert_eq!([holds(TUESDAY, 479), holds(TUESDAY, 480)], [true, false]);
 }
 
 proptest! {

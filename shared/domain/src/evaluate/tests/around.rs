@@ -37,6 +37,55 @@ fn a_rule_speaks_of_what_goes_with_a_folder(
     assert_eq!(ask.of(&denying(written)).0, decision, "{written} {path}");
 }
 
+fn about_deletes() -> Rule {
+    let (tools, paths) = (vec!["delete_directory".to_owned()], vec!["D:/work/*/prod".to_owned()]);
+    Rule { tools, paths, ..Rule::new("r1", RuleAction::Deny) }
+}
+
+#[test]
+fn a_rule_awaits_what_the_paths_alone_keep_from_it() {
+    let (elsewhere, policy) = (Ask::delete("D:/other"), lent(&json!({})));
+    let awaits = |rule: Rule, ask: &Ask| {
+        let rule = rule.compile(&windows()).0;
+        ask.asked(&policy, |question, _| {
+            let patterns = rule.awaits(0, question)?;
+            Some(patterns.iter().map(|pattern| pattern.as_text().to_owned()).collect::<Vec<_>>())
+        })
+    };
+    let written = Some(vec!["D:/work/*/prod".to_owned()]);
+    assert_eq!(awaits(about_deletes(), &elsewhere), written);
+    assert_eq!(awaits(about_deletes(), &Ask::delete("D:/work/a/prod")), None, "it speaks");
+    assert_eq!(awaits(about_deletes(), &Ask::make("D:/other")), None, "another tool");
+    let allowing = Rule { action: RuleAction::Preapprove, ..about_deletes() };
+    assert_eq!(awaits(allowing, &elsewhere), None, "it does not tighten");
+    let anywhere = Rule { paths: Vec::new(), ..about_deletes() };
+    assert_eq!(awaits(anywhere, &elsewhere), None, "paths do not matter");
+
+    let at = |minute| Ask { at: Moment { unix_ms: 7, weekday: 0, minute }, ..Ask::delete("D:/o") };
+    let hours = Some(Hours { from: 480, to: 540, days: Vec::new() });
+    let morning = || Rule { hours: hours.clone(), ..about_deletes() };
+    assert_eq!([awaits(morning(), &at(479)), awaits(morning(), &at(480))], [None, written.clone()]);
+    let until = |end| Rule { expires_at: Some(end), ..about_deletes() };
+    assert_eq!([awaits(until(7), &at(0)), awaits(until(8), &at(0))], [None, written.clone()]);
+    let earlier = |earlier: &'static [u32]| {
+        let counted = Some(Counted { earlier, quantity: None });
+        Ask { counted, ..Ask::delete("D:/o") }
+    };
+    let limit = Some(Rate { calls: 2, per_seconds: 60 });
+    let often = || Rule { limit, ..about_deletes() };
+    assert_eq!([awaits(often(), &earlier(&[1])), awaits(often(), &earlier(&[2]))], [None, written]);
+}
+
+#[test]
+fn a_call_counts_towards_a_limit_by_its_tool_and_its_paths() {
+    let policy = lent(&json!({}));
+    let rule = about_deletes().compile(&windows()).0;
+    let counts = |ask: Ask| ask.asked(&policy, |question, _| rule.counts(question));
+    assert!(counts(Ask::delete("D:/work/a/prod")));
+    assert!(!counts(Ask::delete("D:/work/a/test")));
+    assert!(!counts(Ask::make("D:/work/a/prod")));
+}
+
 #[test]
 fn a_folder_by_another_case_does_not_take_a_rule_or_an_allowed_path_with_it() {
     let mac = Places::parse(PathStyle::Posix, None, Some("/Users/ann")).unwrap();
