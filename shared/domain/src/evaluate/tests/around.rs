@@ -77,6 +77,14 @@ fn a_rule_awaits_what_the_paths_alone_keep_from_it() {
 }
 
 #[test]
+fn the_folders_of_a_rule_are_where_its_paths_begin() {
+    let paths = ["D:/work/*/prod", "**/x", "C:/a"].map(str::to_owned).to_vec();
+    let rule = Rule { paths, ..about_deletes() }.compile(&windows()).0;
+    let roots: Vec<String> = rule.roots().map(ToString::to_string).collect();
+    assert_eq!(roots, ["D:/work", "C:/a"]);
+}
+
+#[test]
 fn a_call_counts_towards_a_limit_by_its_tool_and_its_paths() {
     let policy = lent(&json!({}));
     let rule = about_deletes().compile(&windows()).0;
