@@ -172,9 +172,13 @@ impl DevicePath {
     }
 
     /// Whether `other` is this path or lies beneath it, by component: Windows in either case, both styles with NFC and NFD alike.
+    #[inline]
     pub fn contains(&self, other: &Self) -> bool {
+        other.signature.may_hold(self.signature) && self.is_above(other)
+    }
+
+    fn is_above(&self, other: &Self) -> bool {
         self.style == other.style
-            && other.signature.may_hold(self.signature)
             && self.prefix.is(&other.prefix)
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.is(its))

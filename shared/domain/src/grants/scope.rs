@@ -37,7 +37,7 @@ impl DeniedPath {
     /// Whether this entry stands against one access to a path.
     #[must_use]
     pub fn keeps_out(&self, path: &DevicePath, access: Access) -> bool {
-        !(self.may_be_read && access == Access::Read) && self.pattern.denies(path)
+        self.pattern.denies(path) && !(self.may_be_read && access == Access::Read)
     }
 
     fn goes_with(&self, touch: &PathTouch) -> bool {
@@ -109,9 +109,11 @@ impl Scope {
     /// in it, so an entry that begins somewhere beneath refuses that too.
     #[must_use]
     pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
-        let kept_out = |entry: &&DeniedPath| entry.keeps_out(&touch.path, touch.access);
-        let goes_with_it = |entry: &&DeniedPath| entry.goes_with(touch);
-        self.denied.iter().find(kept_out).or_else(|| self.denied.iter().find(goes_with_it))
+        let kept_out = self.denied.iter().find(|it| it.keeps_out(&touch.path, touch.access));
+        if kept_out.is_some() || touch.access != Access::Delete {
+            return kept_out;
+        }
+        self.denied.iter().find(|entry| entry.goes_with(touch))
     }
 
     /// Whether a path holds an allowed path, or a system folder that the entry which covers it does

@@ -112,11 +112,13 @@ impl PathPattern {
     ///
     /// Wider than [`PathPattern::matches`], because a deny must hold on file systems that fold case (macOS) or ignore
     /// invisible characters, and for a drive that is reached through its own administrative share (`//host/C$`).
+    #[inline]
     pub fn denies(&self, path: &DevicePath) -> bool {
         // What is alike for an allow is alike for a deny, except that one character, for which a
         // wildcard stands, may be several in the loose form.
-        self.matches_by(Comparison::Loose, path)
-            || (self.is_wild && !path.is_ascii && self.matches(path))
+        self.may_match(path)
+            && (self.matches_by(Comparison::Loose, path)
+                || (self.is_wild && !path.is_ascii && self.matches(path)))
     }
 
     /// Whether what this entry of a deny list takes away lies in the folder at `path`, by what is
@@ -163,8 +165,14 @@ impl PathPattern {
         &self.text
     }
 
+    /// Whether it is worth a closer look. Most entries are nothing like most paths.
+    #[inline]
+    fn may_match(&self, path: &DevicePath) -> bool {
+        self.style == path.style && path.signature.may_hold(self.signature)
+    }
+
     fn matches_by(&self, comparison: Comparison, path: &DevicePath) -> bool {
-        if self.style != path.style || !path.signature.may_hold(self.signature) {
+        if !self.may_match(path) {
             return false;
         }
         let Some(root) = &self.root else {
