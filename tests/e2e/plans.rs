@@ -144,14 +144,36 @@ async fn a_step_may_need_what_an_earlier_one_makes_and_says_so() {
     assert_eq!(kiosk.tree()["list.txt"].as_deref(), Some("zero one two\n"));
 
     // Of something that no step makes, it is refused.
-    let steps = [make(&kiosk, "other"), ("kiosk", "list_directory", json!({"path": "none"}))];
+    let steps = [make(&kiosk, "other"), delete(&kiosk, "none")];
     let refused = world.admin().plan(&steps, false).await.unwrap_err();
-    assert!(refused.message().starts_with("Step 2 (list_directory on kiosk): "), "{refused:?}");
+    assert!(refused.message().starts_with("Step 2 (delete_file on kiosk): "), "{refused:?}");
     // Nor where a step makes only where something goes, and not what goes there.
     let copy = json!({"source": "none", "destination": "other/copy"});
     let refused =
         world.admin().plan(&[make(&kiosk, "other"), ("kiosk", "copy_path", copy)], false).await;
     assert!(refused.unwrap_err().message().starts_with("Step 2 (copy_path on kiosk): "));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_read_and_nobodys_digests_are_told_before_a_yes() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("diary.txt", "dear diary");
+    let steps = [
+        ("kiosk", "read_file", json!({"path": "diary.txt"})),
+        ("kiosk", "write_file", json!({"path": "diary.txt", "content": "gone"})),
+    ];
+    let plan = world.admin().plan(&steps, false).await.unwrap();
+    assert!(plan.steps[0].preview.is_empty(), "{plan:?}");
+    let preview: Value = serde_json::from_slice(&plan.steps[1].preview).unwrap();
+    assert_eq!(
+        (preview["success"].clone(), preview["meta"]["observed"].clone()),
+        (json!(true), Value::Null)
+    );
+    assert_eq!(plan.steps[1].compared, 1);
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Succeeded, vec![Succeeded; 2]), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -61,9 +61,9 @@ pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, Store
 /// Reads what holds on the devices of which it could not be read before.
 pub async fn catch_up(backend: &Backend) {
     for id in backend.fleet.behind() {
-        if refresh(backend, id).await.is_err() {
-            // The others fail as well, or are met the next time.
-            return;
+        if let Err(error) = refresh(backend, id).await {
+            // It stays behind, where nothing is allowed, and is tried again; the others do not wait for it.
+            tracing::warn!(device = %id, %error, "what holds on a device could not be read");
         }
     }
 }

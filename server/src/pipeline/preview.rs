@@ -75,7 +75,8 @@ pub struct Seen {
     pub observed: Vec<Observation>,
 }
 
-/// Asks the device for a dry run of a step, and for what it sees of the paths.
+/// Asks the device for a dry run of a step, and for what it sees of the paths. A step that changes
+/// nothing is not looked at: that would be the step itself, before anybody said yes to it.
 ///
 /// # Errors
 /// Why the step would not do what it should, or cannot be previewed.
@@ -84,16 +85,20 @@ pub async fn observe(
     judged: &Judged,
     plan: PlanId,
 ) -> Result<Seen, ToolError> {
+    if !judged.target.spec.has_effects {
+        return Ok(Seen { preview: Preview::Missing, observed: Vec::new() });
+    }
     let of_plan = OfPlan { id: plan, observe: true, observed: Vec::new() };
     let reply = dry_run(backend, judged, LONGER, Some(of_plan)).await?;
-    let envelope: Envelope = serde_json::from_slice(&reply.result).map_err(|_| no_preview())?;
+    let mut envelope: Envelope = serde_json::from_slice(&reply.result).map_err(|_| no_preview())?;
     if let Some(error) = envelope.error {
         return Err(error);
     }
     if reply.state != CallState::Succeeded {
         return Err(no_preview());
     }
-    let Some(observed) = envelope.meta.observed else {
+    // For comparing, not for reading: it holds digests of what people may not read.
+    let Some(observed) = envelope.meta.observed.take() else {
         let message = format!(
             "The agent on {} is too old for plans: it does not tell what it sees. Update it, or make the calls one by one.",
             judged.target.device.name
@@ -109,8 +114,8 @@ pub async fn observe(
     if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
         return Err(no_preview());
     }
-    let preview =
-        if reply.result.len() <= LARGEST { Preview::Shown(reply.result) } else { Preview::Missing };
+    let shown = serde_json::to_vec(&envelope).map_err(|_| no_preview())?;
+    let preview = if shown.len() <= LARGEST { Preview::Shown(shown) } else { Preview::Missing };
     Ok(Seen { preview, observed })
 }
 

@@ -16,7 +16,7 @@ use super::{Store, StoreError};
 pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, Standing, Vote};
 pub use standing::{Like, MOST_ON_DEVICE, StandingRule};
 pub use vote::{DecideError, Lasting, NewVote};
-pub(super) use vote::{counts, role_of, settle};
+pub(super) use vote::{counts, is_enough_still, reopen, role_of, settle};
 
 /// How many questions are listed or ended at a time.
 const PAGE: i64 = 500;
@@ -94,8 +94,8 @@ impl Store {
             Box::pin(async move {
                 if new.standing.is_none() {
                     let (all, own): (i64, i64) = sqlx::query_as(
-                        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1 AND plan_id IS NULL) \
-                         FROM approvals WHERE state = 'open'",
+                        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) \
+                         FROM approvals WHERE state = 'open' AND plan_id IS NULL",
                     )
                     .bind(new.requester.as_str())
                     .fetch_one(&mut tx.conn)

@@ -16,6 +16,8 @@ pub use decide::{DecidePlanError, NewPlanVote};
 pub use progress::StepEnd;
 pub use row::{NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
 
+/// How many calls of one person's plans may wait for a yes.
+const MOST_OPEN_OF_PERSON: i64 = 64;
 /// How many plans of one person may wait or run at once.
 const MOST_PLANS_OF_PERSON: i64 = 5;
 /// How many plans may wait or run at once.
@@ -45,7 +47,9 @@ pub enum MakePlanError {
     #[error("{MOST_PLANS} plans wait or run already")]
     TooMany,
     /// There are as many open questions as there may be.
-    #[error("with its steps, more than {MOST_OPEN} calls would wait for a yes")]
+    #[error(
+        "with its steps, more than {MOST_OPEN_OF_PERSON} of this person's, or {MOST_OPEN} of everybody's, would wait for a yes"
+    )]
     TooManyQuestions,
     /// The record failed.
     #[error(transparent)]
@@ -198,15 +202,21 @@ async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, S
     .bind(new.caller.user.as_str())
     .fetch_one(&mut tx.conn)
     .await?;
-    let (open,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM approvals WHERE state = 'open'")
-        .fetch_one(&mut tx.conn)
-        .await?;
+    // Questions of plans have room of their own, so that they keep nobody from asking about a call.
+    let (open, open_own): (i64, i64) = sqlx::query_as(
+        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM approvals \
+         WHERE state = 'open' AND plan_id IS NOT NULL",
+    )
+    .bind(new.caller.user.as_str())
+    .fetch_one(&mut tx.conn)
+    .await?;
     let asked = new.steps.iter().filter(|step| step.asked.is_some()).count();
+    let asked = i64::try_from(asked).unwrap_or(i64::MAX / 2);
     Ok(if own >= MOST_PLANS_OF_PERSON {
         Err(MakePlanError::TooManyOfPerson)
     } else if all >= MOST_PLANS {
         Err(MakePlanError::TooMany)
-    } else if asked > 0 && open + i64::try_from(asked).unwrap_or(i64::MAX / 2) > MOST_OPEN {
+    } else if asked > 0 && (open + asked > MOST_OPEN || open_own + asked > MOST_OPEN_OF_PERSON) {
         Err(MakePlanError::TooManyQuestions)
     } else {
         Ok(())

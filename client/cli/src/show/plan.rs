@@ -169,11 +169,13 @@ impl StepView {
     /// What the dry run says would happen.
     fn dry_run(&self) -> String {
         let message = self.preview["message"].as_str().unwrap_or_default();
+        let only_looks = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| !spec.has_effects);
         match (message, self.after_step) {
+            ("", 0) if only_looks => "only looks".to_owned(),
             ("", 0) => "too large to be shown".to_owned(),
             ("", after) => format!("after step {after}: {}", self.touches.join(", ")),
             (message, 0) => message.to_owned(),
-            (message, after) => format!("{message} (before step {after})"),
+            (message, after) => format!("{message} (not compared: step {after} changes it)"),
         }
     }
 

@@ -2,6 +2,7 @@
 //! compares what it touches with what was shown.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
 use orion_domain::{CallRequest, CallState, Envelope, ErrorCode, PlanId, ToolError};
@@ -20,11 +21,28 @@ use crate::store::{PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
 /// The longest sentence that is kept of a step's end, in characters.
 const MESSAGE: usize = 500;
 
+/// How long after a failure of the record it is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Runs an approved plan to its end.
 pub(super) async fn run(backend: &Arc<Backend>, id: PlanId) {
-    if let Err(error) = steps(backend, id).await {
-        // Its row says that it runs until the next start, which ends it.
-        tracing::error!(plan = %id, %error, "a plan could not be recorded and goes no further");
+    let Err(error) = steps(backend, id).await else { return };
+    tracing::error!(plan = %id, %error, "a plan could not be recorded and goes no further");
+    // Its row says that it runs; it is ended as soon as the record can be kept, or at the next start.
+    while !backend.shutdown.is_cancelled() {
+        tokio::time::sleep(AGAIN).await;
+        let ended = async {
+            let plan = backend.store.plan(&id.to_string()).await?;
+            if plan.state == PlanState::Running {
+                interrupt(backend, &plan).await?;
+            }
+            close_waiting(backend, &plan, &skipped(id, "the plan could not be recorded")).await?;
+            publish(backend, &plan);
+            Ok::<(), StoreError>(())
+        };
+        if ended.await.is_ok() {
+            return;
+        }
     }
 }
 
@@ -168,19 +186,7 @@ fn end_of(reply: &Reply) -> StepEnd {
 /// The record cannot be kept.
 pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
     for plan in backend.store.running_plans().await? {
-        for step in plan.steps.iter().filter(|step| step.state == StepState::Running) {
-            let end = match backend.store.call(&step.call.to_string()).await {
-                Ok(row) if row.state.is_closed() => end_of(&Reply::from(row)),
-                Ok(_) | Err(StoreError::NotFound) => StepEnd {
-                    state: StepState::Skipped,
-                    code: None,
-                    message: "The backend stopped before this step was sent.".to_owned(),
-                },
-                Err(error) => return Err(error),
-            };
-            backend.store.end_step(plan.id, step.number, end, now_ms()).await?;
-        }
-        backend.store.end_plan(plan.id, PlanState::Interrupted, now_ms()).await?;
+        interrupt(backend, &plan).await?;
         tracing::warn!(plan = %plan.id, "a plan that ran at the last stop was ended");
     }
     for call in backend.store.calls_of_ended_plans().await? {
@@ -190,4 +196,25 @@ pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
         close_unsent(backend, &call, error).await?;
     }
     Ok(())
+}
+
+/// Ends a plan that ran and can go no further, with the step that had begun.
+async fn interrupt(backend: &Backend, plan: &PlanRow) -> Result<(), StoreError> {
+    for step in plan.steps.iter().filter(|step| step.state == StepState::Running) {
+        let end = match backend.store.call(&step.call.to_string()).await {
+            Ok(row) if row.state.is_closed() => end_of(&Reply::from(row)),
+            // It is on its device, which will tell its end.
+            Ok(row) if matches!(row.state, CallState::Dispatched | CallState::Running) => {
+                return Err(StoreError::Conflict);
+            }
+            Ok(_) | Err(StoreError::NotFound) => StepEnd {
+                state: StepState::Skipped,
+                code: None,
+                message: "The plan was interrupted before this step was sent.".to_owned(),
+            },
+            Err(error) => return Err(error),
+        };
+        backend.store.end_step(plan.id, step.number, end, now_ms()).await?;
+    }
+    backend.store.end_plan(plan.id, PlanState::Interrupted, now_ms()).await
 }

@@ -215,6 +215,27 @@ async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
     Ok(i64::try_from(count).unwrap_or(0))
 }
 
+/// Whether those who said yes are enough by now.
+pub(in crate::store) async fn is_enough_still(
+    tx: &mut Tx,
+    row: &ApprovalRow,
+) -> Result<bool, StoreError> {
+    Ok(earlier(tx, row).await? >= i64::from(row.approvers.count.max(1)))
+}
+
+/// Opens an answered question again.
+pub(in crate::store) async fn reopen(tx: &mut Tx, row: &mut ApprovalRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE approvals SET state = 'open', decided_by = NULL, decided_at = NULL, reason = NULL \
+         WHERE id = $1 AND state = 'approved' AND consumed_at IS NULL",
+    )
+    .bind(row.id.to_string())
+    .execute(&mut tx.conn)
+    .await?;
+    (row.state, row.decided_by, row.decided_at) = (ApprovalState::Open, None, None);
+    Ok(())
+}
+
 /// Records a word that counts, and what it leads to.
 pub(in crate::store) async fn settle(
     tx: &mut Tx,

@@ -138,7 +138,13 @@ fn word(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
 }
 
 async fn yes(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
-    let questions = questions(tx, plan).await?;
+    let mut questions = questions(tx, plan).await?;
+    for question in questions.iter_mut().filter(|it| it.state == ApprovalState::Approved) {
+        // Who said yes may be let in no more by now, and then the question stands again.
+        if !approvals::is_enough_still(tx, question).await? {
+            approvals::reopen(tx, question).await?;
+        }
+    }
     if questions.is_empty() && vote.by.user != plan.caller.user {
         return Ok(Err(DecidePlanError::NotRequester));
     }

@@ -145,6 +145,33 @@ async fn the_word_of_somebody_who_is_let_in_no_more_does_not_count() {
 }
 
 #[tokio::test]
+async fn a_yes_counts_only_while_whoever_gave_it_is_let_in() {
+    let place = Place::new().await;
+    for (name, role) in PEOPLE {
+        person(&place, name, role).await;
+    }
+    // The first step wants two people, the second one.
+    let mut both = plan(1, 1);
+    let asked = |call: u128, count| {
+        let new = NewCall { plan: Some(plan_id(1)), ..super::call(call) };
+        let approvers = Approvers { count, ..Approvers::default() };
+        Some(Box::new((new, NewApproval { plan: Some(plan_id(1)), approvers, ..question(call) })))
+    };
+    (both.steps[0].asked, both.steps[1].asked) = (asked(1, 2), asked(2, 1));
+    place.store.make_plan(both).await.unwrap();
+    let yes = async |by: &str| place.store.decide_plan(word(by, true, 2_000)).await.unwrap();
+    assert_eq!(yes("carl").await, PlanState::Open);
+    let gone = "UPDATE users SET disabled_at = 1 WHERE name = 'carl'";
+    sqlx::query(gone).execute(&mut place.raw().await).await.unwrap();
+    assert_eq!(yes("ann").await, PlanState::Open);
+    let row = place.store.plan(&plan_id(1).to_string()).await.unwrap();
+    let settled = |n: usize| (row.questions[n].state, row.questions[n].decided_by.clone());
+    assert_eq!(settled(0), (ApprovalState::Open, None));
+    assert_eq!(settled(1), (ApprovalState::Approved, Some(user("ann"))), "it was asked again");
+    assert_eq!(yes("bob").await, PlanState::Running);
+}
+
+#[tokio::test]
 async fn a_step_is_begun_once_and_none_after_a_stop_or_an_end() {
     let place = made().await;
     let store = &place.store;
