@@ -68,3 +68,30 @@ fn what_a_call_touches_is_put_together_path_by_path() {
     assert_eq!(touches, Touches { paths, whole: true, ..Touches::nothing() });
     assert_eq!(Touches::nothing(), Touches::default());
 }
+
+#[test]
+fn the_risk_says_why_it_asks_and_where_it_is_spared() {
+    let lent = policy(&seed_grants());
+    let ask = Ask::delete("C:/Users/njsch/Test");
+    let by_risk = |ask: &Ask, policy: &Policy| said(ask, policy).pop().unwrap();
+    let asks = |reason| (Layer::Risk, Decision::Ask, reason);
+    assert_eq!(by_risk(&ask, &lent), asks(Reason::Asks));
+    let rule = |action| Rule {
+        tools: vec!["delete_directory".to_owned()],
+        paths: vec!["C:/Users/njsch/Test".to_owned()],
+        ..Rule::new("r1", action)
+    };
+    let with = |action| {
+        let rules = vec![rule(action).compile(&windows()).0];
+        Policy { rules, ..policy(&seed_grants()) }
+    };
+    let spared = (Layer::Risk, Decision::Allow, Reason::Fits);
+    assert_eq!(by_risk(&ask, &with(RuleAction::Preapprove)), spared);
+    let tainted = |ask: Ask| Ask { tainted: true, ..ask };
+    let make = Ask::path("create_directory", Risk::Medium, "C:/Users/njsch/x", Access::Write);
+    assert_eq!(by_risk(&tainted(make), &lent), asks(Reason::AsksForProvenance));
+    assert_eq!(by_risk(&tainted(Ask::delete("C:/Users/njsch/Test")), &lent), asks(Reason::Asks));
+    // A rule that asks wants nobody for a preview.
+    let preview = Ask { dry_run: true, ..Ask::delete("C:/Users/njsch/Test") };
+    assert_eq!(preview.of(&with(RuleAction::Ask)).0, Decision::Allow);
+}
