@@ -84,6 +84,8 @@ mod tests {
             ("https://api.example.com:+443/", None),
             ("https://[::1].evil.com/", None),
             ("https://[evil.com]/", None),
+            ("https://[cafe]/", None),
+            ("https://[g::1]/", None),
             ("https:///x", None),
             ("https:x", None),
             ("ftp://api.example.com/", None),
