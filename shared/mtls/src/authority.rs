@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, DnsName};
 use time::OffsetDateTime;
 
 use crate::SERVER_NAME;
-use crate::certificate::{Facts, one_from_pem};
+use crate::certificate::{Facts, one_from_pem, to_pem};
 use crate::csr::VerifiedCsr;
 use crate::error::MtlsError;
 use crate::fingerprint::Fingerprint;
@@ -28,7 +28,7 @@ const AUTHORITY_VALIDITY: Duration = Duration::from_hours(24 * 3650);
 const BACKDATED: Duration = Duration::from_mins(5);
 /// The shortest and longest validity of an issued certificate.
 const VALIDITY: std::ops::RangeInclusive<Duration> =
-    Duration::from_mins(1)..=Duration::from_hours(24 * 397);
+    Duration::from_secs(5)..=Duration::from_hours(24 * 397);
 /// The most names in one server certificate.
 const MAX_SERVER_NAMES: usize = 64;
 
@@ -37,6 +37,7 @@ pub struct CertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     cert_pem: String,
     cert_der: CertificateDer<'static>,
+    name: Fingerprint,
     not_before_ms: i64,
     not_after_ms: i64,
 }
@@ -96,10 +97,17 @@ impl CertificateAuthority {
     /// certificate isn't an authority's.
     pub fn load(key_pem: &str, cert_pem: &str) -> Result<Self, MtlsError> {
         let key = KeyPair::from_pem(key_pem).map_err(|_| MtlsError::UnreadableKey)?;
+        Self::from_parts(key, one_from_pem(cert_pem)?)
+    }
+
+    /// The same from parts that were read already.
+    pub(crate) fn from_parts(
+        key: KeyPair,
+        cert_der: CertificateDer<'static>,
+    ) -> Result<Self, MtlsError> {
         if key.algorithm() != &PKCS_ECDSA_P256_SHA256 {
             return Err(MtlsError::UnreadableKey);
         }
-        let cert_der = one_from_pem(cert_pem)?;
         let facts = Facts::read(&cert_der)?;
         if !facts.is_leaf_authority {
             return Err(MtlsError::NotAnAuthority);
@@ -109,8 +117,9 @@ impl CertificateAuthority {
         }
         Ok(Self {
             issuer: Issuer::from_ca_cert_der(&cert_der, key)?,
-            cert_pem: cert_pem.to_owned(),
+            cert_pem: to_pem(&cert_der),
             cert_der,
+            name: facts.subject,
             not_before_ms: facts.not_before_ms,
             not_after_ms: facts.not_after_ms,
         })
@@ -131,6 +140,22 @@ impl CertificateAuthority {
         Fingerprint::of_certificate(&self.cert_der)
     }
 
+    /// The fingerprint of the authority's name: what the certificates that it signed call their
+    /// issuer by. No two authorities that [`create`](Self::create) makes have the same.
+    pub fn name(&self) -> Fingerprint {
+        self.name
+    }
+
+    /// The authority's first moment, Unix milliseconds.
+    pub fn not_before_ms(&self) -> i64 {
+        self.not_before_ms
+    }
+
+    /// Whether the authority can sign at `now_ms`, Unix milliseconds.
+    pub fn is_in_date(&self, now_ms: i64) -> bool {
+        (self.not_before_ms..self.not_after_ms).contains(&now_ms)
+    }
+
     /// The authority's last moment, Unix milliseconds. Nothing it issues outlasts it.
     pub fn not_after_ms(&self) -> i64 {
         self.not_after_ms
@@ -139,7 +164,7 @@ impl CertificateAuthority {
     /// Makes a device's certificate for the public key in `csr` (PEM or DER). Name and purpose come
     /// from here; whatever the request asks for is ignored.
     ///
-    /// `device_id` is the device's UUID, `validity` one minute to 397 days (shortened to the
+    /// `device_id` is the device's UUID, `validity` five seconds to 397 days (shortened to the
     /// authority's own end), `now_ms` Unix milliseconds.
     ///
     /// # Errors
@@ -215,7 +240,7 @@ impl CertificateAuthority {
         if !VALIDITY.contains(&validity) {
             return Err(MtlsError::Validity);
         }
-        if !(self.not_before_ms..self.not_after_ms).contains(&now_ms) {
+        if !self.is_in_date(now_ms) {
             return Err(MtlsError::AuthorityNotValid);
         }
         let not_after_ms = now_ms.saturating_add(millis(validity)).min(self.not_after_ms);

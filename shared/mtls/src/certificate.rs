@@ -3,12 +3,16 @@
 //! Signatures and chains are verified by webpki, never here; this module only looks at the facts
 //! that webpki leaves to its caller (it accepts, for example, a certificate without any purpose).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{PublicKeyData as _, SubjectPublicKeyInfo};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use crate::csr::is_accepted;
 use crate::error::MtlsError;
 use crate::fingerprint::Fingerprint;
 use crate::peer::PeerError;
@@ -37,6 +41,12 @@ pub(crate) struct Facts {
     pub(crate) only_uri: Option<String>,
     /// SHA-256 of the SubjectPublicKeyInfo.
     pub(crate) public_key: Fingerprint,
+    /// The public key is of a type that devices may have.
+    pub(crate) has_accepted_key: bool,
+    /// SHA-256 of the subject's name.
+    pub(crate) subject: Fingerprint,
+    /// SHA-256 of the name of whoever signed it.
+    pub(crate) issuer: Fingerprint,
 }
 
 impl Facts {
@@ -91,6 +101,10 @@ impl Facts {
                 Some(_) | None => None,
             },
             public_key: Fingerprint::of_public_key(parsed.public_key().raw),
+            has_accepted_key: SubjectPublicKeyInfo::from_der(parsed.public_key().raw)
+                .is_ok_and(|key| is_accepted(key.algorithm())),
+            subject: Fingerprint::of_name(parsed.subject().as_raw()),
+            issuer: Fingerprint::of_name(parsed.issuer().as_raw()),
         })
     }
 }
@@ -116,6 +130,19 @@ pub(crate) fn chain_from_pem(pem: &str) -> Result<Vec<CertificateDer<'static>>, 
             found: chain.len(),
         })
     }
+}
+
+/// A certificate as PEM.
+pub(crate) fn to_pem(certificate: &CertificateDer<'_>) -> String {
+    let text = STANDARD.encode(certificate);
+    let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
+    // Base64 is ASCII, so every place is between characters.
+    for line in text.as_bytes().chunks(64).filter_map(|line| str::from_utf8(line).ok()) {
+        pem.push_str(line);
+        pem.push('\n');
+    }
+    pem.push_str("-----END CERTIFICATE-----\n");
+    pem
 }
 
 /// The certificate of a PEM text that must hold exactly one.

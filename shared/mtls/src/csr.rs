@@ -1,5 +1,5 @@
 //! Certificate signing requests: only the public key counts, and only once the requester has
-//! proved that it holds the private one. Whatever else a request asks for is left unread.
+//! proved that it holds the private one. A request that asks for anything else is refused.
 
 use rcgen::{
     PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, PublicKeyData,
@@ -34,6 +34,11 @@ pub enum CsrError {
         "the certificate signing request carries a key that isn't accepted; use ECDSA P-256, ECDSA P-384 or Ed25519"
     )]
     UnsupportedKey,
+    /// It asks for names, purposes or anything else besides a certificate for its key.
+    #[error(
+        "the certificate signing request asks for names or purposes of its own; those are the backend's to give, so send a request without any extension or attribute"
+    )]
+    AsksForMore,
 }
 
 /// A request whose signature was verified, reduced to its public key.
@@ -46,7 +51,8 @@ impl VerifiedCsr {
     /// Reads and verifies a PKCS#10 request in PEM or DER form.
     ///
     /// # Errors
-    /// [`CsrError`] when it is too large, unreadable, badly signed or for an unaccepted key.
+    /// [`CsrError`] when it is too large, unreadable, badly signed, for an unaccepted key, or asks
+    /// for more than a certificate for its key.
     pub fn parse(csr: &[u8]) -> Result<Self, CsrError> {
         if csr.len() > MAX_CSR_BYTES {
             return Err(CsrError::TooLarge);
@@ -67,6 +73,10 @@ impl VerifiedCsr {
             SubjectPublicKeyInfo::from_der(spki).map_err(|_| CsrError::UnsupportedKey)?;
         if !is_accepted(public_key.algorithm()) {
             return Err(CsrError::UnsupportedKey);
+        }
+        // Nothing of it would be given; who asks all the same is not a device of ours.
+        if !request.certification_request_info.attributes().is_empty() {
+            return Err(CsrError::AsksForMore);
         }
         request.verify_signature().map_err(|_| CsrError::BadSignature)?;
         Ok(Self { public_key })

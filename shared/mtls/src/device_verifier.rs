@@ -4,20 +4,68 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme,
 };
 
+use crate::certificate::roots_from_pem;
+use crate::error::MtlsError;
 use crate::peer::DeviceIdentity;
+use crate::provider::provider;
 use crate::server_config::RevocationCheck;
+
+/// The authorities whose devices a backend lets in, replaceable while it listens: handshakes that
+/// begin after a [`replace`](Self::replace) go by the new ones.
+pub struct DeviceTrust(ArcSwap<Chain>);
+
+/// webpki's verifier, which looks at the chain, the dates and the purpose.
+struct Chain(Arc<dyn ClientCertVerifier>);
+
+impl DeviceTrust {
+    /// Trusts the authorities in these PEM texts.
+    ///
+    /// # Errors
+    /// [`MtlsError`] when they hold no authority or something else than authorities.
+    pub fn new(ca_certs_pem: &[impl AsRef<str>]) -> Result<Self, MtlsError> {
+        Ok(Self(ArcSwap::from_pointee(chain(ca_certs_pem)?)))
+    }
+
+    /// Trusts these from the next handshake on, and no others.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); those before are then still trusted.
+    pub fn replace(&self, ca_certs_pem: &[impl AsRef<str>]) -> Result<(), MtlsError> {
+        self.0.store(Arc::new(chain(ca_certs_pem)?));
+        Ok(())
+    }
+}
+
+fn chain(ca_certs_pem: &[impl AsRef<str>]) -> Result<Chain, MtlsError> {
+    let roots = Arc::new(roots_from_pem(ca_certs_pem)?);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
+        .allow_unauthenticated()
+        .build()?;
+    Ok(Chain(verifier))
+}
+
+impl fmt::Debug for DeviceTrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceTrust").finish_non_exhaustive()
+    }
+}
 
 /// webpki's verifier with what it leaves to its caller: purpose, name and revocation.
 pub(crate) struct DeviceVerifier {
-    /// Verifies chain, validity and signatures; a client may also come without a certificate.
-    pub(crate) chain: Arc<dyn ClientCertVerifier>,
+    /// Whose signature counts.
+    pub(crate) trust: Arc<DeviceTrust>,
+    /// The signature algorithms of the provider.
+    pub(crate) algorithms: WebPkiSupportedAlgorithms,
     /// Asked last, for a certificate that is otherwise good.
     pub(crate) is_revoked: RevocationCheck,
 }
@@ -30,11 +78,14 @@ impl fmt::Debug for DeviceVerifier {
 
 impl ClientCertVerifier for DeviceVerifier {
     fn client_auth_mandatory(&self) -> bool {
-        self.chain.client_auth_mandatory()
+        // A device that enrols has none.
+        false
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.chain.root_hint_subjects()
+        // A device has one certificate, so it needs no hint; and who knocks need not be told which
+        // authorities there are.
+        &[]
     }
 
     fn verify_client_cert(
@@ -45,7 +96,7 @@ impl ClientCertVerifier for DeviceVerifier {
     ) -> Result<ClientCertVerified, Error> {
         // Our authorities sign devices directly, so nothing in between is accepted; webpki would
         // not hold a trust anchor to its path length.
-        let verified = self.chain.verify_client_cert(end_entity, &[], now)?;
+        let verified = self.trust.0.load().0.verify_client_cert(end_entity, &[], now)?;
         let device = DeviceIdentity::from_certificate(end_entity)
             .map_err(|error| CertificateError::Other(OtherError(Arc::new(error))))?;
         if (self.is_revoked)(&device.serial_hex) {
@@ -60,7 +111,7 @@ impl ClientCertVerifier for DeviceVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.chain.verify_tls12_signature(message, cert, dss)
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -69,10 +120,10 @@ impl ClientCertVerifier for DeviceVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.chain.verify_tls13_signature(message, cert, dss)
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chain.supported_verify_schemes()
+        self.algorithms.supported_schemes()
     }
 }

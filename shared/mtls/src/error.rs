@@ -56,7 +56,7 @@ pub enum MtlsError {
         limit: usize,
     },
     /// The requested validity is zero or too long.
-    #[error("a certificate may be valid for one minute to 397 days")]
+    #[error("a certificate may be valid for five seconds to 397 days")]
     Validity,
     /// The authority's own certificate doesn't cover the present.
     #[error(

@@ -31,6 +31,11 @@ impl Fingerprint {
         fingerprint_words(&self.0)
     }
 
+    /// The fingerprint of a name, given as DER: how an issuer is told from another.
+    pub(crate) fn of_name(name_der: &[u8]) -> Self {
+        Self::of(name_der)
+    }
+
     fn of(der: &[u8]) -> Self {
         Self(Sha256::digest(der).into())
     }

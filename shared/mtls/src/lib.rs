@@ -1,10 +1,12 @@
 //! Who is who between a backend and its devices: a small certificate authority, device and server
 //! identities, and the rustls configurations that check them.
 //!
-//! Reading order: [`authority`] makes certificates, [`identity`] is the device's side of that,
+//! Reading order: [`authority`] makes certificates and [`Authorities`] are those that are good at
+//! one time, [`identity`] is the device's side of that,
 //! [`server_config`] and [`client_config`] put both ends of a connection together, [`peer`] says
 //! who is on the other end. Nothing here knows about RPCs, storage or policy.
 
+mod authorities;
 pub mod authority;
 mod backend_verifier;
 mod certificate;
@@ -26,9 +28,11 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use authorities::Authorities;
 pub use authority::{CertificateAuthority, IssuedCertificate, IssuedServerCertificate};
 pub use client_config::{mutual, pinned};
 pub use csr::{CsrError, VerifiedCsr};
+pub use device_verifier::DeviceTrust;
 pub use error::MtlsError;
 pub use fingerprint::{Fingerprint, FingerprintError, PinSet};
 pub use identity::DeviceKey;
@@ -37,7 +41,7 @@ pub use provider::install_crypto_provider;
 pub use refusal::Refusal;
 pub use secret::Secret;
 pub use server_certificate::ServerCertificate;
-pub use server_config::{RevocationCheck, device_listener};
+pub use server_config::{RevocationCheck, device_listener, device_listener_trusting};
 
 /// The DNS name in every certificate that a backend shows to its devices.
 ///

@@ -21,6 +21,8 @@ pub struct DeviceIdentity {
     pub not_after_ms: i64,
     /// The fingerprint of the device's public key.
     pub public_key_fingerprint: Fingerprint,
+    /// Which authority signed it, by [`CertificateAuthority::name`](crate::CertificateAuthority::name).
+    pub issuer: Fingerprint,
 }
 
 /// Why a certificate is not one that its bearer may use here.
@@ -35,6 +37,9 @@ pub enum PeerError {
     /// Made for the other side of a connection, for something else, or for nothing in particular.
     #[error("the certificate was not issued for this side of a connection")]
     WrongPurpose,
+    /// A key of a type that no device of ours has.
+    #[error("the certificate carries a key of a type that isn't accepted")]
+    UnsupportedKey,
     /// Not exactly one name, or not the name of a device.
     #[error("the certificate doesn't name exactly one Orion device")]
     NotADevice,
@@ -59,6 +64,9 @@ impl DeviceIdentity {
         if !facts.for_clients {
             return Err(PeerError::WrongPurpose);
         }
+        if !facts.has_accepted_key {
+            return Err(PeerError::UnsupportedKey);
+        }
         let device_id = facts
             .only_uri
             .as_deref()
@@ -72,6 +80,7 @@ impl DeviceIdentity {
             not_before_ms: facts.not_before_ms,
             not_after_ms: facts.not_after_ms,
             public_key_fingerprint: facts.public_key,
+            issuer: facts.issuer,
         })
     }
 

@@ -26,7 +26,7 @@ pub enum Refusal {
     BackendNotInDate,
     /// The backend's certificate is not one that this device's authority vouches for.
     #[error(
-        "what answered is not this device's backend (its certificate is from another authority or for another purpose); check the address"
+        "what answered is not vouched for by an authority that this device knows. It is another backend: then check the address. Or this backend's authority was replaced while the device was away: then an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
     )]
     BackendUntrusted,
     /// The backend says that this device's certificate was revoked.
@@ -42,7 +42,7 @@ pub enum Refusal {
     DeviceNotInDate,
     /// The backend doesn't accept this device's certificate for another reason.
     #[error(
-        "the backend doesn't know this device's certificate; enrol the device again with a new invitation"
+        "the backend doesn't know this device's certificate, as when its authority was replaced while the device was away; to come back, an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
     )]
     DeviceUntrusted,
 }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::server::NoServerSessionStorage;
 use rustls::version::TLS13;
 
 use crate::ALPN_HTTP2;
-use crate::certificate::roots_from_pem;
-use crate::device_verifier::DeviceVerifier;
+use crate::device_verifier::{DeviceTrust, DeviceVerifier};
 use crate::error::MtlsError;
 use crate::provider::provider;
 use crate::server_certificate::ServerCertificate;
@@ -34,14 +33,23 @@ pub fn device_listener(
     certificate: Arc<ServerCertificate>,
     is_revoked: RevocationCheck,
 ) -> Result<Arc<ServerConfig>, MtlsError> {
+    device_listener_trusting(Arc::new(DeviceTrust::new(ca_certs_pem)?), certificate, is_revoked)
+}
+
+/// The same, for authorities that may be replaced while it listens.
+///
+/// # Errors
+/// [`MtlsError::Tls`] when rustls refuses the configuration.
+pub fn device_listener_trusting(
+    trust: Arc<DeviceTrust>,
+    certificate: Arc<ServerCertificate>,
+    is_revoked: RevocationCheck,
+) -> Result<Arc<ServerConfig>, MtlsError> {
     let provider = provider();
-    let roots = Arc::new(roots_from_pem(ca_certs_pem)?);
-    let chain = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
-        .allow_unauthenticated()
-        .build()?;
+    let algorithms = provider.signature_verification_algorithms;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
-        .with_client_cert_verifier(Arc::new(DeviceVerifier { chain, is_revoked }))
+        .with_client_cert_verifier(Arc::new(DeviceVerifier { trust, algorithms, is_revoked }))
         .with_cert_resolver(certificate);
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
     // A resumed session takes the peer's certificate from the session before and asks no verifier,

@@ -24,6 +24,7 @@ async fn an_enrolled_device_and_its_backend_know_each_other() {
             not_before_ms,
             not_after_ms: issued.not_after_ms,
             public_key_fingerprint: key.fingerprint(),
+            issuer: world.authority.name(),
         })
     );
     let seen = outcome.client.unwrap();
@@ -56,6 +57,41 @@ async fn a_device_may_know_several_authorities_while_one_takes_over() {
     .unwrap();
     let device = connect(&listener, client).await.server.unwrap();
     assert_eq!(device.unwrap().device_id, BOB);
+}
+
+#[tokio::test]
+async fn an_authority_counts_from_when_it_is_trusted_until_it_is_not() {
+    let [old, new] = [World::new(), World::new()];
+    let trust = std::sync::Arc::new(DeviceTrust::new(&[old.authority.cert_pem()]).unwrap());
+    let listener = device_listener_trusting(
+        trust.clone(),
+        old.certificate.clone(),
+        std::sync::Arc::new(|_: &str| false),
+    )
+    .unwrap();
+    let clients = [&old, &new].map(|world| {
+        let (key, issued) = world.device(now_ms());
+        // Both know the backend.
+        mutual(&[old.authority.cert_pem()], &issued.cert_pem, &key).unwrap()
+    });
+    let both = [old.authority.cert_pem(), new.authority.cert_pem()];
+    for (trusted, in_of_old, in_of_new) in
+        [(&both[..1], true, false), (&both[..], true, true), (&both[1..], false, true)]
+    {
+        trust.replace(trusted).unwrap();
+        for (client, is_in) in clients.iter().zip([in_of_old, in_of_new]) {
+            let outcome = connect(&listener, client.clone()).await;
+            if is_in {
+                assert!(outcome.client.is_ok());
+            } else {
+                let said = outcome.refused_by_server("UnknownIssuer");
+                assert_eq!(said, Some(Refusal::DeviceUntrusted));
+            }
+        }
+    }
+    let nobody: [&str; 0] = [];
+    assert!(trust.replace(&nobody).is_err());
+    assert!(connect(&listener, clients[1].clone()).await.client.is_ok());
 }
 
 #[rstest]
