@@ -12,15 +12,24 @@ const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-domain", "shared/domain", &[]),
     ("orion-catalog", "shared/catalog", &["orion-domain"]),
     ("orion-policy", "shared/policy", &["orion-catalog", "orion-domain"]),
+    ("orion-audit", "shared/audit", &["orion-domain"]),
     ("orion-wire", "shared/wire", &["orion-catalog", "orion-domain"]),
     ("orion-mtls", "shared/mtls", &[]),
     (
         "orion-server",
         "server",
-        &["orion-catalog", "orion-domain", "orion-mtls", "orion-policy", "orion-wire"],
+        &["orion-audit", "orion-catalog", "orion-domain", "orion-mtls", "orion-policy", "orion-wire"],
     ),
-    ("orion-agent", "client/agent", &["orion-catalog", "orion-domain", "orion-mtls", "orion-wire"]),
-    ("orion-cli", "client/cli", &["orion-catalog", "orion-domain", "orion-policy", "orion-wire"]),
+    (
+        "orion-agent",
+        "client/agent",
+        &["orion-audit", "orion-catalog", "orion-domain", "orion-mtls", "orion-wire"],
+    ),
+    (
+        "orion-cli",
+        "client/cli",
+        &["orion-audit", "orion-catalog", "orion-domain", "orion-policy", "orion-wire"],
+    ),
 ];
 
 fn manifest(folder: &str) -> Table {

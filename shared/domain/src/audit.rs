@@ -65,7 +65,13 @@ impl AuditRow {
     }
 
     fn expected_hash(&self) -> Digest {
-        Digest::of_fields(
+        Digest::of(&self.canonical())
+    }
+
+    /// The row as the bytes that are hashed: all of it but its own hash.
+    #[must_use]
+    pub fn canonical(&self) -> Vec<u8> {
+        Digest::fields(
             "orion.audit.v1",
             &[
                 &self.seq.to_be_bytes(),
@@ -106,6 +112,14 @@ pub enum Break {
         /// What the head says.
         recorded: i64,
     },
+    /// A signed checkpoint says something else of the rows up to this one.
+    #[error("row {seq}: the signed checkpoint over {seq} rows does not fit them: {why}")]
+    Checkpoint {
+        /// The last row that it is about.
+        seq: i64,
+        /// What does not fit.
+        why: String,
+    },
 }
 
 impl Break {
@@ -113,7 +127,7 @@ impl Break {
     #[must_use]
     pub const fn seq(&self) -> i64 {
         match self {
-            Self::Changed { seq } | Self::Unlinked { seq } => *seq,
+            Self::Changed { seq } | Self::Unlinked { seq } | Self::Checkpoint { seq, .. } => *seq,
             Self::Head { found, .. } => *found,
         }
     }

@@ -38,6 +38,17 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// What [`Self::of_fields`] hashes, as bytes.
+    #[must_use]
+    pub fn fields(label: &str, fields: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for field in std::iter::once(&label.as_bytes()).chain(fields) {
+            bytes.extend((field.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(field);
+        }
+        bytes
+    }
+
     /// The bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
@@ -104,6 +115,7 @@ mod tests {
         let two = Digest::of_fields("x", &[b"a", b"bc"]);
         assert_ne!(one, two);
         assert_ne!(one, Digest::of_fields("y", &[b"ab", b"c"]));
+        assert_eq!(one, Digest::of(&Digest::fields("x", &[b"ab", b"c"])));
     }
 
     #[test]

@@ -1,0 +1,153 @@
+//! An export of the backend's audit: lines of JSON. The first names the key, then come the rows, each
+//! signed checkpoint behind the row that it ends with, and last a signed note over the whole file.
+
+use orion_domain::Digest;
+use orion_domain::audit::{AuditHead, AuditRow, Verifier};
+use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::Checkpoint;
+use crate::merkle::{Tree, leaf};
+use crate::note::Signer;
+
+/// The version of the form.
+pub const FORMAT: u32 = 1;
+
+/// What the first line says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The version of the form.
+    pub format: u32,
+    /// The key that the checkpoints are signed with.
+    pub key: String,
+    /// Where the chain ends.
+    pub head: AuditHead,
+    /// When the export was made, Unix milliseconds.
+    pub at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HeaderLine {
+    pub(crate) export: Header,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckpointLine {
+    pub(crate) checkpoint: String,
+}
+
+/// The last line: a note, or why there is none.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndLine {
+    pub(crate) end: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UnsignedLine {
+    pub(crate) unsigned: String,
+}
+
+/// What the last note says beside the tree: SHA-256 of all before the last line, and when.
+pub(crate) fn of_export(digest: &Digest, at: i64) -> String {
+    format!("export {digest} {at}")
+}
+
+pub(crate) fn line(value: &impl Serialize) -> String {
+    // Plain structs of strings and numbers always serialise.
+    let mut line = serde_json::to_string(value).unwrap_or_default();
+    line.push('\n');
+    line
+}
+
+/// The digest of a file that grows.
+#[derive(Clone)]
+pub(crate) struct Running(Context);
+
+impl Running {
+    pub(crate) fn new() -> Self {
+        Self(Context::new(&SHA256))
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn digest(self) -> Digest {
+        Digest::from_slice(self.0.finish().as_ref()).unwrap_or(Digest::ZERO)
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Running")
+    }
+}
+
+/// Writes an export line by line.
+#[derive(Debug)]
+pub struct Exporter {
+    header: Header,
+    chain: Verifier,
+    tree: Tree,
+    broken: Option<String>,
+    digest: Running,
+}
+
+impl Exporter {
+    /// Begins; gives the first line.
+    #[must_use]
+    pub fn begin(signer: &Signer, head: AuditHead, at: i64) -> (Self, String) {
+        let header = Header { format: FORMAT, key: signer.key().to_string(), head, at };
+        let first = line(&HeaderLine { export: header.clone() });
+        let mut digest = Running::new();
+        digest.update(first.as_bytes());
+        let (chain, tree) = (Verifier::new(), Tree::default());
+        (Self { header, chain, tree, broken: None, digest }, first)
+    }
+
+    /// The line of the next row.
+    pub fn row(&mut self, row: &AuditRow) -> String {
+        if self.broken.is_none()
+            && let Err(broken) = self.chain.next(row)
+        {
+            self.broken = Some(broken.to_string());
+        }
+        self.tree.push(leaf(&row.canonical()));
+        self.taken(line(row))
+    }
+
+    /// The line of a checkpoint over the rows so far.
+    pub fn checkpoint(&mut self, note: String) -> String {
+        self.taken(line(&CheckpointLine { checkpoint: note }))
+    }
+
+    fn taken(&mut self, line: String) -> String {
+        self.digest.update(line.as_bytes());
+        line
+    }
+
+    /// The last line. It is signed only where the rows are a whole chain up to the head and give
+    /// `root`, which the backend has established by itself.
+    #[must_use]
+    pub fn end(self, signer: &Signer, root: Option<Digest>) -> String {
+        let Self { header, chain, tree, broken, digest } = self;
+        let broken = broken
+            .or_else(|| chain.finish(header.head).err().map(|broken| broken.to_string()))
+            .or_else(|| {
+                (root != Some(tree.root()))
+                    .then(|| "these rows are not those that were signed before".to_owned())
+            });
+        match broken {
+            None => {
+                let more = vec![of_export(&digest.digest(), header.at)];
+                line(&EndLine { end: Checkpoint::sign(signer, &tree, more) })
+            }
+            Some(unsigned) => line(&UnsignedLine { unsigned }),
+        }
+    }
+}
