@@ -7,6 +7,8 @@ use tokio::sync::broadcast;
 /// Something changed in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
+    /// A call was sent, waits for its device, or got on.
+    CallMoved(CallId),
     /// A call reached a final state.
     CallClosed(CallId),
     /// A question was asked, answered, or ran out.

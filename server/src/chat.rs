@@ -294,7 +294,8 @@ impl Turn<'_> {
             let card = self.backend.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
         }
-        while reply.approval.is_some() && !reply.state.is_closed() {
+        let waits = |reply: &Reply| reply.state == CallState::Queued || reply.state.is_closed();
+        while reply.approval.is_some() && !waits(&reply) {
             tokio::select! {
                 () = self.events.closed() => return Err(ChatError::Left),
                 () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),

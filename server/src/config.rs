@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use orion_domain::CallRequest;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelConfig;
@@ -61,8 +62,8 @@ pub struct Devices {
     pub listen: SocketAddr,
     /// What enrolment tokens tell devices to dial, `host:port`; the listening address when empty.
     pub addresses: Vec<String>,
-    /// How long a device's certificate is good, in hours.
-    pub certificate_hours: u32,
+    /// How long a device's certificate is good, in seconds.
+    pub certificate_seconds: u32,
 }
 
 impl Default for Devices {
@@ -70,7 +71,7 @@ impl Default for Devices {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 7443),
             addresses: Vec::new(),
-            certificate_hours: 24,
+            certificate_seconds: 24 * 3600,
         }
     }
 }
@@ -83,6 +84,14 @@ pub struct Calls {
     pub timeout_seconds: u32,
     /// How long a call may take at most, in seconds.
     pub max_timeout_seconds: u32,
+    /// Whether a call to a device that is away waits for it when it does not say.
+    pub queue: bool,
+    /// How long a call waits for a device that is away when it does not say, in seconds.
+    pub queue_seconds: u32,
+    /// How long a call may wait for a device at most, in seconds.
+    pub max_queue_seconds: u32,
+    /// How many calls may wait for one device.
+    pub queued_per_device: u32,
     /// How many calls one device may have under way.
     pub in_flight_per_device: u32,
     /// How many calls one person may have under way, on all devices together.
@@ -94,6 +103,10 @@ impl Default for Calls {
         Self {
             timeout_seconds: 30,
             max_timeout_seconds: 600,
+            queue: false,
+            queue_seconds: 24 * 3600,
+            max_queue_seconds: 7 * 24 * 3600,
+            queued_per_device: 1_000,
             in_flight_per_device: 16,
             in_flight_per_person: 256,
         }
@@ -223,9 +236,12 @@ impl Config {
             return Err(ConfigError::NeedsTls(listen));
         }
         let ranges = [
-            ("devices", "certificate_hours", self.devices.certificate_hours, 1, 24 * 365),
+            ("devices", "certificate_seconds", self.devices.certificate_seconds, 10, 365 * 86_400),
             ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
             ("calls", "max_timeout_seconds", self.calls.max_timeout_seconds, 1, 86_400),
+            ("calls", "queue_seconds", self.calls.queue_seconds, 1, 30 * 86_400),
+            ("calls", "max_queue_seconds", self.calls.max_queue_seconds, 1, 30 * 86_400),
+            ("calls", "queued_per_device", self.calls.queued_per_device, 1, 100_000),
             ("calls", "in_flight_per_device", self.calls.in_flight_per_device, 1, 10_000),
             ("calls", "in_flight_per_person", self.calls.in_flight_per_person, 1, 100_000),
             ("approvals", "expire_seconds", self.approvals.expire_seconds, 1, 7 * 86_400),
@@ -246,6 +262,15 @@ impl Config {
         asked_ms
             .map_or(Duration::from_secs(self.calls.timeout_seconds.into()), Duration::from_millis)
             .min(most)
+    }
+
+    /// How long a call waits for a device that is away; not at all where there is none.
+    #[must_use]
+    pub fn queue_time(&self, request: &CallRequest) -> Option<Duration> {
+        let waits = request.queue.unwrap_or(self.calls.queue) && !request.dry_run;
+        let most = Duration::from_secs(self.calls.max_queue_seconds.into());
+        let default = Duration::from_secs(self.calls.queue_seconds.into());
+        waits.then(|| request.queue_ms.map_or(default, Duration::from_millis).min(most))
     }
 }
 

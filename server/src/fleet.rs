@@ -1,29 +1,50 @@
 //! The devices: which there are, what holds on each, who is connected, and which calls wait for an
 //! answer. In memory, filled from the record; the record decides.
 
+pub mod authority;
 pub mod enrollment;
 pub mod holding;
 mod known;
 pub mod presence;
 mod session;
+pub mod witness;
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dashmap::{DashMap, DashSet};
 use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
 use tokio::sync::{Mutex, MutexGuard, oneshot};
 use uuid::Uuid;
 
+pub use authority::Authority;
 pub use known::{Known, PolicyTerms, Terms};
-pub use session::{Answer, Order, Proof, Session, SessionId, ToDevice};
+pub use session::{Advance, Answer, Order, Proof, Session, SessionId, ToDevice, Word};
+use witness::Witnesses;
+
+/// How often those who watch a call are told how far it is.
+const ADVANCE: Duration = Duration::from_millis(100);
 
 /// A call that was sent and waits for its answer.
 #[derive(Debug)]
 struct Waiting {
     device: DeviceId,
-    answer: oneshot::Sender<Answer>,
+    word: oneshot::Sender<Word>,
+    advance: Option<(Advance, Instant)>,
+}
+
+/// A call that waits for its device and is being sent: nobody else sends it meanwhile.
+#[derive(Debug)]
+pub struct Delivery<'a> {
+    fleet: &'a Fleet,
+    call: CallId,
+}
+
+impl Drop for Delivery<'_> {
+    fn drop(&mut self) {
+        self.fleet.deliveries.remove(&self.call);
+    }
 }
 
 /// See the module.
@@ -33,13 +54,21 @@ pub struct Fleet {
     names: DashMap<DeviceName, DeviceId>,
     sessions: DashMap<DeviceId, Session>,
     waiting: DashMap<CallId, Waiting>,
+    deliveries: DashSet<CallId>,
     revoked: Arc<RwLock<HashSet<String>>>,
     /// Devices of which the newest record could not be read.
     behind: DashSet<DeviceId>,
     turn: Mutex<()>,
+    witnesses: Witnesses,
 }
 
 impl Fleet {
+    /// What was last seen of each device's own chain.
+    #[must_use]
+    pub const fn witnesses(&self) -> &Witnesses {
+        &self.witnesses
+    }
+
     /// Takes a device into the fleet, or its changed facts, state or grants.
     pub fn learn(&self, known: Known) {
         let (id, name, ended) = (known.id, known.name.clone(), known.has_ended());
@@ -179,10 +208,10 @@ impl Fleet {
         self.session(id).is_some_and(|session| session.send(message).is_ok())
     }
 
-    /// Registers a call as waiting for its answer from this device and no other.
-    pub fn expect(&self, call: CallId, device: DeviceId) -> oneshot::Receiver<Answer> {
-        let (answer, receiver) = oneshot::channel();
-        self.waiting.insert(call, Waiting { device, answer });
+    /// Registers a call as waiting for what this device and no other says of it.
+    pub fn expect(&self, call: CallId, device: DeviceId) -> oneshot::Receiver<Word> {
+        let (word, receiver) = oneshot::channel();
+        self.waiting.insert(call, Waiting { device, word, advance: None });
         receiver
     }
 
@@ -191,14 +220,55 @@ impl Fleet {
         self.waiting.remove(&call);
     }
 
+    /// Whether somebody waits for this call's answer.
+    #[must_use]
+    pub fn is_expected(&self, call: CallId) -> bool {
+        self.waiting.contains_key(&call)
+    }
+
     /// Hands an answer to whoever waits for it. Gives it back where nobody does, or where the call
     /// was not sent to this device.
     pub fn deliver(&self, device: DeviceId, answer: Answer) -> Result<(), Answer> {
-        let taken = self.waiting.remove_if(&answer.call, |_, waiting| waiting.device == device);
-        match taken {
-            Some((_, waiting)) => waiting.answer.send(answer),
-            None => Err(answer),
+        let Some(word) = self.listener(device, answer.call) else { return Err(answer) };
+        match word.send(Word::Answer(answer)) {
+            Err(Word::Answer(answer)) => Err(answer),
+            Ok(()) | Err(Word::NotSeen) => Ok(()),
         }
+    }
+
+    /// Tells whoever waits for a call that it never arrived; `false` where nobody waits.
+    pub fn not_seen(&self, device: DeviceId, call: CallId) -> bool {
+        self.listener(device, call).is_some_and(|word| word.send(Word::NotSeen).is_ok())
+    }
+
+    fn listener(&self, device: DeviceId, call: CallId) -> Option<oneshot::Sender<Word>> {
+        let taken = self.waiting.remove_if(&call, |_, waiting| waiting.device == device);
+        taken.map(|(_, waiting)| waiting.word)
+    }
+
+    /// Notes how far a call is. Tells whether those who watch it are to be woken: not more often than
+    /// they can see.
+    pub fn advance(&self, device: DeviceId, call: CallId, advance: Advance, now: Instant) -> bool {
+        let Some(mut waiting) = self.waiting.get_mut(&call) else { return false };
+        if waiting.device != device {
+            return false;
+        }
+        let told = waiting.advance.as_ref().map(|(_, told)| *told);
+        let wakes = told.is_none_or(|told| now.saturating_duration_since(told) >= ADVANCE);
+        waiting.advance = Some((advance, told.filter(|_| !wakes).unwrap_or(now)));
+        wakes
+    }
+
+    /// How far a call is, where its device told.
+    #[must_use]
+    pub fn advance_of(&self, call: CallId) -> Option<Advance> {
+        Some(self.waiting.get(&call)?.advance.as_ref()?.0.clone())
+    }
+
+    /// The right to send a call that waits for its device; none where somebody sends it already.
+    #[must_use]
+    pub fn delivery(&self, call: CallId) -> Option<Delivery<'_>> {
+        self.deliveries.insert(call).then_some(Delivery { fleet: self, call })
     }
 
     /// Serial numbers whose certificates are no longer good, shared with the TLS listener.

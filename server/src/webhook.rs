@@ -136,7 +136,12 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
         loop {
             let id = match changes.recv().await {
                 Ok(Change::Approval(id)) => id,
-                Ok(Change::CallClosed(_) | Change::Device(_) | Change::Plan(_)) => continue,
+                Ok(
+                    Change::CallClosed(_)
+                    | Change::CallMoved(_)
+                    | Change::Device(_)
+                    | Change::Plan(_),
+                ) => continue,
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "too many changes at once; the webhook may miss some");
                     continue;

@@ -28,6 +28,7 @@ mod odd_names;
 mod people;
 mod plans;
 mod policy;
+mod queue;
 mod refusals;
 mod signing_in;
 mod special_files;

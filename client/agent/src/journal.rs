@@ -12,10 +12,12 @@ mod writer;
 use std::path::Path;
 
 use orion_domain::{ApprovalId, CallId};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use entry::Entry;
+use entry::{Entry, Loaded, read_all};
 pub use error::JournalError;
+#[doc(hidden)]
+pub use writer::Command;
 use index::Index;
 pub use index::{APPROVED_REMEMBERED_MS, Begin, Ended, Full, Interrupted, Seen};
 use writer::Writer;
@@ -36,6 +38,8 @@ pub struct Journal {
     lines: usize,
     /// The size it had when it was last written anew.
     compacted: u64,
+    /// Whether every line of the file could be read.
+    is_whole: bool,
 }
 
 /// A call that may start, at once or when its entry is on disk.
@@ -73,6 +77,27 @@ impl Journal {
         explain: impl Fn(&Interrupted<'_>) -> Ended,
     ) -> Result<Self, JournalError> {
         let (writer, loaded) = Writer::open(path)?;
+        Ok(Self::over(writer, loaded, now, explain).await)
+    }
+
+    /// The same on a disk that a simulation plays: it held `text`, and what is to be written comes to
+    /// it, as it else comes to the thread that writes.
+    #[doc(hidden)]
+    pub async fn on_simulated_disk(
+        text: &[u8],
+        now: i64,
+        explain: impl Fn(&Interrupted<'_>) -> Ended,
+    ) -> (Self, mpsc::Receiver<Command>) {
+        let (writer, commands) = Writer::simulated();
+        (Self::over(writer, read_all(text), now, explain).await, commands)
+    }
+
+    async fn over(
+        writer: Writer,
+        loaded: Loaded,
+        now: i64,
+        explain: impl Fn(&Interrupted<'_>) -> Ended,
+    ) -> Self {
         if loaded.skipped > 0 {
             tracing::warn!(lines = loaded.skipped, "the journal had damaged lines in its middle");
         }
@@ -81,20 +106,27 @@ impl Journal {
             index.apply(entry);
         }
         let ends: Vec<_> = index.interrupted().map(|call| (call.call, explain(&call))).collect();
-        let mut journal =
-            Self { index, writer, bytes: loaded.bytes, lines: loaded.lines, compacted: 0 };
+        let is_whole = loaded.skipped == 0;
+        let (bytes, lines) = (loaded.bytes, loaded.lines);
+        let mut journal = Self { index, writer, bytes, lines, compacted: 0, is_whole };
         for (call, ended) in ends {
             journal.end(call, ended, now).await;
         }
         // Nothing is forgotten yet: a device may start before its clock is right, and cannot
         // connect before it is.
-        Ok(journal)
+        journal
     }
 
     /// What is known of a call.
     #[must_use]
     pub fn seen(&self, call: CallId) -> Seen {
         self.index.seen(call)
+    }
+
+    /// Whether a call that is not known was never noted: no line of the file was damaged.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Whether a call was ever run on this approval.

@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Ask(commands::ask::Ask),
     /// Call one tool on one device
     Call(commands::call::Call),
+    /// What is under way, what waits for a device, and how a call goes on
+    Calls(commands::calls::Calls),
     /// Several calls, shown together and approved once
     Plan(commands::plan::Plan),
     /// Take back what a call changed

@@ -46,6 +46,10 @@ impl CallResult {
             CallState::AwaitingApproval => {
                 (ErrorCode::ApprovalRequired, "A person must approve this call.")
             }
+            CallState::Queued => (
+                ErrorCode::DeviceOffline,
+                "The device is away. The call waits for it and runs when it is back.",
+            ),
             CallState::Denied => (ErrorCode::PermissionDenied, "The backend denied the call."),
             CallState::Refused => (ErrorCode::PermissionDenied, "The device refused the call."),
             CallState::Failed => (ErrorCode::ExecutionFailed, "The call failed."),
@@ -54,7 +58,6 @@ impl CallResult {
             CallState::Succeeded
             | CallState::Unknown
             | CallState::Received
-            | CallState::Queued
             | CallState::Dispatched
             | CallState::Running => {
                 (ErrorCode::OutcomeUnknown, "How the call ends is not known yet.")

@@ -4,6 +4,7 @@ pub(crate) mod approvals;
 pub(crate) mod ask;
 pub(crate) mod audit;
 pub(crate) mod call;
+pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completion;
 pub(crate) mod demo;
@@ -48,6 +49,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,
         Command::Call(command) => interruptible(command.run(&app()?)).await,
+        Command::Calls(command) => interruptible(command.run(&app()?)).await,
         Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,

@@ -1,6 +1,7 @@
 //! What messages look like to programs and to people. One file a kind of thing.
 
 mod approval;
+mod call;
 mod device;
 mod person;
 mod plan;
@@ -9,6 +10,7 @@ mod tool;
 mod value;
 
 pub(crate) use approval::{ApprovalView, StandingRuleView, VoteView, approvals_table, rules_table};
+pub(crate) use call::{CallView, call_page, calls_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
 pub(crate) use person::{TokenView, UserView, tokens_table, users_table};
 pub(crate) use plan::{PlanView, StepView, plan_page, plans_table};

@@ -114,6 +114,20 @@ impl Waiting {
     }
 }
 
+impl Waiting {
+    /// Whether anybody sees it.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.0.is_hidden()
+    }
+
+    /// Shows this instead, where it says anything.
+    pub(crate) fn say(&self, what: &str) {
+        if !what.is_empty() {
+            self.0.set_message(text::one_line(what, 200));
+        }
+    }
+}
+
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.finish_and_clear();

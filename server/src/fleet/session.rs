@@ -12,16 +12,20 @@ use orion_domain::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::store::Witness;
+
 /// How many messages may wait for a slow device.
 const QUEUE: usize = 128;
 
 /// What is sent to a device.
 #[derive(Debug)]
 pub enum ToDevice {
-    /// Run this.
-    Dispatch(Box<Order>),
+    /// Run this, in the time that is left.
+    Dispatch(Arc<Order>, Duration),
     /// Stop that.
     Cancel(CallId),
+    /// What became of these, which were sent on an earlier stream?
+    Query(Vec<CallId>),
     /// The result is on the record.
     Ack(CallId),
     /// What holds now.
@@ -53,8 +57,6 @@ pub struct Order {
     pub arguments: CanonicalArguments,
     /// Whether only a preview is wanted.
     pub dry_run: bool,
-    /// How long is left.
-    pub time_left: Duration,
     /// How much harm it can do.
     pub risk: Risk,
     /// What it was judged by.
@@ -95,6 +97,28 @@ pub struct Answer {
     pub result: Vec<u8>,
     /// How long the device worked, in microseconds.
     pub duration_us: u64,
+    /// What it says of its own chain.
+    pub witness: Option<Witness>,
+}
+
+/// What a device says of a call that was sent to it.
+#[derive(Debug)]
+pub enum Word {
+    /// How it ended.
+    Answer(Answer),
+    /// It never arrived, and what was sent of it on an earlier stream will not be run.
+    NotSeen,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Advance {
+    /// Of `total`.
+    pub done: u64,
+    /// 0 where nobody knows.
+    pub total: u64,
+    /// Of what, in words.
+    pub note: String,
 }
 
 /// Tells one session of a device from the next.
@@ -146,6 +170,14 @@ impl Session {
     #[must_use]
     pub fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.in_flight).try_acquire_owned().ok()
+    }
+
+    /// Waits for a place among the calls under way; none where the stream ends meanwhile.
+    pub async fn place_in_turn(&self) -> Option<OwnedSemaphorePermit> {
+        tokio::select! {
+            place = Arc::clone(&self.in_flight).acquire_owned() => place.ok(),
+            () = self.ended.cancelled() => None,
+        }
     }
 
     /// Ends the stream.

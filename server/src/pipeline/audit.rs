@@ -46,6 +46,8 @@ pub struct Incoming {
     pub strangers: Strangers,
     /// The plan that it belongs to.
     pub plan: Option<OfPlan>,
+    /// Whether the one who asked goes on at once and looks for the end later.
+    pub background: bool,
 }
 
 impl Incoming {
@@ -56,7 +58,7 @@ impl Incoming {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
         request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
         let strangers = Strangers::default();
-        Self { id, caller, request, created_at, strangers, plan: None }
+        Self { id, caller, request, created_at, strangers, plan: None, background: false }
     }
 
     /// The arguments in the form that is recorded.
@@ -94,9 +96,16 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         plan: incoming.plan.as_ref().map(|plan| plan.id),
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        queued_until: queued_until(backend, incoming),
         created_at: incoming.created_at,
         admitted_at: (state == CallState::Dispatched).then(now_ms),
     }
+}
+
+/// Until when a call may wait for its device, Unix milliseconds.
+fn queued_until(backend: &Backend, incoming: &Incoming) -> Option<i64> {
+    let time = backend.config.queue_time(&incoming.request)?;
+    Some(incoming.created_at + i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2))
 }
 
 fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>) -> NewCall {
@@ -129,6 +138,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         plan: incoming.plan.as_ref().map(|plan| plan.id),
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
+        queued_until: None,
         created_at: incoming.created_at,
         admitted_at: None,
     }
@@ -205,6 +215,7 @@ pub fn closing(reply: &Reply, error: ToolError) -> CloseCall {
         result: serde_json::to_vec(&envelope).unwrap_or_default(),
         duration_us: 0,
         at: now_ms(),
+        witness: None,
     }
 }
 
@@ -244,6 +255,7 @@ impl Reply {
             approval: None,
             caller: row.caller.clone(),
             created_at: row.created_at,
+            queued_until: row.queued_until,
             closed_at: None,
         }
     }
@@ -262,6 +274,7 @@ impl From<CallRow> for Reply {
             approval: row.approval,
             caller: row.caller,
             created_at: row.created_at,
+            queued_until: row.queued_until,
             closed_at: row.closed_at,
         }
     }

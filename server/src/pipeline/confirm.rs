@@ -46,17 +46,17 @@ pub async fn ask(
     let shown = match &seen {
         Preview::Shown(shown) => Some(shown.clone()),
         // Nobody is asked about what would come to nothing.
-        Preview::WouldFail(error) => {
+        Preview::WouldFail(error) if !waits(backend, judged, error) => {
             return audit::deny_judged(backend, judged, error.clone()).await;
         }
-        Preview::Missing if judged.preview_first() => {
+        Preview::Missing | Preview::WouldFail(_) if judged.preview_first() => {
             let error = ToolError::new(
                 ErrorCode::PreconditionFailed,
                 "A preview has to be shown first, and the device gave none. Try again.",
             );
             return audit::deny_judged(backend, judged, error).await;
         }
-        Preview::Missing => None,
+        Preview::Missing | Preview::WouldFail(_) => None,
     };
     let row = audit::row(backend, judged, CallState::Received);
     let mut reply = Reply::of_new(&row);
@@ -94,6 +94,12 @@ pub async fn ask(
     reply.result = waiting.result;
     reply.approval = Some(id);
     Ok(reply)
+}
+
+/// Whether a call without a preview may wait for its device, which is away.
+fn waits(backend: &Backend, judged: &Judged, error: &ToolError) -> bool {
+    error.code == ErrorCode::DeviceOffline
+        && backend.config.queue_time(&judged.incoming.request).is_some()
 }
 
 /// Runs a call on a yes that was given for its chat, with an approval of its own all the same.

@@ -7,7 +7,7 @@ use orion_domain::extract::ExtractedCall;
 /// The request that an extracted call makes.
 #[must_use]
 pub fn request(call: ExtractedCall) -> CallRequest {
-    let ExtractedCall { tool, device, dry_run, queue: _, arguments, recovered, id: _ } = call;
+    let ExtractedCall { tool, device, dry_run, queue, arguments, recovered, id: _ } = call;
     CallRequest {
         tool,
         device,
@@ -15,6 +15,8 @@ pub fn request(call: ExtractedCall) -> CallRequest {
         dry_run,
         timeout_ms: None,
         idempotency_key: None,
+        queue,
+        queue_ms: None,
         recovered,
     }
 }

@@ -46,7 +46,7 @@ pub async fn answer(
         .with("earlier_call", earlier.id.to_string());
         return refuse(backend, incoming, error).await.map(Some);
     }
-    ended(backend, earlier).await.map(Some)
+    ended(backend, earlier, !incoming.background).await.map(Some)
 }
 
 /// Denies under no key: the one that was given is taken, or is none.
@@ -99,22 +99,26 @@ fn completed(
     Some(parsed.arguments.digest())
 }
 
-/// The earlier call when it has ended, or waits for a person; as it is when its time is over.
-async fn ended(backend: &Backend, mut earlier: CallRow) -> Result<Reply, StoreError> {
+/// The earlier call when it has ended, or waits for a person or its device; as it is when its time is
+/// over, or where nobody is to `wait`.
+async fn ended(backend: &Backend, mut earlier: CallRow, wait: bool) -> Result<Reply, StoreError> {
     let mut changes = backend.bus.subscribe();
     let left = u64::try_from(earlier.deadline_at - now_ms()).unwrap_or_default();
     let deadline = Instant::now() + Duration::from_millis(left);
     let id = earlier.id;
     loop {
         earlier = backend.store.call(&id.to_string()).await?;
-        if earlier.state.is_closed() || earlier.state == CallState::AwaitingApproval {
+        let waits = matches!(earlier.state, CallState::AwaitingApproval | CallState::Queued);
+        if earlier.state.is_closed() || waits || !wait {
             return Ok(Reply::from(earlier));
         }
         loop {
             match timeout_at(deadline, changes.recv()).await {
                 Err(_) => return Ok(Reply::from(earlier)),
-                Ok(Ok(Change::CallClosed(call))) if call != id => {}
-                Ok(Ok(Change::CallClosed(_) | Change::Approval(_)) | Err(_)) => break,
+                Ok(Ok(Change::CallClosed(call) | Change::CallMoved(call))) if call != id => {}
+                Ok(
+                    Ok(Change::CallClosed(_) | Change::CallMoved(_) | Change::Approval(_)) | Err(_),
+                ) => break,
                 Ok(Ok(Change::Device(_) | Change::Plan(_))) => {}
             }
         }

@@ -1,13 +1,14 @@
 //! The last step: the device's answer goes on the record, and then to whoever waits.
 
-use orion_domain::DeviceId;
+use orion_domain::{CallState, DeviceId, Digest, ErrorCode};
+use serde::Serialize;
 
 use super::Reply;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{Answer, ToDevice};
-use crate::store::{CloseCall, StoreError};
+use crate::store::{CloseCall, StoreError, Witness};
 
 /// Closes a call with its device's answer and tells the device that it may forget it.
 ///
@@ -21,7 +22,11 @@ pub async fn close(
 ) -> Result<Reply, StoreError> {
     let (state, at) = (answer.state, now_ms());
     let result = answer.result.clone();
-    let closed = backend.store.close_call(close_of(answer, at)).await?;
+    let close = close_of(answer, at);
+    let closed = backend.store.close_call(close.clone()).await?;
+    if !closed {
+        told_late(backend, &close).await?;
+    }
     backend.fleet.tell(device, ToDevice::Ack(reply.call));
     if !closed {
         return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
@@ -48,15 +53,43 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
         backend.fleet.tell(device, ToDevice::Ack(call));
         return Ok(());
     }
-    if backend.store.close_call(close_of(answer, now_ms())).await? {
+    let close = close_of(answer, now_ms());
+    if backend.store.close_call(close.clone()).await? {
         tracing::info!(%device, %call, "a late answer completed the record");
         backend.bus.publish(Change::CallClosed(call));
+    } else {
+        told_late(backend, &close).await?;
     }
     backend.fleet.tell(device, ToDevice::Ack(call));
     Ok(())
 }
 
 fn close_of(answer: Answer, at: i64) -> CloseCall {
-    let Answer { call, state, code, result, duration_us } = answer;
-    CloseCall { id: call, state, code, result, duration_us, at }
+    let Answer { call, state, code, result, duration_us, witness } = answer;
+    CloseCall { id: call, state, code, result, duration_us, at, witness }
+}
+
+/// What a device told of a call that had ended otherwise before: recorded beside it, so that what
+/// the device noted has its row here too. The same answer again is nothing new.
+async fn told_late(backend: &Backend, told: &CloseCall) -> Result<(), StoreError> {
+    let Some(witness) = told.witness.filter(|witness| witness.entry > 0) else { return Ok(()) };
+    let before = backend.store.call(&told.id.to_string()).await?;
+    if before.state == told.state && before.result.as_deref() == Some(&told.result) {
+        return Ok(());
+    }
+    let body = ToldLate {
+        state: told.state,
+        code: told.code,
+        result_digest: Digest::of(&told.result),
+        witness,
+    };
+    backend.store.audit_call_event("call.told_late", told.id, body, told.at).await
+}
+
+#[derive(Serialize)]
+struct ToldLate {
+    state: CallState,
+    code: Option<ErrorCode>,
+    result_digest: Digest,
+    witness: Witness,
 }

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::{CallState, ErrorCode, Permit, ToolError};
-use tokio::sync::oneshot;
+use orion_domain::evaluate::Decision;
+use orion_domain::{CallState, DeviceId, ErrorCode, Permit, ToolError};
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::authorize::Judged;
-use super::{Reply, audit, result};
+use super::confirm::run::still_holds;
+use super::{Reply, audit, queue, renew, result};
 use crate::backend::Backend;
-use crate::fleet::{Answer, Order, Proof, Session, ToDevice};
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::{Order, Proof, Session, SessionId, ToDevice, Word};
 use crate::store::StoreError;
 
 /// How long a device may take to answer beyond the call's own time.
@@ -18,7 +23,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long a call waits for a device to come back after its link was lost.
 const RETURN: Duration = Duration::from_secs(20);
 
-/// Records the call as sent, sends it, and waits for its end.
+/// How often a call that did not arrive is sent again.
+const AGAIN: u32 = 5;
+
+/// Records the call as sent, sends it, and waits for its end. Where the device is away and the call may
+/// wait for it, it is recorded as waiting instead.
 ///
 /// # Errors
 /// The record cannot be kept; then nothing was sent.
@@ -36,13 +45,17 @@ pub async fn route(
                 return Err(error);
             }
             judged.release();
-            journey.go(reply, order(backend, judged, None), permit).await
+            journey.go(reply, None, permit).await
         }
-        Err(error) => audit::deny_judged(backend, judged, error).await,
+        Err(NoWay::Away) if backend.config.queue_time(&judged.incoming.request).is_some() => {
+            queue::wait(backend, judged).await
+        }
+        Err(no_way) => audit::deny_judged(backend, judged, no_way.error(judged)).await,
     }
 }
 
-/// The same for a call that stands in the record already, with a person's yes.
+/// The same for a call that stands in the record already: with a person's yes, or after it waited for
+/// its device.
 ///
 /// # Errors
 /// The record cannot be kept.
@@ -51,17 +64,25 @@ pub async fn resume(
     judged: &Judged,
     permit: Permit,
     reply: Reply,
-    proof: Proof,
+    proof: Option<Proof>,
 ) -> Result<Reply, StoreError> {
-    let journey = match Journey::begin(backend, judged) {
-        Ok(journey) => journey,
-        Err(error) => return audit::close(backend, reply, error).await,
+    let begun = if reply.state == CallState::Queued {
+        Journey::begin_in_turn(backend, judged).await
+    } else {
+        Journey::begin(backend, judged)
     };
-    let advanced =
-        backend.store.advance_call(reply.call, CallState::Dispatched, crate::clock::now_ms()).await;
+    let journey = match begun {
+        Ok(journey) => journey,
+        // A yes is spent by now, and what waits without one goes on waiting.
+        Err(NoWay::Away) if proof.is_none() && reply.state == CallState::Queued => {
+            return Ok(reply);
+        }
+        Err(no_way) => return audit::close(backend, reply, no_way.error(judged)).await,
+    };
+    let advanced = backend.store.advance_call(reply.call, CallState::Dispatched, now_ms()).await;
     judged.release();
     match advanced {
-        Ok(true) => journey.go(reply, order(backend, judged, Some(proof)), permit).await,
+        Ok(true) => journey.go(reply, proof, permit).await,
         Ok(false) => {
             journey.abandon();
             backend.store.call(&reply.call.to_string()).await.map(Reply::from)
@@ -73,7 +94,7 @@ pub async fn resume(
     }
 }
 
-fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
+fn order(judged: &Judged, approval: Option<Proof>) -> Order {
     let of_plan = judged.incoming.plan.as_ref();
     Order {
         call: judged.incoming.id,
@@ -81,7 +102,6 @@ fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
         tool: judged.target.spec.name,
         arguments: judged.parsed.arguments.clone(),
         dry_run: judged.incoming.request.dry_run,
-        time_left: backend.config.call_timeout(judged.incoming.request.timeout_ms),
         risk: judged.target.spec.risk,
         policy_version: judged.target.device.policy.version.clone(),
         caller: judged.incoming.caller.clone(),
@@ -91,26 +111,58 @@ fn order(backend: &Backend, judged: &Judged, approval: Option<Proof>) -> Order {
     }
 }
 
+/// Why a call cannot be sent.
+#[derive(Debug, Clone, Copy)]
+enum NoWay {
+    /// The device is not connected.
+    Away,
+    /// It has its fill.
+    Busy,
+}
+
+impl NoWay {
+    fn error(self, judged: &Judged) -> ToolError {
+        match self {
+            Self::Away => offline(judged),
+            Self::Busy => busy(judged),
+        }
+    }
+}
+
 /// A call that has a place on a live session and waits for its answer.
 struct Journey<'a> {
     backend: &'a Arc<Backend>,
     judged: &'a Judged,
     session: Session,
-    answer: oneshot::Receiver<Answer>,
-    _place: tokio::sync::OwnedSemaphorePermit,
+    /// What the device says of it.
+    word: oneshot::Receiver<Word>,
+    place: OwnedSemaphorePermit,
+    /// Whether it was ever given to a session.
+    was_sent: bool,
 }
 
 impl<'a> Journey<'a> {
-    fn begin(backend: &'a Arc<Backend>, judged: &'a Judged) -> Result<Self, ToolError> {
-        let device = &judged.target.device;
-        let Some(session) = backend.fleet.session(device.id) else {
-            return Err(offline(judged));
-        };
-        let Some(place) = session.place() else {
-            return Err(busy(judged));
-        };
-        let answer = backend.fleet.expect(judged.incoming.id, device.id);
-        Ok(Self { backend, judged, session, answer, _place: place })
+    fn begin(backend: &'a Arc<Backend>, judged: &'a Judged) -> Result<Self, NoWay> {
+        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
+        let place = session.place().ok_or(NoWay::Busy)?;
+        Ok(Self::with(backend, judged, session, place))
+    }
+
+    /// The same, which waits for a place.
+    async fn begin_in_turn(backend: &'a Arc<Backend>, judged: &'a Judged) -> Result<Self, NoWay> {
+        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
+        let place = session.place_in_turn().await.ok_or(NoWay::Away)?;
+        Ok(Self::with(backend, judged, session, place))
+    }
+
+    fn with(
+        backend: &'a Arc<Backend>,
+        judged: &'a Judged,
+        session: Session,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
+        let word = backend.fleet.expect(judged.incoming.id, judged.target.device.id);
+        Self { backend, judged, session, word, place, was_sent: false }
     }
 
     fn abandon(&self) {
@@ -120,38 +172,126 @@ impl<'a> Journey<'a> {
     async fn go(
         mut self,
         reply: Reply,
-        order: Order,
+        proof: Option<Proof>,
         _permit: Permit,
     ) -> Result<Reply, StoreError> {
-        let time_left = order.time_left;
-        if self.session.send(ToDevice::Dispatch(Box::new(order))).is_err() {
+        let time = self.backend.config.call_timeout(self.judged.incoming.request.timeout_ms);
+        let deadline = Instant::now() + time + GRACE;
+        let order = Arc::new(order(self.judged, proof.clone()));
+        if self.session.send(ToDevice::Dispatch(order, time)).is_ok() {
+            self.was_sent = true;
+        } else if !self.session.has_ended() {
             self.abandon();
-            let error =
-                if self.session.has_ended() { offline(self.judged) } else { busy(self.judged) };
-            return audit::close(self.backend, reply, error).await;
+            return audit::close(self.backend, reply, busy(self.judged)).await;
         }
-        let mut deadline = Instant::now() + time_left + GRACE;
-        let mut linked = true;
+        self.backend.bus.publish(Change::CallMoved(reply.call));
+        let mut until = deadline;
+        let (mut linked, mut sent_again) = (true, 0);
+        let device = self.judged.target.device.id;
         loop {
             tokio::select! {
-                answer = &mut self.answer => {
-                    return match answer {
-                        Ok(answer) => result::close(self.backend, self.judged.target.device.id, reply, answer).await,
-                        // Somebody else took over the waiting; the record knows.
-                        Err(_) => self.backend.store.call(&reply.call.to_string()).await.map(Reply::from),
-                    };
-                }
+                word = &mut self.word => match word {
+                    Ok(Word::Answer(answer)) => {
+                        return result::close(self.backend, device, reply, answer).await;
+                    }
+                    Ok(Word::NotSeen) => {
+                        self.word = self.backend.fleet.expect(reply.call, device);
+                        sent_again += 1;
+                        let time = deadline.saturating_duration_since(Instant::now());
+                        let again = self.again(&reply, proof.clone(), time, sent_again).await;
+                        if let Some(end) = again? {
+                            return Ok(end);
+                        }
+                    }
+                    // Somebody else took over the waiting; the record knows.
+                    Err(_) => return self.backend.store.call(&reply.call.to_string()).await.map(Reply::from),
+                },
                 () = self.session.ended(), if linked => {
                     linked = false;
-                    deadline = deadline.min(Instant::now() + RETURN);
+                    until = deadline.min(Instant::now() + RETURN);
                 }
-                () = sleep_until(deadline) => {
+                session = back(self.backend, device, self.session.id()), if !linked => {
+                    (linked, until) = (true, deadline);
+                    // What runs there keeps its place among the calls under way, where there is one.
+                    if let Some(place) = session.place() {
+                        self.place = place;
+                    }
+                    self.session = session;
+                    // It is the new session's first word of this call, so that nothing overtakes it.
+                    self.session.send(ToDevice::Query(vec![reply.call])).ok();
+                }
+                () = sleep_until(until) => {
                     self.abandon();
-                    let error = if linked { self.timed_out() } else { self.unknown() };
+                    let error = match (linked, self.was_sent) {
+                        (_, false) => offline(self.judged),
+                        (true, true) => self.timed_out(),
+                        (false, true) => self.unknown(),
+                    };
                     return audit::close(self.backend, reply, error).await;
                 }
             }
         }
+    }
+
+    /// Sends a call that did not arrive once more, if it still may run. Gives its end where it may not.
+    async fn again(
+        &mut self,
+        reply: &Reply,
+        proof: Option<Proof>,
+        time: Duration,
+        times: u32,
+    ) -> Result<Option<Reply>, StoreError> {
+        if times > AGAIN {
+            return self.give_back(reply, offline(self.judged)).await.map(Some);
+        }
+        let fresh = renew::afresh(self.backend, self.judged).await?;
+        let _permit = match self.permitted(&fresh, proof.as_ref()).await? {
+            Ok(permit) => permit,
+            Err(error) => return self.give_back(reply, error).await.map(Some),
+        };
+        let store = &self.backend.store;
+        store.audit_call_event("call.sent_again", reply.call, json!({}), now_ms()).await?;
+        let order = Arc::new(order(&fresh, proof));
+        if self.session.send(ToDevice::Dispatch(order, time)).is_ok() {
+            self.was_sent = true;
+        } else if !self.session.has_ended() {
+            return self.give_back(reply, busy(self.judged)).await.map(Some);
+        }
+        Ok(None)
+    }
+
+    async fn permitted(
+        &self,
+        fresh: &Judged,
+        proof: Option<&Proof>,
+    ) -> Result<Result<Permit, ToolError>, StoreError> {
+        let approved = match proof {
+            Some(proof) => {
+                let approval = self.backend.store.approval(&proof.id.to_string()).await?;
+                match still_holds(fresh, &approval) {
+                    Ok(approved) => Some(approved),
+                    Err(error) => return Ok(Err(*error)),
+                }
+            }
+            None => None,
+        };
+        Ok(match fresh.decision() {
+            Decision::Deny => Err(fresh.refusal()),
+            Decision::Ask | Decision::DryRunFirst if approved.is_none() => {
+                Err(queue::needs_a_person())
+            }
+            Decision::Allow | Decision::Ask | Decision::DryRunFirst => {
+                fresh.permit(approved).map_err(|error| *error)
+            }
+        })
+    }
+
+    /// Ends a call of which it is certain that it did not run.
+    async fn give_back(&self, reply: &Reply, error: ToolError) -> Result<Reply, StoreError> {
+        self.abandon();
+        // It is as if it had waited: from there it can end in every way.
+        self.backend.store.advance_call(reply.call, CallState::Queued, now_ms()).await?;
+        audit::close(self.backend, reply.clone(), error).await
     }
 
     fn timed_out(&self) -> ToolError {
@@ -180,6 +320,19 @@ impl<'a> Journey<'a> {
                 self.judged.target.device.name, self.judged.target.spec.name
             ),
         )
+    }
+}
+
+/// The device's next session after this one.
+async fn back(backend: &Backend, device: DeviceId, before: SessionId) -> Session {
+    let mut changes = backend.bus.subscribe();
+    loop {
+        let session = backend.fleet.session(device);
+        if let Some(session) = session.filter(|it| it.id() != before && !it.has_ended()) {
+            return session;
+        }
+        // A message lost to lag means looking as well.
+        let _ = changes.recv().await;
     }
 }
 

@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orion_domain::{DeviceId, Grants};
+use orion_domain::audit::AuditHead;
+use orion_domain::{CallId, DeviceId, Grants};
 use orion_mtls::DeviceIdentity;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
@@ -17,15 +18,17 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use self::incoming::{answer, grants, greeting};
+use self::incoming::{answer, grants, greeting, heads};
 use self::pace::Pace;
 use super::status;
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, welcome};
-use crate::fleet::{Known, Order, Session, ToDevice, enrollment};
+use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, recognise, welcome};
+use crate::fleet::{Advance, Known, Order, Session, ToDevice, enrollment};
 use crate::listen::Peer;
 use crate::pipeline::result;
+use crate::pipeline::settle::{self, MOST_ASKED};
+use crate::store::Witness;
 
 /// How long a device may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
@@ -33,6 +36,8 @@ const HELLO: Duration = Duration::from_secs(10);
 const RECONNECT_MS: u64 = 500;
 /// The longest version of a policy that a device may name, in bytes.
 const MAX_VERSION: usize = 64;
+/// How many characters of what a device says of its progress are shown.
+const MAX_NOTE: usize = 200;
 
 /// What is said to a device that tells new ceilings again and again.
 const TOO_OFTEN: &str =
@@ -61,69 +66,16 @@ impl AgentService for Agents {
         &self,
         request: Request<Streaming<v1::LinkRequest>>,
     ) -> Result<Response<Outgoing>, Status> {
-        let identity = identity(&request)?;
+        let (identity, since) = (identity(&request)?, since(&request));
         let id: DeviceId = identity
             .device_id
             .parse()
             .map_err(|_| Status::unauthenticated("The certificate names no device."))?;
-        let mut incoming = request.into_inner();
-
-        let first = tokio::time::timeout(HELLO, incoming.message()).await;
-        let Ok(Ok(Some(v1::LinkRequest { message: Some(link_request::Message::Hello(hello)) }))) =
-            first
-        else {
-            return Err(Status::failed_precondition(
-                "The first message of a device is its hello, within ten seconds.",
-            ));
-        };
-        let (greeting, unfinished) = greeting(hello)?;
-        if !is_in_pace(&self.backend, &self.pace, id, &greeting.ceiling, "") {
-            return Err(Status::resource_exhausted(TOO_OFTEN));
-        }
-        let known = welcome(&self.backend, id, greeting).await.map_err(status::not_welcome)?;
-        tracing::info!(device = %known.name, unfinished, "connected");
-
-        let (session, orders) = Session::new(
-            self.backend.config.calls.in_flight_per_device,
-            self.backend.closing.child_token(),
-        );
-        let (sender, outgoing) = mpsc::channel(16);
-        // The greeting and the policy go first; only then can calls be sent.
-        let greetings = [
-            link_response::Message::Welcome(v1::Welcome {
-                protocol_major: PROTOCOL.major,
-                protocol_minor: PROTOCOL.minor,
-                server_version: env!("CARGO_PKG_VERSION").to_owned(),
-                device_name: known.name.to_string(),
-                device_id: id.to_string(),
-                reconnect_ms: RECONNECT_MS,
-            }),
-            policy_update(known.policy.version.clone(), &known.policy_bytes),
-        ];
-        for message in greetings {
-            let message = v1::LinkResponse { message: Some(message) };
-            sender
-                .try_send(Ok(message))
-                .map_err(|_| Status::internal("The stream has no room."))?;
-        }
-
-        let (backend, pace) = (Arc::clone(&self.backend), Arc::clone(&self.pace));
-        let good_for = identity.not_after_ms.saturating_sub(now_ms());
-        let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
-        self.backend.tasks.spawn(async move {
-            // In this task, so that a session that was taken in is always let go of again.
-            enrollment::attach(&backend, &known, &session).await;
-            let reason = tokio::select! {
-                reason = converse((&backend, &pace), &known, &session, orders, incoming, &sender) => reason,
-                () = tokio::time::sleep(good_for) => "its certificate has ended",
-            };
-            session.end();
-            if backend.fleet.detach(id, session.id()) {
-                farewell(&backend, id).await;
-            }
-            tracing::info!(device = %known.name, %reason, "disconnected");
-        });
-        Ok(Response::new(Box::pin(ReceiverStream::new(outgoing))))
+        recognise(&self.backend, id, &identity).await.map_err(status::not_welcome)?;
+        let connection =
+            Connection { since, serial: identity.serial_hex.clone(), over: self.over(&identity) };
+        let shared = (Arc::clone(&self.backend), Arc::clone(&self.pace));
+        talk(shared, id, connection, request.into_inner()).await.map(Response::new)
     }
 
     async fn renew_certificate(
@@ -138,9 +90,111 @@ impl AgentService for Agents {
         Ok(Response::new(v1::RenewCertificateResponse {
             certificate: issued.cert_pem,
             not_after: issued.not_after_ms,
-            authorities: vec![self.backend.authority.cert_pem().to_owned()],
+            authorities: self.backend.authority.certificates(),
         }))
     }
+}
+
+impl Agents {
+    /// Waits until a certificate that was checked in the handshake is good no longer.
+    fn over(&self, identity: &DeviceIdentity) -> Over {
+        let good_for = identity.not_after_ms.saturating_sub(now_ms());
+        let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
+        let (backend, issuer) = (Arc::clone(&self.backend), identity.issuer);
+        Box::pin(async move {
+            tokio::select! {
+                () = tokio::time::sleep(good_for) => "its certificate has ended",
+                () = backend.authority.gone(issuer) => "the authority of its certificate was retired",
+            }
+        })
+    }
+}
+
+/// Why a connection is good no longer, once it is not.
+pub(super) type Over = Pin<Box<dyn Future<Output = &'static str> + Send>>;
+
+/// What a device talks on.
+pub(super) struct Connection {
+    /// When it began.
+    pub(super) since: Instant,
+    /// The serial number of the certificate that was shown, hexadecimal.
+    pub(super) serial: String,
+    /// When its certificate is good no longer.
+    pub(super) over: Over,
+}
+
+/// Talks with a device whose certificate was checked, for as long as that is good, and gives what it is
+/// told.
+///
+/// # Errors
+/// It does not greet as it should, or is not welcome.
+pub(super) async fn talk(
+    (backend, pace): (Arc<Backend>, Arc<Pace>),
+    id: DeviceId,
+    connection: Connection,
+    mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Send + Unpin + 'static,
+) -> Result<Outgoing, Status> {
+    let first = tokio::time::timeout(HELLO, incoming.next()).await;
+    let Ok(Some(Ok(v1::LinkRequest { message: Some(link_request::Message::Hello(hello)) }))) =
+        first
+    else {
+        return Err(Status::failed_precondition(
+            "The first message of a device is its hello, within ten seconds.",
+        ));
+    };
+    let (chain, saw) = heads(&hello)?;
+    let (greeting, unfinished) = greeting(hello)?;
+    if !is_in_pace(&backend, &pace, id, &greeting.ceiling, "") {
+        return Err(Status::resource_exhausted(TOO_OFTEN));
+    }
+    let Connection { since, serial, over } = connection;
+    let known =
+        welcome(&backend, id, since, serial, greeting).await.map_err(status::not_welcome)?;
+    heard(&backend, id, chain, saw).await;
+    tracing::info!(device = %known.name, unfinished, "connected");
+
+    let (session, orders) =
+        Session::new(backend.config.calls.in_flight_per_device, backend.closing.child_token());
+    let (sender, outgoing) = mpsc::channel(16);
+    // The greeting and the policy go first; only then can calls be sent.
+    let greetings = [
+        link_response::Message::Welcome(v1::Welcome {
+            protocol_major: PROTOCOL.major,
+            protocol_minor: PROTOCOL.minor,
+            server_version: env!("CARGO_PKG_VERSION").to_owned(),
+            device_name: known.name.to_string(),
+            device_id: id.to_string(),
+            reconnect_ms: RECONNECT_MS,
+            audit: audit_head(&backend),
+        }),
+        policy_update(known.policy.version.clone(), &known.policy_bytes),
+    ];
+    for message in greetings {
+        let message = v1::LinkResponse { message: Some(message) };
+        sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
+    }
+
+    let shared = Arc::clone(&backend);
+    shared.tasks.spawn(async move {
+        // In this task, so that a session that was taken in is always let go of again.
+        enrollment::attach(&backend, &known, &session).await;
+        settle::begin(&backend, id, &session);
+        let reason = tokio::select! {
+            reason = converse((&backend, &pace), &known, &session, orders, incoming, &sender) => reason,
+            reason = over => reason,
+        };
+        session.end();
+        if backend.fleet.detach(id, session.id()) {
+            farewell(&backend, id).await;
+        }
+        tracing::info!(device = %known.name, %reason, "disconnected");
+    });
+    Ok(Box::pin(ReceiverStream::new(outgoing)))
+}
+
+/// When the connection of a request began.
+fn since<T>(request: &Request<T>) -> Instant {
+    request.extensions().get::<Peer>().map_or_else(Instant::now, |peer| peer.since)
 }
 
 fn identity<T>(request: &Request<T>) -> Result<Arc<DeviceIdentity>, Status> {
@@ -176,7 +230,7 @@ async fn converse(
     known: &Known,
     session: &Session,
     mut orders: mpsc::Receiver<ToDevice>,
-    mut incoming: Streaming<v1::LinkRequest>,
+    mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Unpin,
     outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
 ) -> &'static str {
     loop {
@@ -196,7 +250,7 @@ async fn converse(
         match event {
             Event::Ended(reason) => return reason,
             Event::ToDevice(order) => {
-                let message = v1::LinkResponse { message: Some(to_device(order)) };
+                let message = v1::LinkResponse { message: Some(to_device(shared.0, order)) };
                 // A device that does not read holds up its own stream and nobody else's.
                 tokio::select! {
                     sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
@@ -258,8 +312,27 @@ async fn from_device(
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
             tracing::debug!(device = %known.name, call = call_id, "started");
         }
-        link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note: _ }) => {
-            tracing::debug!(device = %known.name, call = call_id, done, total, "progress");
+        link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
+            let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
+            let note = note.chars().filter(|c| !c.is_control()).take(MAX_NOTE).collect();
+            let advance = Advance { done, total, note };
+            if backend.fleet.advance(known.id, call, advance, Instant::now()) {
+                backend.bus.publish(crate::bus::Change::CallMoved(call));
+            }
+        }
+        link_request::Message::CallsNotSeen(v1::CallsNotSeen { call_ids }) => {
+            let calls: Result<Vec<CallId>, _> = call_ids.iter().map(|id| id.parse()).collect();
+            let Ok(calls) = calls else { return Err("word of what is no call") };
+            if calls.len() > MOST_ASKED {
+                return Err("word of more calls than it is asked about at once");
+            }
+            for call in calls {
+                if !backend.fleet.not_seen(known.id, call)
+                    && let Err(error) = settle::never_ran(backend, known, call).await
+                {
+                    tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
+                }
+            }
         }
         link_request::Message::CallResult(message) => {
             let answer = match answer(message) {
@@ -269,6 +342,8 @@ async fn from_device(
                     return Ok(());
                 }
             };
+            let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
+            heard(backend, known.id, chain, None).await;
             // A device that sends what nobody waits for is held up by the record, and only itself.
             if let Err(answer) = backend.fleet.deliver(known.id, answer)
                 && let Err(error) = result::late(backend, known.id, answer).await
@@ -287,15 +362,47 @@ fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Messag
     })
 }
 
-fn to_device(message: ToDevice) -> link_response::Message {
+/// Takes what a device says of its own chain, and of what it saw of this backend's.
+async fn heard(
+    backend: &Backend,
+    device: DeviceId,
+    chain: Option<AuditHead>,
+    saw: Option<AuditHead>,
+) {
+    let witnesses = backend.fleet.witnesses();
+    let heard = async {
+        if let Some(saw) = saw {
+            witnesses.heard_of_us(&backend.store, device, saw).await?;
+        }
+        match chain {
+            Some(chain) => witnesses.heard(&backend.store, device, chain).await,
+            None => Ok(()),
+        }
+    };
+    if let Err(error) = heard.await {
+        tracing::error!(%device, %error, "what a device says of its chain could not be recorded");
+    }
+}
+
+/// What a device is told of this backend's audit.
+fn audit_head(backend: &Backend) -> Option<v1::ChainHead> {
+    let AuditHead { seq, hash } = backend.store.synced_audit_head();
+    Some(v1::ChainHead { seq, hash: hash.as_bytes().to_vec().into() })
+}
+
+fn to_device(backend: &Backend, message: ToDevice) -> link_response::Message {
     match message {
-        ToDevice::Dispatch(order) => link_response::Message::Dispatch(dispatch(*order)),
+        ToDevice::Dispatch(order, left) => link_response::Message::Dispatch(dispatch(&order, left)),
+        ToDevice::Query(calls) => link_response::Message::CallQuery(v1::CallQuery {
+            call_ids: calls.iter().map(ToString::to_string).collect(),
+        }),
         ToDevice::Cancel(call) => {
             link_response::Message::CancelCall(v1::CancelCall { call_id: call.to_string() })
         }
-        ToDevice::Ack(call) => {
-            link_response::Message::ResultAck(v1::ResultAck { call_id: call.to_string() })
-        }
+        ToDevice::Ack(call) => link_response::Message::ResultAck(v1::ResultAck {
+            call_id: call.to_string(),
+            audit: audit_head(backend),
+        }),
         ToDevice::Policy { version, bytes } => policy_update(version, &bytes),
         ToDevice::CeilingAck(number) => {
             link_response::Message::CeilingAck(v1::CeilingAck { number })
@@ -306,14 +413,13 @@ fn to_device(message: ToDevice) -> link_response::Message {
     }
 }
 
-fn dispatch(order: Order) -> v1::Dispatch {
+fn dispatch(order: &Order, time_left: Duration) -> v1::Dispatch {
     let Order {
         call,
         device,
         tool,
         arguments,
         dry_run,
-        time_left,
         risk: how_risky,
         policy_version,
         caller,
@@ -323,24 +429,24 @@ fn dispatch(order: Order) -> v1::Dispatch {
     } = order;
     v1::Dispatch {
         call_id: call.to_string(),
-        tool: tool.to_owned(),
+        tool: (*tool).to_owned(),
         arguments: arguments.as_bytes().to_vec().into(),
-        dry_run,
+        dry_run: *dry_run,
         time_left_ms: u64::try_from(time_left.as_millis()).unwrap_or(u64::MAX),
-        risk: risk(how_risky).into(),
-        policy_version,
+        risk: risk(*how_risky).into(),
+        policy_version: policy_version.clone(),
         user: caller.user.to_string(),
         role: caller.role.to_string(),
         conversation_id: caller.conversation.map(|id| id.to_string()).unwrap_or_default(),
-        approval: approval.map(|proof| v1::ApprovalProof {
+        approval: approval.as_ref().map(|proof| v1::ApprovalProof {
             approval_id: proof.id.to_string(),
             binding: proof.binding.as_bytes().to_vec().into(),
-            approved_by: proof.approved_by,
+            approved_by: proof.approved_by.clone(),
             expires_at: proof.expires_at,
         }),
         traceparent: String::new(),
         device_id: device.to_string(),
-        observe,
-        observed: observed_bytes(&observed).into(),
+        observe: *observe,
+        observed: observed_bytes(observed).into(),
     }
 }

@@ -118,7 +118,12 @@ impl ApprovalService for Api {
                 };
                 let id = match change {
                     Ok(Change::Approval(id)) => id,
-                    Ok(Change::CallClosed(_) | Change::Device(_) | Change::Plan(_)) => continue,
+                    Ok(
+                        Change::CallClosed(_)
+                        | Change::CallMoved(_)
+                        | Change::Device(_)
+                        | Change::Plan(_),
+                    ) => continue,
                     Err(_) => {
                         let lost = Status::data_loss(
                             "Too many changes at once for this watcher; watch anew.",

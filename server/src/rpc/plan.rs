@@ -107,6 +107,7 @@ impl Api {
                     Ok(Ok(Change::Plan(plan))) if plan == row.id => break,
                     Ok(Ok(
                         Change::CallClosed(_)
+                        | Change::CallMoved(_)
                         | Change::Approval(_)
                         | Change::Device(_)
                         | Change::Plan(_),

@@ -1,5 +1,8 @@
 //! `ToolService`: what tools there are, and calling them.
 
+mod watch;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
@@ -10,19 +13,25 @@ use orion_wire::{call_request, call_state, risk, status_from, v1};
 use tonic::{Request, Response, Status};
 
 use super::{Api, caller, status};
+use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::Known;
+use crate::fleet::{Advance, Known};
+use crate::pipeline::audit::Incoming;
 use crate::pipeline::cancel::cancel;
 use crate::pipeline::explain::{Explanation, explain};
 use crate::pipeline::{self, Reply};
 use crate::store::{CallRow, StoreError};
 
+/// The most calls that are listed at once.
+const MOST_LISTED: u32 = 1_000;
 /// The longest that one question for a call's end waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 #[tonic::async_trait]
 impl ToolService for Api {
+    type WatchCallStream = watch::Updates;
+
     async fn list_tools(
         &self,
         request: Request<v1::ListToolsRequest>,
@@ -47,14 +56,22 @@ impl ToolService for Api {
         request: Request<v1::CallToolRequest>,
     ) -> Result<Response<v1::CallToolResponse>, Status> {
         let caller = caller(&request)?;
-        let (request, asks_why) = call_request(request.into_inner()).map_err(status::wire)?;
+        let request = request.into_inner();
+        let background = request.background;
+        let (request, asks_why) = call_request(request).map_err(status::wire)?;
         if asks_why {
             let why = explain(&self.0, caller, request, None).await.map_err(status::store)?;
             return explained(why);
         }
         self.not_stopping()?;
-        let reply = pipeline::run(&self.0, caller, request).await.map_err(status::store)?;
-        Ok(Response::new(v1::CallToolResponse { call: Some(call(reply)), evidence: Vec::new() }))
+        let incoming = Incoming { background, ..Incoming::new(caller, request) };
+        let reply = if background {
+            pipeline::begin(&self.0, incoming).await
+        } else {
+            pipeline::run_incoming(&self.0, incoming).await
+        };
+        let call = Some(call(reply.map_err(status::store)?));
+        Ok(Response::new(v1::CallToolResponse { call, evidence: Vec::new() }))
     }
 
     async fn get_call(
@@ -65,7 +82,36 @@ impl ToolService for Api {
         let v1::GetCallRequest { call_id, wait_ms } = request.into_inner();
         let wait = Duration::from_millis(wait_ms).min(LONGEST_WAIT);
         let reply = self.ended(&caller, &call_id, wait).await?;
-        Ok(Response::new(v1::GetCallResponse { call: Some(call(reply)) }))
+        Ok(Response::new(v1::GetCallResponse { call: Some(self.now(reply)) }))
+    }
+
+    async fn watch_call(
+        &self,
+        request: Request<v1::WatchCallRequest>,
+    ) -> Result<Response<Self::WatchCallStream>, Status> {
+        let caller = caller(&request)?;
+        let changes = self.0.bus.subscribe();
+        let row = self.own_call(&caller, &request.into_inner().call_id).await?;
+        Ok(Response::new(watch::watch(Arc::clone(&self.0), row.id, changes)))
+    }
+
+    async fn list_calls(
+        &self,
+        request: Request<v1::ListCallsRequest>,
+    ) -> Result<Response<v1::ListCallsResponse>, Status> {
+        let caller = caller(&request)?;
+        let v1::ListCallsRequest { device, open, limit } = request.into_inner();
+        let device = if device.is_empty() {
+            None
+        } else {
+            Some(self.0.fleet.find(Some(&device)).map_err(|error| status_from(&error))?.id)
+        };
+        let user = (caller.role != Role::Admin).then_some(&caller.user);
+        let most = if limit == 0 { 50 } else { limit.min(MOST_LISTED) };
+        let rows = self.0.store.newest_calls(user, device, open, most).await;
+        let rows = rows.map_err(status::store)?;
+        let calls = rows.into_iter().map(|row| self.now(Reply::from(row))).collect();
+        Ok(Response::new(v1::ListCallsResponse { calls }))
     }
 
     async fn cancel_call(
@@ -85,6 +131,11 @@ impl ToolService for Api {
 }
 
 impl Api {
+    /// A call on the wire, with how far it is.
+    fn now(&self, reply: Reply) -> v1::Call {
+        with_advance(&self.0, call(reply))
+    }
+
     /// A call that this person may look at: their own, or any for an admin.
     async fn own_call(&self, caller: &Caller, id: &str) -> Result<CallRow, Status> {
         let row = self.0.store.call(id).await.map_err(status::store)?;
@@ -109,6 +160,7 @@ impl Api {
                     Ok(Ok(Change::CallClosed(call))) if call == reply.call => break,
                     Ok(Ok(
                         Change::CallClosed(_)
+                        | Change::CallMoved(_)
                         | Change::Approval(_)
                         | Change::Device(_)
                         | Change::Plan(_),
@@ -168,6 +220,16 @@ fn tool(spec: &ToolSpec) -> v1::Tool {
     }
 }
 
+/// The same with how far it is, where its device told.
+fn with_advance(backend: &Backend, call: v1::Call) -> v1::Call {
+    let id = call.call_id.parse().ok();
+    let advance = id.and_then(|id| backend.fleet.advance_of(id)).map(|advance| {
+        let Advance { done, total, note } = advance;
+        v1::CallAdvance { done, total, note }
+    });
+    v1::Call { advance, ..call }
+}
+
 /// A call on the wire.
 pub(super) fn call(reply: Reply) -> v1::Call {
     let Reply {
@@ -181,6 +243,7 @@ pub(super) fn call(reply: Reply) -> v1::Call {
         approval,
         caller,
         created_at,
+        queued_until,
         closed_at,
     } = reply;
     v1::Call {
@@ -195,5 +258,7 @@ pub(super) fn call(reply: Reply) -> v1::Call {
         created_at,
         closed_at: closed_at.unwrap_or_default(),
         caller: caller.user.to_string(),
+        advance: None,
+        queued_until: queued_until.unwrap_or_default(),
     }
 }

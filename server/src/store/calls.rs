@@ -4,6 +4,7 @@ mod count;
 mod history;
 mod recover;
 mod row;
+mod waiting;
 
 use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode, UserName};
 use serde::Serialize;
@@ -16,7 +17,7 @@ use super::{Store, StoreError};
 
 pub use count::Admitted;
 pub use history::{RecordedCall, first_id_at};
-pub use row::{CallRow, CloseCall, NewCall, StateChange};
+pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
 
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;
@@ -28,9 +29,9 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at, plan_id) \
+    admitted_at, plan_id, queued_until) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)";
 
 /// What the audit holds of a call's end.
 #[derive(Serialize)]
@@ -41,6 +42,8 @@ struct Closed<'a> {
     result_bytes: usize,
     duration_us: u64,
     history: &'a [StateChange],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    witness: Option<Witness>,
 }
 
 impl Store {
@@ -267,6 +270,7 @@ fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreErro
         result_bytes: close.result.len(),
         duration_us: close.duration_us,
         history,
+        witness: close.witness,
     };
     Event::new(close.at, kind, close.id.to_string(), &body)
 }
@@ -322,6 +326,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(call.quoted)
         .bind(call.admitted_at)
         .bind(call.plan.map(|plan| plan.to_string()))
+        .bind(call.queued_until)
         .execute(&mut tx.conn)
         .await?;
     Ok(())

@@ -23,6 +23,10 @@ pub struct CallRequest {
     pub timeout_ms: Option<u64>,
     /// A name of the client's own: the same key by the same user is the same call.
     pub idempotency_key: Option<String>,
+    /// Whether the call waits for a device that is away; the backend's default when not given.
+    pub queue: Option<bool>,
+    /// How long it waits at most, in milliseconds; the backend's default when not given.
+    pub queue_ms: Option<u64>,
     /// Whether the text form had to be picked out of prose.
     pub recovered: bool,
 }

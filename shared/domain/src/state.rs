@@ -109,9 +109,10 @@ impl CallState {
                 next,
                 Self::Dispatched | Self::Denied | Self::TimedOut | Self::Cancelled | Self::Failed
             ),
+            // What was sent and never arrived waits for its device again.
             Self::Dispatched | Self::Running => matches!(
                 (self, next),
-                (Self::Dispatched, Self::Running)
+                (Self::Dispatched, Self::Running | Self::Queued)
                     | (
                         _,
                         Self::Succeeded

@@ -74,6 +74,9 @@ pub fn call_request(request: v1::CallToolRequest) -> Result<(CallRequest, bool),
         timeout_ms,
         idempotency_key,
         explain,
+        queue,
+        queue_ms,
+        background: _,
     } = request;
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(WireError::TooLarge { field: "arguments", limit: MAX_ARGUMENT_BYTES });
@@ -93,6 +96,8 @@ pub fn call_request(request: v1::CallToolRequest) -> Result<(CallRequest, bool),
         dry_run,
         timeout_ms: (timeout_ms > 0).then_some(timeout_ms),
         idempotency_key: (!idempotency_key.is_empty()).then_some(idempotency_key),
+        queue: (queue || queue_ms > 0).then_some(true),
+        queue_ms: (queue_ms > 0).then_some(queue_ms),
         recovered: false,
     };
     Ok((request, explain))

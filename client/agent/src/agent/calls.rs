@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use orion_domain::{CallId, ErrorCode, ToolError};
 use orion_wire::Dispatched;
 use orion_wire::v1::{self, link_request};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::{Agent, Outgoing, Running};
 use crate::clock::now_ms;
@@ -22,7 +23,49 @@ use crate::tools::observe::Seeing;
 /// Calls that run at once. Further ones are refused, not queued: the backend queues.
 const MAX_IN_FLIGHT: usize = 16;
 
+/// The most calls that one question may be about.
+const MOST_ASKED: usize = 256;
+
 impl Agent {
+    /// Says what became of calls that were sent on an earlier connection. Of that connection nothing is
+    /// taken any more, so what was not seen until now does not run.
+    pub(super) fn asked(&mut self, call_ids: Vec<String>) {
+        let mut not_seen = Vec::new();
+        for call_id in call_ids.into_iter().take(MOST_ASKED) {
+            let Ok(call) = call_id.parse::<CallId>() else { continue };
+            match self.surroundings.seen(&self.journal, call) {
+                // A journal that lost a line may have lost this call's.
+                Seen::New if self.journal.is_whole() => not_seen.push(call_id),
+                Seen::New => {}
+                Seen::Running => {
+                    self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
+                }
+                Seen::Ended => self.push(Outgoing::Result(call)),
+                Seen::Acknowledged => self.answer_from_memory(call),
+            }
+        }
+        if !not_seen.is_empty() {
+            let call_ids = not_seen;
+            self.send(link_request::Message::CallsNotSeen(v1::CallsNotSeen { call_ids }));
+        }
+    }
+
+    /// The backend took this call's result once and asks again, as one does whose record was restored.
+    fn answer_from_memory(&mut self, call: CallId) {
+        let subject = Subject {
+            call,
+            device: self.guard.name().to_string(),
+            tool: String::new(),
+            dry_run: false,
+            sandbox: None,
+        };
+        let error = ToolError::new(
+            ErrorCode::OutcomeUnknown,
+            "This call ran on the device, which told how it ended once and keeps that no longer.",
+        );
+        self.answer(&subject, subject.failure(error, Duration::ZERO));
+    }
+
     /// Takes a call from the backend.
     pub(super) async fn dispatch(&mut self, message: v1::Dispatch) {
         let (call_id, tool, dry_run) =
@@ -38,7 +81,7 @@ impl Agent {
             dry_run,
             sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
         };
-        match self.journal.seen(call) {
+        match self.surroundings.seen(&self.journal, call) {
             Seen::New => {}
             // Its result follows.
             Seen::Running => return,
@@ -125,14 +168,15 @@ impl Agent {
             seeing,
             changes: spec.has_effects,
             has_effects,
-            deadline: Instant::now() + call.time_left.min(self.settings.call_timeout),
+            deadline: Instant::now().into_std() + call.time_left.min(self.settings.call_timeout),
             cancelled: Arc::clone(&cancelled),
             roots: Arc::clone(&self.roots),
             verdict: Some(verdict),
             toolbox: Arc::clone(&self.toolbox),
         };
         self.running.insert(call.call, Running { cancelled });
-        self.tasks.spawn(execute(job, admission, self.events.clone()));
+        let surroundings = Arc::clone(&self.surroundings);
+        self.tasks.spawn(execute(job, admission, self.events.clone(), surroundings));
     }
 
     /// Answers a call that does not run, and notes the answer.

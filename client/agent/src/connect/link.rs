@@ -1,7 +1,9 @@
 //! The stream itself: greet, be greeted, then carry messages between the backend and the loop.
 
+use std::fmt;
 use std::time::Duration;
 
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use orion_domain::{DeviceId, DeviceName};
 use orion_wire::v1::agent_service_client::AgentServiceClient;
 use orion_wire::v1::link_request::Message as Outgoing;
@@ -10,7 +12,7 @@ use orion_wire::{MAX_MESSAGE_BYTES, PROTOCOL, ProtocolVersion, v1};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
+use tonic::Status;
 use tonic::transport::Channel;
 
 use super::ConnectError;
@@ -23,8 +25,10 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Messages that may wait on their way out.
 const OUT_QUEUE: usize = 64;
 
+/// What a backend says next, or why it says no more.
+type FromBackend = Result<v1::LinkResponse, Status>;
+
 /// A stream on which both sides have greeted.
-#[derive(Debug)]
 pub struct Link {
     /// What the backend said.
     pub greeting: Greeting,
@@ -32,7 +36,7 @@ pub struct Link {
     pub out: mpsc::Sender<v1::LinkRequest>,
     /// For other calls on the same connection.
     pub client: AgentServiceClient<Channel>,
-    incoming: Streaming<v1::LinkResponse>,
+    incoming: BoxStream<'static, FromBackend>,
     dialled: Dialled,
 }
 
@@ -82,6 +86,18 @@ impl Greeting {
     }
 }
 
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("greeting", &self.greeting).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("dialled", &self.dialled).finish_non_exhaustive()
+    }
+}
+
 impl Link {
     /// Opens the stream and exchanges greetings.
     ///
@@ -92,7 +108,24 @@ impl Link {
         hello: v1::Hello,
         device: DeviceId,
     ) -> Result<Self, ConnectError> {
-        let mut client = AgentServiceClient::new(dialled.channel.clone())
+        let stream = |mut client: AgentServiceClient<Channel>, queue| async move {
+            client.link(queue).await.map(|response| response.into_inner().boxed())
+        };
+        Self::open_by(dialled, hello, device, stream).await
+    }
+
+    /// The same where the stream is made by `stream`, which gets what is to be sent on it.
+    #[doc(hidden)]
+    pub async fn open_by<S>(
+        dialled: Dialled,
+        hello: v1::Hello,
+        device: DeviceId,
+        stream: impl FnOnce(AgentServiceClient<Channel>, ReceiverStream<v1::LinkRequest>) -> S,
+    ) -> Result<Self, ConnectError>
+    where
+        S: Future<Output = Result<BoxStream<'static, FromBackend>, Status>>,
+    {
+        let client = AgentServiceClient::new(dialled.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         let (out, queue) = mpsc::channel(OUT_QUEUE);
@@ -101,12 +134,10 @@ impl Link {
         drop(out.try_send(hello));
         let address = dialled.address.clone();
         let greeted = async {
-            let mut incoming = client
-                .link(ReceiverStream::new(queue))
+            let mut incoming = stream(client.clone(), ReceiverStream::new(queue))
                 .await
-                .map_err(|status| dialled.error(&status))?
-                .into_inner();
-            let first = incoming.message().await.map_err(|status| dialled.error(&status))?;
+                .map_err(|status| dialled.error(&status))?;
+            let first = incoming.try_next().await.map_err(|status| dialled.error(&status))?;
             match first.and_then(|response| response.message) {
                 Some(Incoming::Welcome(welcome)) => {
                     Ok((Greeting::read(welcome, device)?, incoming))
@@ -115,6 +146,7 @@ impl Link {
                     Incoming::PolicyUpdate(_)
                     | Incoming::Dispatch(_)
                     | Incoming::CancelCall(_)
+                    | Incoming::CallQuery(_)
                     | Incoming::ResultAck(_)
                     | Incoming::Drain(_)
                     | Incoming::CeilingAck(_),
@@ -143,9 +175,8 @@ impl Link {
 }
 
 /// The receiving half.
-#[derive(Debug)]
 pub struct Reader {
-    incoming: Streaming<v1::LinkResponse>,
+    incoming: BoxStream<'static, FromBackend>,
     dialled: Dialled,
 }
 
@@ -154,7 +185,7 @@ impl Reader {
     /// that the backend waits too.
     pub async fn run(mut self, link: u64, events: mpsc::Sender<Event>) {
         let why = loop {
-            let message = match self.incoming.message().await {
+            let message = match self.incoming.try_next().await {
                 Ok(Some(response)) => response.message,
                 Ok(None) => break ConnectError::Ended("the backend closed it".to_owned()),
                 Err(status) => break self.dialled.error(&status),

@@ -193,7 +193,7 @@ async fn approve(app: &App<'_>, client: &Client, yes: Yes) -> Result<u8, Failure
         return Ok(0);
     }
     let deadline = app.timeout.map(|limit| tokio::time::Instant::now() + limit);
-    let result = wait_for_end(app, client, call_id, deadline).await?;
+    let result = wait_for_end(app, client, call_id, deadline, true).await?;
     result.print(app.out)?;
     Ok(result.exit_code())
 }

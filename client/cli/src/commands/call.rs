@@ -17,7 +17,8 @@ use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
 use crate::output::DIM;
-use crate::show::ApprovalView;
+use crate::args::duration;
+use crate::show::{ApprovalView, CallView};
 use crate::terminal::{self, Waiting};
 use crate::text;
 
@@ -25,8 +26,10 @@ use crate::text;
 const LONGEST: Duration = Duration::from_secs(615);
 /// How much longer than the call its answer may take.
 const WAY: Duration = Duration::from_secs(15);
-/// How long one question for the call's end waits.
+/// How long one question for the call's end waits, where nobody looks.
 const POLL: Duration = Duration::from_secs(30);
+/// The same where a person watches how it gets on.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// A tool, a device and arguments, as both `call` and `why` take them.
 #[derive(Debug, Args)]
@@ -87,9 +90,12 @@ Examples:
   orion call laptop-123 get_device_info include=cpu include=memory -o json
   orion call laptop-123 list_directory --json '{\"path\":\".\",\"recursive\":true}'
   orion call laptop-123 delete_directory path=Old recursive=true confirm=true --wait
+  orion call laptop-123 create_directory path=Test --queue=8h
+  orion call laptop-123 search_text query=needle path=. --background
 
 A call that needs approval asks at a terminal. Elsewhere it ends with 6 and goes on waiting for
-`orion approvals approve`; --wait stays until it has ended, --yes approves it at once.")]
+`orion approvals approve`; --wait stays until it has ended, --yes approves it at once. With --queue a
+call to a device that is away ends with 7 and runs when the device is back, judged anew.")]
 pub(crate) struct Call {
     #[command(flatten)]
     target: Target,
@@ -99,7 +105,14 @@ pub(crate) struct Call {
     /// The same key by the same person is the same call, made once
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Where the call waits for a person, wait too
+    /// Where the device is away, let the call wait for it: this long, or the backend's default
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true,
+          default_missing_value = "0", value_parser = duration)]
+    queue: Option<Duration>,
+    /// Go on as soon as the call is on the record; `orion calls watch` follows it
+    #[arg(long, conflicts_with = "wait")]
+    background: bool,
+    /// Where the call waits for a person or its device, wait too
     #[arg(long)]
     wait: bool,
 }
@@ -111,13 +124,43 @@ impl Call {
     /// Nobody is signed in, or the backend fails. A call that ends badly is no error here: its
     /// envelope is printed and its exit code given.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
-        let Self { target, dry_run, idempotency_key, wait } = self;
+        let Self { target, dry_run, idempotency_key, queue, background, wait } = self;
         let client = app.signed_in().await?;
         let mut request = target.request(client).await?;
         request.dry_run = dry_run;
         request.idempotency_key = idempotency_key.unwrap_or_default();
+        request.queue = queue.is_some();
+        let queue = queue.unwrap_or_default();
+        request.queue_ms = u64::try_from(queue.as_millis()).unwrap_or(u64::MAX);
+        if background {
+            return begin(app, client, request).await;
+        }
         make(app, client, request, wait).await
     }
+}
+
+/// Begins the call and prints where it is.
+async fn begin(
+    app: &App<'_>,
+    client: &Client,
+    request: v1::CallToolRequest,
+) -> Result<u8, Failure> {
+    let timeout_ms =
+        app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    let request = v1::CallToolRequest { timeout_ms, background: true, ..request };
+    let answer = within(WAY, client.tools().call_tool(request)).await?;
+    let call = answer.call.unwrap_or_default();
+    let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+    if state.is_closed() || state == CallState::AwaitingApproval {
+        let result = CallResult::of(call)?;
+        result.print(app.out)?;
+        return Ok(result.exit_code());
+    }
+    let view = CallView::from(call);
+    app.out.show(&view, || view.call_id.clone())?;
+    let id = text::short_id(&view.call_id);
+    app.out.note(&format!("{DIM}{}; follow it with:{DIM:#} orion calls watch {id}", view.state));
+    Ok(0)
 }
 
 /// Makes the call, has a question about it answered as the command line says, prints its end or
@@ -139,11 +182,15 @@ pub(super) async fn make(
     let (tool, device) = (request.tool.clone(), request.device.clone());
     let dry_run = request.dry_run;
 
+    let mut is_queued = false;
     let waiting = Waiting::on(app.out, &format!("{tool} on {device}"));
     let called = within(limit, client.tools().call_tool(request)).await;
     drop(waiting);
     let mut result = match called {
-        Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
+        Ok(v1::CallToolResponse { call: Some(call), .. }) => {
+            is_queued = orion_wire::call_state_from(call.state) == Ok(CallState::Queued);
+            CallResult::of(call)?
+        }
         Ok(v1::CallToolResponse { call: None, .. }) => {
             return Err(Failure::Failed("the backend answered without a call".to_owned()));
         }
@@ -160,8 +207,12 @@ pub(super) async fn make(
         }
         let goes_on = decided?;
         if goes_on {
-            result = wait_for_end(app, client, &call_id, deadline).await?;
+            result = wait_for_end(app, client, &call_id, deadline, wait).await?;
         }
+    }
+    if is_queued && wait {
+        let call_id = result.envelope.meta.call_id.clone();
+        result = wait_for_end(app, client, &call_id, deadline, true).await?;
     }
     result.print(app.out)?;
     if let Some(approval_id) = &result.waits_for {
@@ -204,7 +255,7 @@ async fn decide(
     Ok(true)
 }
 
-/// Waits until the call has ended.
+/// Waits until the call has ended, or waits for its device where that is not waited for too.
 ///
 /// # Errors
 /// The backend fails, or the time is up.
@@ -213,21 +264,24 @@ pub(crate) async fn wait_for_end(
     client: &Client,
     call_id: &str,
     deadline: Option<Instant>,
+    for_device: bool,
 ) -> Result<CallResult, Failure> {
-    let _waiting = Waiting::on(app.out, "waiting for the call to end");
+    let waiting = Waiting::on(app.out, "waiting for the call to end");
     loop {
         let asked_at = Instant::now();
-        let left = deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(asked_at));
-        let wait_ms = u64::try_from(left.min(POLL).as_millis()).unwrap_or(0);
+        let poll = if waiting.is_shown() { LOOK } else { POLL };
+        let left = deadline.map_or(poll, |deadline| deadline.saturating_duration_since(asked_at));
+        let wait_ms = u64::try_from(left.min(poll).as_millis()).unwrap_or(0);
         let request = v1::GetCallRequest { call_id: call_id.to_owned(), wait_ms };
         let answer = within(POLL + WAY, client.tools().get_call(request)).await?;
         let call = answer.call.ok_or_else(|| {
             Failure::Failed(format!("the backend answered without the call {call_id}"))
         })?;
         let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
-        if state.is_closed() {
+        if state.is_closed() || (state == CallState::Queued && !for_device) {
             return CallResult::of(call);
         }
+        waiting.say(&CallView::from(call).advance());
         if left.is_zero() {
             return Err(Failure::TimedOut(format!(
                 "the call {call_id} has not ended and still waits; `orion audit list --call {call_id}` shows how it goes on"

@@ -130,6 +130,10 @@ async fn judge(
         dry_run: false,
         timeout_ms: u64::try_from(call.deadline_at - call.created_at).ok(),
         idempotency_key: None,
+        queue: call.queued_until.map(|_| true),
+        queue_ms: call
+            .queued_until
+            .and_then(|until| u64::try_from(until - crate::clock::now_ms()).ok()),
         recovered: false,
     };
     let strangers = row.card.strangers.clone();

@@ -14,7 +14,7 @@ use crate::clock::now_ms;
 use crate::fleet::Proof;
 use crate::pipeline::audit::{self, Incoming, OfPlan};
 use crate::pipeline::authorize::Judged;
-use crate::pipeline::{Reply, count, renew, route, validate};
+use crate::pipeline::{Reply, count, queue, renew, route, validate};
 use crate::store::{ApprovalRow, StoreError};
 
 /// How long an approved call waits for its device after a restart of this backend.
@@ -62,6 +62,12 @@ async fn try_approved(
     observed: Vec<Observation>,
 ) -> Result<Reply, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
+    // The yes is spent when the call is sent, and not before its device is there.
+    if approval.plan.is_none()
+        && let Some(reply) = queue::wait_approved(backend, &row).await?
+    {
+        return Ok(reply);
+    }
     let arguments = match serde_json::from_slice(&row.arguments) {
         Ok(Value::Object(object)) => object,
         Ok(_) | Err(_) => return Err(StoreError::Corrupt),
@@ -80,12 +86,13 @@ async fn try_approved(
             arguments: arguments.clone(),
             dry_run: row.dry_run,
             timeout_ms: timeout,
-            idempotency_key: None,
             recovered: row.recovered,
+            ..CallRequest::default()
         },
         created_at: row.created_at,
         strangers: approval.card.strangers.clone(),
         plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
+        background: false,
     };
     let reply = Reply::from(row);
     let found = validate::target(backend, &incoming.request).and_then(|target| {
@@ -114,11 +121,14 @@ async fn try_approved(
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
         expires_at: approval.expires_at,
     };
-    route::resume(backend, &judged, permit, reply, proof).await
+    route::resume(backend, &judged, permit, reply, Some(proof)).await
 }
 
 /// The yes, where it is still to what would run, and enough for it.
-fn still_holds(judged: &Judged, approval: &ApprovalRow) -> Result<Approved, Box<ToolError>> {
+pub(in crate::pipeline) fn still_holds(
+    judged: &Judged,
+    approval: &ApprovalRow,
+) -> Result<Approved, Box<ToolError>> {
     let over = |why: &str| {
         let message = format!("{why} Make the call again to be asked again.");
         Err(Box::new(ToolError::new(ErrorCode::ApprovalExpired, message)))

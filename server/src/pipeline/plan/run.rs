@@ -105,6 +105,8 @@ async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<R
         tool: step.tool.clone(),
         device: Some(step.device.0.to_string()),
         arguments: arguments.clone(),
+        // The steps after it would have to wait as well.
+        queue: Some(false),
         ..CallRequest::default()
     };
     let incoming = Incoming {

@@ -97,6 +97,8 @@ pub const TABLE: &[(&str, Access, PerMinute)] = &[
     ("/orion.v1.ToolService/ListTools", Access::Person(VIEWER, READ_OR_CALL), None),
     ("/orion.v1.ToolService/CallTool", Access::Person(VIEWER, CALL), None),
     ("/orion.v1.ToolService/GetCall", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.ToolService/WatchCall", Access::Person(VIEWER, READ_OR_CALL), None),
+    ("/orion.v1.ToolService/ListCalls", Access::Person(VIEWER, READ_OR_CALL), None),
     ("/orion.v1.ToolService/CancelCall", Access::Person(VIEWER, CALL), None),
     ("/orion.v1.ChatService/SendMessage", Access::Person(VIEWER, CHAT), None),
     ("/orion.v1.ChatService/ListModels", Access::Person(VIEWER, READ_OR_CHAT), None),
@@ -131,6 +133,7 @@ pub const TABLE: &[(&str, Access, PerMinute)] = &[
     ("/orion.v1.AuditService/ListAudit", Access::Person(Role::Admin, READ), None),
     ("/orion.v1.AuditService/ExportAudit", Access::Person(Role::Admin, READ), None),
     ("/orion.v1.AuditService/VerifyAudit", Access::Person(Role::Admin, READ), None),
+    ("/orion.v1.AuditService/GetAuditKey", Access::Person(Role::Admin, READ), None),
     ("/grpc.health.v1.Health/Check", Access::Anyone, Some(6000)),
     ("/grpc.health.v1.Health/Watch", Access::Anyone, Some(600)),
     (

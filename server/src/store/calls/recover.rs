@@ -63,6 +63,7 @@ async fn page(tx: &mut Tx, now: i64) -> Result<usize, StoreError> {
             result: serde_json::to_vec(&envelope).map_err(|_| StoreError::Corrupt)?,
             duration_us: 0,
             at: now,
+            witness: None,
         };
         // A call that cannot be ended would be met again on the next page, for ever.
         close(tx, end).await?.ok_or(StoreError::Corrupt)?;

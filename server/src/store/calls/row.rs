@@ -55,10 +55,23 @@ pub struct NewCall {
     pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
+    /// Until when it may wait for a device that is away; not at all where there is none.
+    pub queued_until: Option<i64>,
     /// When it was made.
     pub created_at: i64,
     /// When it was let through, for a call that enters the record so.
     pub admitted_at: Option<i64>,
+}
+
+/// What a device said of its own chain when it told how a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Witness {
+    /// The entry that it made of the call; 0 where it made none.
+    pub entry: i64,
+    /// Where its chain ended.
+    pub seq: i64,
+    /// The hash there.
+    pub hash: Digest,
 }
 
 /// How a call ended.
@@ -76,6 +89,8 @@ pub struct CloseCall {
     pub duration_us: u64,
     /// When, Unix milliseconds.
     pub at: i64,
+    /// What the device said of its own chain, where it is the device's word.
+    pub witness: Option<Witness>,
 }
 
 /// One step of a call's life.
@@ -150,6 +165,8 @@ pub struct CallRow {
     pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
+    /// Until when it may wait for a device that is away; not at all where there is none.
+    pub queued_until: Option<i64>,
     /// When it was made.
     pub created_at: i64,
     /// The question to a person, where one was asked.
@@ -199,6 +216,7 @@ impl FromRow<'_, SqliteRow> for CallRow {
             idempotency_key: row.try_get("idempotency_key")?,
             plan: parsed_option(row, "plan_id")?,
             deadline_at: row.try_get("deadline_at")?,
+            queued_until: row.try_get("queued_until")?,
             created_at: row.try_get("created_at")?,
             approval: parsed_option(row, "approval_id")?,
             code: row

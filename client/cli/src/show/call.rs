@@ -1,0 +1,124 @@
+//! Calls.
+
+use orion_domain::CallState;
+use orion_wire::{call_state_from, v1};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::short_arguments;
+use crate::output::{Output, facts, table};
+use crate::text;
+
+/// A call as programs read it; the comments in `proto/` say what the fields are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CallView {
+    pub(crate) call_id: String,
+    pub(crate) state: &'static str,
+    pub(crate) tool: String,
+    pub(crate) device: String,
+    pub(crate) caller: String,
+    pub(crate) dry_run: bool,
+    pub(crate) arguments: Value,
+    pub(crate) result: Value,
+    pub(crate) approval_id: String,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    pub(crate) note: String,
+    pub(crate) created_at: i64,
+    pub(crate) queued_until: i64,
+    pub(crate) closed_at: i64,
+}
+
+impl From<v1::Call> for CallView {
+    fn from(call: v1::Call) -> Self {
+        let v1::Call {
+            call_id,
+            state,
+            tool,
+            device,
+            arguments,
+            dry_run,
+            result,
+            approval_id,
+            created_at,
+            closed_at,
+            caller,
+            advance,
+            queued_until,
+        } = call;
+        let v1::CallAdvance { done, total, note } = advance.unwrap_or_default();
+        Self {
+            call_id,
+            state: call_state_from(state).unwrap_or(CallState::Unknown).as_str(),
+            tool,
+            device,
+            caller,
+            dry_run,
+            arguments: serde_json::from_slice(&arguments).unwrap_or_default(),
+            result: serde_json::from_slice(&result).unwrap_or_default(),
+            approval_id,
+            done,
+            total,
+            note,
+            created_at,
+            queued_until,
+            closed_at,
+        }
+    }
+}
+
+impl CallView {
+    /// How far it is, in one line; empty where its device has not told.
+    pub(crate) fn advance(&self) -> String {
+        let note = text::one_line(&self.note, 80);
+        let share = match (self.done, self.total) {
+            (0, 0) => String::new(),
+            (done, 0) => done.to_string(),
+            (done, total) => format!("{done} of {total}"),
+        };
+        [share, note].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Where it is, in words.
+    fn words(&self) -> String {
+        let state = self.state.replace('_', " ");
+        let advance = self.advance();
+        if advance.is_empty() { state } else { format!("{state}: {advance}") }
+    }
+}
+
+/// Calls, a row each.
+pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
+    let rows = calls.iter().map(|call| {
+        let id = if out.is_wide() { &call.call_id } else { text::short_id(&call.call_id) };
+        vec![
+            id.to_owned(),
+            call.words(),
+            text::one_line(&call.device, 40),
+            text::one_line(&call.tool, 40),
+            call.caller.clone(),
+            text::when(&out.zone, call.created_at),
+            text::when(&out.zone, call.queued_until),
+        ]
+    });
+    table(&["ID", "STATE", "DEVICE", "TOOL", "CALLER", "MADE", "WAITS UNTIL"], rows)
+}
+
+/// One call, a line a fact.
+pub(crate) fn call_page(out: &Output, call: &CallView) -> String {
+    let arguments = short_arguments(call.arguments.to_string().as_bytes());
+    let message = call.result["message"].as_str().unwrap_or_default();
+    let times = |ms| text::when(&out.zone, ms);
+    facts([
+        ("call", call.call_id.clone()),
+        ("state", call.words()),
+        ("device", text::one_line(&call.device, 80)),
+        ("tool", text::one_line(&call.tool, 80)),
+        ("arguments", text::one_line(&arguments, 400)),
+        ("caller", call.caller.clone()),
+        ("made", times(call.created_at)),
+        ("waits until", times(call.queued_until)),
+        ("ended", times(call.closed_at)),
+        ("result", text::one_line(message, 400)),
+    ])
+}

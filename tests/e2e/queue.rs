@@ -1,0 +1,240 @@
+//! Calls that wait for a device that is away: they survive restarts, end at their time, can be
+//! stopped, and are judged anew before they run.
+
+use std::time::Duration;
+
+use orion_domain::{CallState, ErrorCode, Role};
+use orion_tests::{Call, Client, Tree, World, audit_of, eventually};
+use orion_wire::v1;
+use serde_json::json;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+/// A folder to be made once the device is back.
+fn folder(name: &str) -> v1::CallToolRequest {
+    v1::CallToolRequest {
+        tool: "create_directory".to_owned(),
+        device: "kiosk".to_owned(),
+        arguments: json!({"path": name}).to_string().into_bytes().into(),
+        queue: true,
+        ..Default::default()
+    }
+}
+
+async fn queue(person: &Client, request: v1::CallToolRequest) -> Call {
+    let call = person.ask(request).await.unwrap();
+    assert_eq!(call.end(), (CallState::Queued, Some(ErrorCode::DeviceOffline)), "{call:?}");
+    call
+}
+
+fn made(names: &[&str]) -> Tree {
+    names.iter().map(|name| ((*name).to_owned(), None)).collect()
+}
+
+async fn kinds(world: &World, call: &Call) -> Vec<String> {
+    audit_of(world.admin(), &call.id).await.into_iter().map(|row| row.kind).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_device_survives_a_restart_and_runs_once_when_it_is_back() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    let without = v1::CallToolRequest { queue: false, ..folder("none") };
+    let refused = world.admin().ask(without).await.unwrap();
+    assert_eq!(refused.end(), (CallState::Failed, Some(ErrorCode::DeviceOffline)));
+
+    let keyed = v1::CallToolRequest { idempotency_key: "one".to_owned(), ..folder("a") };
+    let first = queue(world.admin(), keyed.clone()).await;
+    let second = queue(world.admin(), folder("b")).await;
+    assert_eq!(queue(world.admin(), keyed).await.id, first.id, "the same key is the same call");
+
+    world.server().kill9().await;
+    world.restart_server().await;
+    let request = v1::ListCallsRequest { open: true, ..Default::default() };
+    let open = world.admin().tools().list_calls(request).await.unwrap().into_inner().calls;
+    let ids: Vec<_> = open.iter().map(|call| call.call_id.as_str()).collect();
+    assert_eq!(ids, [second.id.as_str(), first.id.as_str()]);
+    assert!(open.iter().all(|call| call.queued_until > call.created_at), "{open:?}");
+
+    kiosk.run().await;
+    for call in [&first, &second] {
+        let done = world.admin().ended(&call.id).await.unwrap();
+        assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
+        assert_eq!(kinds(&world, call).await, ["call.opened", "call.closed"]);
+    }
+    assert_eq!(kiosk.tree(), made(&["a", "b"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_can_be_stopped_runs_out_and_does_not_run_afterwards() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    let stopped = queue(world.admin(), folder("stopped")).await;
+    let request = v1::CancelCallRequest { call_id: stopped.id.clone() };
+    world.admin().tools().cancel_call(request).await.unwrap();
+    let late = queue(world.admin(), v1::CallToolRequest { queue_ms: 300, ..folder("late") }).await;
+    let late = world.admin().ended(&late.id).await.unwrap();
+    assert_eq!(late.end(), (CallState::TimedOut, Some(ErrorCode::Timeout)), "{late:?}");
+    let last = queue(world.admin(), folder("last")).await;
+    kiosk.run().await;
+    world.admin().ended(&last.id).await.unwrap();
+    let stopped = world.admin().recorded(&stopped.id).await.unwrap();
+    assert_eq!(stopped.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)));
+    assert_eq!(kiosk.tree(), made(&["last"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waited_is_judged_by_what_holds_when_it_is_sent() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let bob = world.person("bob", Role::Operator).await;
+    kiosk.stop().await;
+    let of_bob = queue(&bob, folder("of-bob")).await;
+    let forbidden = queue(world.admin(), folder("forbidden")).await;
+    let asked = queue(world.admin(), folder("asked")).await;
+    let free = queue(world.admin(), folder("free")).await;
+
+    let rule = |id: &str, action: &str| {
+        let path = kiosk.path(id);
+        format!("  - {{id: {id}, tools: [create_directory], paths: [\"{path}\"], action: {action}}}\n")
+    };
+    let text = format!("version: 1\nrules:\n{}{}", rule("forbidden", "deny"), rule("asked", "ask"));
+    let policy = v1::ApplyPolicyRequest { text, expected_version: -1, note: String::new() };
+    world.admin().policy().apply_policy(policy).await.unwrap();
+    let gone = v1::DisableUserRequest { user: "bob".to_owned() };
+    world.admin().auth().disable_user(gone).await.unwrap();
+
+    kiosk.run().await;
+    let mut ends = Vec::new();
+    for call in [of_bob, forbidden, asked, free] {
+        ends.push(world.admin().ended(&call.id).await.unwrap().end());
+    }
+    assert_eq!(
+        ends,
+        [
+            (CallState::Denied, Some(ErrorCode::PermissionDenied)),
+            (CallState::Denied, Some(ErrorCode::PermissionDenied)),
+            (CallState::Denied, Some(ErrorCode::ApprovalExpired)),
+            (CallState::Succeeded, None),
+        ]
+    );
+    assert_eq!(kiosk.tree(), made(&["free"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_is_not_spent_before_the_device_is_there() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("old/a.txt", "12345");
+    kiosk.stop().await;
+    let arguments = json!({"path": "old", "recursive": true, "confirm": true});
+    let request = v1::CallToolRequest {
+        tool: "delete_directory".to_owned(),
+        arguments: arguments.to_string().into_bytes().into(),
+        ..folder("")
+    };
+    let asked = world.admin().ask(request).await.unwrap();
+    assert_eq!(asked.end(), (CallState::AwaitingApproval, Some(ErrorCode::ApprovalRequired)));
+    world.admin().decide(asked.question(), true, "").await.unwrap();
+    eventually("the approved call to wait for its device", async || {
+        let call = world.admin().recorded(&asked.id).await.ok()?;
+        (call.state == CallState::Queued).then_some(())
+    })
+    .await;
+    world.server().kill9().await;
+    world.restart_server().await;
+    kiosk.run().await;
+    let done = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_more_than_so_many_calls_wait_for_a_device() {
+    let world = World::configured("[calls]\nqueued_per_device = 3\nqueue = true\n").await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    // The configuration lets calls wait that do not say so.
+    let unsaid = |name| v1::CallToolRequest { queue: false, ..folder(name) };
+    for name in ["a", "b", "c"] {
+        queue(world.admin(), unsaid(name)).await;
+    }
+    let full = world.admin().ask(unsaid("d")).await.unwrap();
+    assert_eq!(full.error().code, ErrorCode::ResourceExhausted, "{full:?}");
+    let preview = v1::CallToolRequest { dry_run: true, ..folder("e") };
+    let preview = world.admin().ask(preview).await.unwrap();
+    assert_eq!(preview.end(), (CallState::Failed, Some(ErrorCode::DeviceOffline)));
+    kiosk.run().await;
+    eventually("all that waited", async || (kiosk.tree() == made(&["a", "b", "c"])).then_some(()))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_strangers_had_to_do_with_a_call_is_not_forgotten_while_it_waits() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    let call = queue(world.admin(), folder("quoted")).await;
+    // As a chat that read a file leaves it.
+    let options = SqliteConnectOptions::new().filename(world.database());
+    let mut record: SqliteConnection =
+        options.busy_timeout(Duration::from_secs(5)).connect().await.unwrap();
+    let sql = "UPDATE calls SET tainted = 1, quoted = 1 WHERE id = $1";
+    sqlx::query(sql).bind(&call.id).execute(&mut record).await.unwrap();
+    record.close().await.unwrap();
+    kiosk.run().await;
+    let end = world.admin().ended(&call.id).await.unwrap().end();
+    assert_eq!(end, (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_in_the_background_is_followed_to_its_end() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.agent().freeze();
+    let request = v1::CallToolRequest { background: true, ..folder("x") };
+    let begun = world.admin().ask(request).await.unwrap();
+    assert_eq!(begun.state, CallState::Dispatched);
+    let watched = v1::WatchCallRequest { call_id: begun.id.clone() };
+    let mut states = world.admin().tools().watch_call(watched).await.unwrap().into_inner();
+    let first: Call = states.message().await.unwrap().unwrap().call.unwrap().into();
+    assert_eq!(first.state, CallState::Dispatched);
+    kiosk.agent().thaw();
+    let last: Call = states.message().await.unwrap().unwrap().call.unwrap().into();
+    assert_eq!(last.end(), (CallState::Succeeded, None), "{last:?}");
+    assert_eq!(states.message().await.unwrap(), None);
+    let bob = world.person("bob", Role::Operator).await;
+    let watched = v1::WatchCallRequest { call_id: begun.id };
+    let refused = bob.tools().watch_call(watched).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::NotFound);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_the_command_line_calls_wait_are_listed_shown_and_stopped() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    let cli = world.cli();
+    let queued = cli.run(&["call", "kiosk", "create_directory", "path=x", "--queue=8h"]).await;
+    assert_eq!(queued.code, 7, "{queued:?}");
+    assert!(queued.stderr.contains("The call waits for it"), "{queued:?}");
+    let listed = cli.run(&["calls", "list", "--open", "-o", "json"]).await;
+    let id = listed.json()[0]["call_id"].as_str().unwrap().to_owned();
+    assert_eq!(listed.json()[0]["state"], "queued");
+    let shown = cli.run(&["calls", "show", &id]).await;
+    assert!(shown.stdout.contains("queued") && shown.stdout.contains("waits until"), "{shown:?}");
+    let stopped = cli.run(&["calls", "cancel", &id]).await;
+    assert_eq!((stopped.code, stopped.stderr.trim()), (0, "it is stopped and was not run"));
+    let watched = cli.run(&["calls", "watch", &id]).await;
+    assert_eq!(watched.code, 130, "{watched:?}");
+
+    kiosk.run().await;
+    let begun = cli.run(&["call", "kiosk", "create_directory", "path=y", "--background"]).await;
+    assert_eq!(begun.code, 0, "{begun:?}");
+    let watched = cli.run(&["calls", "watch", begun.stdout.trim()]).await;
+    assert_eq!(watched.code, 0, "{watched:?}");
+    assert_eq!(kiosk.tree(), made(&["y"]));
+}
