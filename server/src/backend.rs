@@ -1,15 +1,13 @@
 //! Everything that handlers share.
 
-use std::sync::Arc;
-
-use orion_mtls::{CertificateAuthority, ServerCertificate};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bus::Bus;
 use crate::config::Config;
-use crate::fleet::Fleet;
+use crate::fleet::{Authority, Fleet};
 use crate::model::Model;
+use crate::notary::Notary;
 use crate::people::{FirstAdmin, People};
 use crate::pipeline::load::Load;
 use crate::policy::Policies;
@@ -26,12 +24,12 @@ pub struct Backend {
     pub fleet: Fleet,
     /// The policy file that holds.
     pub policies: Policies,
+    /// Signs the audit.
+    pub notary: Notary,
     /// What wakes those who wait.
     pub bus: Bus,
-    /// Signs device certificates.
-    pub authority: CertificateAuthority,
-    /// What this backend shows to devices.
-    pub certificate: Arc<ServerCertificate>,
+    /// Who vouches for devices, and for this backend.
+    pub authority: Authority,
     /// The models by name, the default first; never empty.
     pub models: Vec<(String, Model)>,
     /// The one-time secrets, for the first admin and for one who is locked out.

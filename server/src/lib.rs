@@ -5,12 +5,14 @@
 
 pub mod backend;
 pub mod bus;
+pub mod ca;
 pub mod chat;
 pub mod clock;
 pub mod config;
 pub mod fleet;
 pub mod listen;
 pub mod model;
+pub mod notary;
 pub mod people;
 pub mod pipeline;
 pub mod policy;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use orion_mtls::DeviceIdentity;
 use rustls::ServerConfig;
@@ -31,6 +31,8 @@ pub struct Peer {
     pub address: SocketAddr,
     /// The device whose certificate was checked in the handshake, where one was shown.
     pub device: Option<Arc<DeviceIdentity>>,
+    /// When the connection began, before its handshake.
+    pub since: Instant,
 }
 
 /// One accepted connection.
@@ -100,10 +102,11 @@ async fn shake(
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
 ) -> io::Result<Connection> {
+    let since = Instant::now();
     stream.set_nodelay(true)?;
     let Some(acceptor) = acceptor else {
         return Ok(Connection {
-            peer: Peer { address, device: None },
+            peer: Peer { address, device: None, since },
             stream: Stream::Plain(stream),
         });
     };
@@ -111,7 +114,7 @@ async fn shake(
     let device = DeviceIdentity::from_peer_certificates(stream.get_ref().1.peer_certificates())
         .map_err(io::Error::other)?
         .map(Arc::new);
-    Ok(Connection { peer: Peer { address, device }, stream: Stream::Tls(Box::new(stream)) })
+    Ok(Connection { peer: Peer { address, device, since }, stream: Stream::Tls(Box::new(stream)) })
 }
 
 impl Connected for Connection {

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use orion_domain::UserName;
+use orion_server::ca::{self, CaCommand};
 use orion_server::config::Config;
+use orion_server::notary::verifier_key;
 use orion_server::people::write_reset;
 use orion_server::serve::{ADDRESSES, DATABASE, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
@@ -51,6 +53,10 @@ enum Command {
     /// Looks after admins, on the backend's own machine.
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// Looks at the certificate authorities that vouch for devices, and replaces them, whether the
+    /// backend runs or not.
+    #[command(subcommand)]
+    Ca(CaCommand),
 }
 
 #[derive(Subcommand)]
@@ -132,13 +138,18 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             reset(&user, &data_dir(cli.data_dir)?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::Ca(command) => {
+            print(&ca::run(command, &data_dir(cli.data_dir)?).await?);
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Audit(AuditCommand::Verify) => {
-            let path = data_dir(cli.data_dir)?.join(DATABASE);
-            match verify_file(&path).await.context("the record cannot be read")? {
-                AuditVerdict::Whole { rows, head } => {
+            let data_dir = data_dir(cli.data_dir)?;
+            let (path, key) = (data_dir.join(DATABASE), verifier_key(&data_dir)?);
+            match verify_file(&path, key.as_ref()).await.context("the record cannot be read")? {
+                AuditVerdict::Whole { rows, head, checkpoints } => {
                     let head = head.hash.to_string();
                     print(&format!(
-                        "whole: {rows} rows, head {}\n",
+                        "whole: {rows} rows, {checkpoints} signed checkpoints, head {}\n",
                         head.get(..12).unwrap_or(&head)
                     ));
                     Ok(ExitCode::SUCCESS)

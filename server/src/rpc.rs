@@ -14,16 +14,19 @@ pub mod status;
 mod tool;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use orion_domain::Caller;
+use orion_domain::{Caller, DeviceId};
 use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::{
-    agent_service_server::AgentServiceServer, approval_service_server::ApprovalServiceServer,
-    audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
-    chat_service_server::ChatServiceServer, device_service_server::DeviceServiceServer,
-    enrollment_service_server::EnrollmentServiceServer, plan_service_server::PlanServiceServer,
-    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
+    LinkRequest, LinkResponse, agent_service_server::AgentServiceServer,
+    approval_service_server::ApprovalServiceServer, audit_service_server::AuditServiceServer,
+    auth_service_server::AuthServiceServer, chat_service_server::ChatServiceServer,
+    device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
+    plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
+    tool_service_server::ToolServiceServer,
 };
+use tokio_stream::Stream;
 use tonic::service::Routes;
 use tonic::{Request, Status};
 
@@ -43,6 +46,26 @@ pub fn device_routes(backend: &Arc<Backend>) -> Routes {
             .max_encoding_message_size(MAX_MESSAGE_BYTES),
     )
     .add_service(EnrollmentServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+}
+
+/// A device's stream without a network, for simulations: what the device says comes in, what it is told
+/// goes out.
+///
+/// # Errors
+/// The device is not welcome.
+#[doc(hidden)]
+pub async fn link(
+    backend: &Arc<Backend>,
+    device: DeviceId,
+    incoming: impl Stream<Item = Result<LinkRequest, Status>> + Send + Unpin + 'static,
+) -> Result<impl Stream<Item = Result<LinkResponse, Status>> + Send + Unpin, Status> {
+    let shared = (Arc::clone(backend), Arc::default());
+    let over = Box::pin(async {
+        tokio::time::sleep(Duration::from_hours(24)).await;
+        "its certificate has ended"
+    });
+    let connection = agent::Connection { since: Instant::now(), serial: String::new(), over };
+    agent::talk(shared, device, connection, incoming).await
 }
 
 /// What people and programs can call.

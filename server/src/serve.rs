@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use orion_mtls::{CertificateAuthority, ServerCertificate, device_listener, secret_file};
+use orion_mtls::device_listener_trusting;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
@@ -21,12 +21,13 @@ use crate::backend::Backend;
 use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::{Config, People};
-use crate::fleet::{Fleet, enrollment};
+use crate::fleet::{Authority, Fleet, enrollment};
 use crate::listen::accept;
 use crate::model::{Model, Planner};
+use crate::notary::{self, Notary};
 use crate::people::{self, FirstAdmin};
 use crate::pipeline::load::Load;
-use crate::pipeline::{confirm, plan};
+use crate::pipeline::{confirm, plan, queue};
 use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
@@ -43,9 +44,6 @@ const DRAIN: Duration = Duration::from_secs(10);
 const LINGER: Duration = Duration::from_secs(2);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
-/// How long the certificate for devices is good; made anew at each start and long before it ends.
-const CERTIFICATE: Duration = Duration::from_secs(30 * 24 * 3600);
-
 /// The record's file in the data folder.
 pub const DATABASE: &str = "orion.db";
 /// Where the listening addresses are written once they are known.
@@ -92,9 +90,8 @@ pub async fn prepare(
     if recovered > 0 {
         tracing::warn!(recovered, "calls that were under way at the last stop were closed");
     }
-    let authority = authority(data_dir)?;
-    let issued = authority.issue_server(&[], CERTIFICATE, now_ms())?;
-    let certificate = Arc::new(ServerCertificate::new(&issued)?);
+    let authority = Authority::open(data_dir, now_ms())?;
+    store.record_authorities(authority.fingerprints(), now_ms()).await?;
     let first_admin = FirstAdmin::prepare(&store, data_dir).await?;
     let models = config
         .models
@@ -115,9 +112,9 @@ pub async fn prepare(
         store,
         fleet: Fleet::default(),
         policies,
+        notary: Notary::prepare(data_dir)?,
         bus: Bus::new(),
         authority,
-        certificate,
         models,
         first_admin,
         people: people::People::default(),
@@ -128,6 +125,7 @@ pub async fn prepare(
         shutdown,
         closing: CancellationToken::new(),
     });
+    backend.fleet.witnesses().load(&backend.store).await?;
     backend.fleet.revoke(backend.store.revoked_serials().await?);
     for row in backend.store.devices(false).await? {
         enrollment::learn(&backend, &row).await?;
@@ -164,9 +162,9 @@ impl Ready {
         } = self;
         let closing = backend.closing.clone();
         let access = AccessLayer::new(Arc::clone(&backend));
-        let device_tls = device_listener(
-            &[backend.authority.cert_pem()],
-            Arc::clone(&backend.certificate),
+        let device_tls = device_listener_trusting(
+            backend.authority.trust(),
+            backend.authority.certificate(),
             backend.fleet.is_revoked(),
         )?;
         let device_door = Server::builder()
@@ -189,13 +187,8 @@ impl Ready {
                 accept(people_listener, people_tls, closing.clone()),
                 closing.clone().cancelled_owned(),
             );
-        let resumed = Arc::clone(&backend);
-        backend.tasks.spawn(async move {
-            if let Err(error) = confirm::resume_approved(&resumed).await {
-                tracing::error!(%error, "approved calls could not be taken up again");
-            }
-        });
-        backend.tasks.spawn(housekeeping(Arc::clone(&backend)));
+        work(&backend);
+        backend.tasks.spawn(notary::run(Arc::clone(&backend)));
         if let Some(webhook) = webhook {
             backend.tasks.spawn(webhook::run(Arc::clone(&backend), webhook));
         }
@@ -214,6 +207,9 @@ impl Ready {
         // Where a listener failed, nobody has asked to stop yet.
         backend.shutdown.cancel();
         closer.await.context("the backend did not stop in order")?;
+        backend.fleet.witnesses().flush(&backend.store).await;
+        // What keeps it from signing was logged.
+        backend.notary.sign(&backend.store).await.ok();
         backend.store.close().await;
         std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
         drop(lock);
@@ -236,6 +232,18 @@ async fn close(backend: Arc<Backend>) {
     }
 }
 
+/// Begins what goes on beside the doors.
+#[doc(hidden)]
+pub fn work(backend: &Arc<Backend>) {
+    let resumed = Arc::clone(backend);
+    backend.tasks.spawn(async move {
+        if let Err(error) = confirm::resume_approved(&resumed).await {
+            tracing::error!(%error, "approved calls could not be taken up again");
+        }
+    });
+    backend.tasks.spawn(housekeeping(Arc::clone(backend)));
+}
+
 async fn housekeeping(backend: Arc<Backend>) {
     let mut tick = tokio::time::interval(Duration::from_secs(1));
     loop {
@@ -250,19 +258,13 @@ async fn housekeeping(backend: Arc<Backend>) {
         if let Err(error) = confirm::expire(&backend).await {
             tracing::error!(%error, "approvals that ran out could not be recorded");
         }
+        if let Err(error) = queue::expire(&backend).await {
+            tracing::error!(%error, "calls that waited too long could not be recorded");
+        }
         if let Err(error) = plan::expire(&backend).await {
             tracing::error!(%error, "plans that ran out could not be recorded");
         }
-        let left = backend.certificate.not_after_ms() - now_ms();
-        if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {
-            let renewed = backend
-                .authority
-                .issue_server(&[], CERTIFICATE, now_ms())
-                .and_then(|issued| backend.certificate.replace(&issued.chain_pem, &issued.key_pem));
-            if let Err(error) = renewed {
-                tracing::error!(%error, "the certificate for devices could not be renewed");
-            }
-        }
+        enrollment::keep_authorities(&backend).await;
     }
 }
 
@@ -295,21 +297,6 @@ fn lock(data_dir: &Path) -> anyhow::Result<File> {
         ),
         Err(TryLockError::Error(error)) => Err(error).context("the data folder cannot be locked"),
     }
-}
-
-fn authority(data_dir: &Path) -> anyhow::Result<CertificateAuthority> {
-    let (key, certificate) = (data_dir.join("ca.key"), data_dir.join("ca.pem"));
-    if key.exists() {
-        let key = secret_file::read_text(&key)?;
-        let certificate = std::fs::read_to_string(&certificate)
-            .context("ca.pem is missing beside ca.key; restore both from a backup")?;
-        return Ok(CertificateAuthority::load(key.expose(), &certificate)?);
-    }
-    let authority = CertificateAuthority::create(now_ms())?;
-    // The certificate first: a key without it would look like a whole authority.
-    secret_file::write(&certificate, authority.cert_pem().as_bytes())?;
-    secret_file::write(&key, authority.key_pem().expose().as_bytes())?;
-    Ok(authority)
 }
 
 fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {

@@ -5,8 +5,10 @@
 
 mod approvals;
 mod audit;
+mod authorities;
 mod calls;
 mod chats;
+mod checkpoints;
 mod devices;
 mod invites;
 mod labels;
@@ -22,11 +24,12 @@ mod tests;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use dashmap::DashSet;
+use dashmap::{DashMap, DashSet};
 use futures_util::future::BoxFuture;
-use orion_domain::CallId;
+use orion_domain::audit::AuditHead;
+use orion_domain::{CallId, DeviceId};
 use sqlx::ConnectOptions as _;
 use sqlx::SqlitePool;
 use sqlx::migrate::MigrateError;
@@ -37,10 +40,14 @@ pub use approvals::{
     MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, Standing, StandingRule, Vote,
 };
 pub use audit::{AuditVerdict, verify_file};
-pub use calls::{Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, first_id_at};
+pub use authorities::{Holder, holders_of};
+pub use calls::{
+    Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, Witness, first_id_at,
+};
 pub use chats::MessageRow;
-pub use devices::{DeviceRow, DeviceState, HelloError, ModeRow, NewDevice};
-pub use invites::{Invite, NewInvite, RedeemError};
+pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};
+pub use devices::{Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, RedeemError};
+pub use invites::NewInvite;
 pub use labels::{Label, Strangers, Voice};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
@@ -135,6 +142,8 @@ struct Inner {
     /// Open calls that are known to change nothing; their changes of state need no fsync. A call
     /// that is not listed is treated as one with effects.
     harmless: DashSet<CallId>,
+    /// When the last greeting of each device was kept, by this process.
+    greeted: Arc<DashMap<DeviceId, Instant>>,
 }
 
 impl Store {
@@ -172,7 +181,22 @@ impl Store {
             .test_before_acquire(false)
             .connect_lazy_with(options.pragma("query_only", "ON"));
         let writer = WriterHandle::start(writing, connection).await?;
-        Ok(Self { inner: Arc::new(Inner { reads, writer, harmless: DashSet::new() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                reads,
+                writer,
+                harmless: DashSet::new(),
+                greeted: Arc::default(),
+            }),
+        })
+    }
+
+    /// Whether nothing is being read or changed, for whoever takes one step at a time.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        let reads = &self.inner.reads;
+        reads.num_idle() == reads.size() as usize && self.inner.writer.is_at_rest()
     }
 
     /// Commits what waits, moves everything into the main file and closes it. Later changes are
@@ -180,6 +204,12 @@ impl Store {
     pub async fn close(&self) {
         self.inner.reads.close().await;
         self.inner.writer.close().await;
+    }
+
+    /// Where the audit ends as far as no power cut can take it back: what others may be told of it.
+    #[must_use]
+    pub fn synced_audit_head(&self) -> AuditHead {
+        self.inner.writer.synced_head()
     }
 
     fn reads(&self) -> &SqlitePool {

@@ -12,7 +12,7 @@ pub use super::holding::{attach, catch_up, end_modes, learn, person_changed, ref
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
-use crate::store::{DeviceRow, DeviceState, NewDevice, NewInvite, RedeemError, StoreError};
+use crate::store::{Candidate, DeviceRow, DeviceState, NewInvite, RedeemError, StoreError};
 
 /// How long an invitation is good when nobody says, in seconds.
 const VALID_SECONDS: u64 = 3600;
@@ -48,14 +48,26 @@ pub enum EnrollError {
     /// The device is held back.
     #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
     Held(DeviceState),
-    /// A device with this key was revoked or is held back.
+    /// A device with this key is on record, whatever has become of it.
     #[error(
-        "a device with this key was revoked or is in quarantine here; an admin of the backend decides what becomes of it"
+        "a device with this key is on record here; one that was revoked or is in quarantine does not come back by itself, and a new one makes a new key, as `orion-agent enroll` does each time"
     )]
-    Barred,
+    KeyKnown,
     /// The record cannot be kept.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
+}
+
+impl From<RedeemError> for EnrollError {
+    fn from(error: RedeemError) -> Self {
+        match error {
+            RedeemError::Unknown => Self::Unknown,
+            RedeemError::Expired => Self::Expired,
+            RedeemError::Spent => Self::Spent,
+            RedeemError::KeyKnown => Self::KeyKnown,
+            RedeemError::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 /// What an invitation says.
@@ -105,7 +117,8 @@ pub async fn invite(
         .await?;
     Ok(EnrollmentToken {
         addresses: backend.device_addresses.clone(),
-        pins: backend.authority.fingerprint().to_string().parse().into_iter().collect(),
+        // All that count: it is good with the backend as it is, and when the older one has gone.
+        pins: backend.authority.fingerprints().iter().filter_map(|pin| pin.parse().ok()).collect(),
         invite_id,
         secret,
         expires_at,
@@ -153,51 +166,32 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
     let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
     let fingerprint = csr.public_key_fingerprint();
     let own_name = own_name(&applicant)?;
-    let now = now_ms();
-    let secret_hash = Digest::of(applicant.secret.expose().as_bytes());
-    let invite = backend.store.redeem_invite(applicant.invite_id, secret_hash, now).await.map_err(
-        |error| match error {
-            RedeemError::Unknown => EnrollError::Unknown,
-            RedeemError::Expired => EnrollError::Expired,
-            RedeemError::Spent => EnrollError::Spent,
-            RedeemError::Store(error) => EnrollError::Store(error),
-        },
-    )?;
-    let name = invite.name.unwrap_or(own_name);
-    let ticket = (!invite.preapproved).then(random_secret);
+    let ticket = random_secret();
     let row = backend
         .store
-        .create_device(NewDevice {
+        .enroll_device(Candidate {
             id: DeviceId::new(new_uuid()),
-            name,
-            state: if invite.preapproved { DeviceState::Approved } else { DeviceState::Pending },
+            invite: applicant.invite_id,
+            secret_hash: Digest::of(applicant.secret.expose().as_bytes()),
+            own_name,
             public_key_fingerprint: fingerprint.to_string(),
             fingerprint_words: fingerprint.words(),
             certificate_request: applicant.certificate_request,
-            ticket_hash: ticket.as_ref().map(|ticket| Digest::of(ticket.expose().as_bytes())),
-            grants: invite.grants,
+            ticket_hash: Digest::of(ticket.expose().as_bytes()),
             hostname: display(&applicant.hostname),
             os: display(&applicant.os),
-            invite: applicant.invite_id,
-            created_at: now,
+            at: now_ms(),
         })
-        .await
-        .map_err(|error| match error {
-            StoreError::Conflict => EnrollError::Barred,
-            StoreError::Unavailable
-            | StoreError::Full
-            | StoreError::NotFound
-            | StoreError::OtherVersion
-            | StoreError::Corrupt => error.into(),
-        })?;
+        .await?;
     refresh(backend, row.id).await?;
-    let certificate = if invite.preapproved { Some(issue(backend, &row).await?) } else { None };
+    let approved = row.state == DeviceState::Approved;
+    let certificate = if approved { Some(issue(backend, &row).await?) } else { None };
     tracing::info!(device = %row.name, state = row.state.as_str(), "a device enrolled");
     Ok(Admission {
         id: row.id,
         name: row.name,
         certificate,
-        ticket,
+        ticket: (!approved).then_some(ticket),
         fingerprint_words: fingerprint.words(),
     })
 }
@@ -271,16 +265,41 @@ pub async fn renew(
 }
 
 async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, EnrollError> {
-    let validity = Duration::from_secs(u64::from(backend.config.devices.certificate_hours) * 3600);
+    let validity = Duration::from_secs(backend.config.devices.certificate_seconds.into());
     let now = now_ms();
-    let issued = backend.authority.issue_device(
+    let set = backend.authority.set();
+    let issued = set.signer().issue_device(
         row.certificate_request.as_bytes(),
         &row.id.to_string(),
         validity,
         now,
     )?;
-    backend.store.record_certificate(row.id, &issued.serial_hex, issued.not_after_ms, now).await?;
-    Ok(issued)
+    let (serial, authority) = (&issued.serial_hex, set.signer().fingerprint().to_string());
+    let recorded = backend
+        .store
+        .record_certificate(row.id, serial, &authority, issued.not_after_ms, now)
+        .await;
+    match recorded {
+        Ok(()) => Ok(issued),
+        // It was taken away in this very moment.
+        Err(StoreError::Conflict) => {
+            Err(EnrollError::Held(backend.store.device_by_id(row.id).await?.state))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes in the authorities as they are in the data folder by now.
+pub async fn keep_authorities(backend: &Backend) {
+    if !backend.authority.keep(now_ms()) {
+        return;
+    }
+    let fingerprints = backend.authority.fingerprints();
+    tracing::warn!(authorities = fingerprints.join(" "), "other authorities count from here on");
+    if let Err(error) = backend.store.record_authorities(fingerprints, now_ms()).await {
+        // They count all the same; the next start records them.
+        tracing::error!(%error, "the change of authorities could not be recorded");
+    }
 }
 
 /// Changes a device's state by a person's word. Whatever takes its rights away also ends its live

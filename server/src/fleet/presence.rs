@@ -1,8 +1,10 @@
 //! A device says hello, and what it said is taken into the record and the fleet.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use orion_domain::{DeviceId, DevicePath, Grants, Places};
+use orion_mtls::DeviceIdentity;
 use orion_wire::{DeviceFacts, Os};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use super::{Known, enrollment};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::store::{DeviceState, HelloError, StoreError};
+use crate::store::{DeviceState, Hello, HelloError, StoreError};
 
 /// What a device said of itself, checked.
 #[derive(Debug)]
@@ -56,6 +58,14 @@ pub enum NotWelcome {
     /// Held back by a person.
     #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
     Held(DeviceState),
+    /// The certificate is for another key than the one that was approved.
+    #[error(
+        "this certificate is for another key than this device enrolled with; enrol it anew with a token of `orion devices invite`"
+    )]
+    OtherKey,
+    /// A newer connection of the same device has greeted already.
+    #[error("a newer connection of this device has taken over")]
+    Overtaken,
     /// The counter ran backwards.
     #[error(
         "this device's connection counter ran backwards, as it does when a state folder was copied or restored. It is in quarantine, and so is its copy: an admin of the backend approves it again, or revokes it so that it is enrolled anew"
@@ -113,13 +123,38 @@ pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
     })
 }
 
-/// Lets a device in that showed its certificate and said hello.
+/// Sees that a certificate is for the key that was approved: one that names the device and is for
+/// another key was not made here, whoever signed it.
+///
+/// # Errors
+/// See [`NotWelcome`].
+pub async fn recognise(
+    backend: &Backend,
+    id: DeviceId,
+    identity: &DeviceIdentity,
+) -> Result<(), NotWelcome> {
+    let row = match backend.store.device_by_id(id).await {
+        Ok(row) => row,
+        Err(StoreError::NotFound) => return Err(NotWelcome::Unknown),
+        Err(error) => return Err(error.into()),
+    };
+    if identity.public_key_fingerprint.to_string() == row.public_key_fingerprint {
+        Ok(())
+    } else {
+        Err(NotWelcome::OtherKey)
+    }
+}
+
+/// Lets a device in that showed its certificate and said hello, on a connection that began at `since`
+/// with the certificate of this serial number.
 ///
 /// # Errors
 /// See [`NotWelcome`].
 pub async fn welcome(
     backend: &Backend,
     id: DeviceId,
+    since: Instant,
+    serial: String,
     greeting: Greeting,
 ) -> Result<Arc<Known>, NotWelcome> {
     let now = now_ms();
@@ -131,15 +166,18 @@ pub async fn welcome(
     if row.state != DeviceState::Approved {
         return Err(NotWelcome::Held(row.state));
     }
-    let ceiling = serde_json::to_string(&greeting.ceiling).unwrap_or_default();
-    let generation = i64::try_from(greeting.generation).unwrap_or(i64::MAX);
-    let facts = facts_to_json(&greeting.facts);
-    let heard = backend
-        .store
-        .record_hello(id, &facts, &ceiling, &greeting.agent_version, generation, now)
-        .await;
-    match heard {
+    let hello = Hello {
+        facts: facts_to_json(&greeting.facts),
+        ceiling: serde_json::to_string(&greeting.ceiling).unwrap_or_default(),
+        agent_version: greeting.agent_version,
+        generation: i64::try_from(greeting.generation).unwrap_or(i64::MAX),
+        serial,
+        since,
+        at: now,
+    };
+    match backend.store.record_hello(id, hello).await {
         Ok(()) => {}
+        Err(HelloError::Overtaken) => return Err(NotWelcome::Overtaken),
         Err(HelloError::GenerationBackwards) => {
             quarantine_copies(backend, id).await?;
             return Err(NotWelcome::Copied);

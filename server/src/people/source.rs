@@ -58,7 +58,7 @@ mod tests {
 
     fn source(address: &str) -> Source {
         let address = (address.parse::<IpAddr>().unwrap(), 1).into();
-        Source::of(&Peer { address, device: None })
+        Source::of(&Peer { address, device: None, since: std::time::Instant::now() })
     }
 
     #[test]

@@ -63,11 +63,11 @@ impl EnrollmentService for Api {
     }
 }
 
-/// A certificate on the wire, with the authority to trust.
+/// A certificate on the wire, with the authorities to trust.
 fn certificate(backend: &Backend, issued: IssuedCertificate) -> v1::IssuedCertificate {
     v1::IssuedCertificate {
         certificate: issued.cert_pem,
         not_after: issued.not_after_ms,
-        authorities: vec![backend.authority.cert_pem().to_owned()],
+        authorities: backend.authority.certificates(),
     }
 }

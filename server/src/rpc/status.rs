@@ -149,7 +149,7 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
                 "the certificate could not be issued; the backend's log says why",
             )
         }
-        EnrollError::Held(_) | EnrollError::Barred => with(ErrorCode::PermissionDenied, error),
+        EnrollError::Held(_) | EnrollError::KeyKnown => with(ErrorCode::PermissionDenied, error),
         EnrollError::Unknown | EnrollError::Expired | EnrollError::Spent | EnrollError::Ticket => {
             Status::unauthenticated(capital(&error))
         }
@@ -160,7 +160,11 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
 pub(crate) fn not_welcome(error: NotWelcome) -> Status {
     match error {
         NotWelcome::Store(error) => store(error),
-        NotWelcome::Unknown | NotWelcome::Copied => Status::unauthenticated(capital(&error)),
+        NotWelcome::Unknown | NotWelcome::OtherKey | NotWelcome::Copied => {
+            Status::unauthenticated(capital(&error))
+        }
+        // It is not there any more to hear it; whoever is comes again.
+        NotWelcome::Overtaken => Status::aborted(capital(&error)),
         NotWelcome::Held(_) => with(ErrorCode::PermissionDenied, error),
     }
 }

@@ -1,11 +1,11 @@
 //! Devices: taken in, approved or held, what they said of themselves, what they are lent.
 
 mod certificates;
+mod enroll;
+mod hello;
 mod lookup;
 mod modes;
 mod row;
-
-use std::collections::HashSet;
 
 use orion_domain::{DeviceId, DeviceName, Digest, UserName};
 use serde::Serialize;
@@ -14,34 +14,13 @@ use serde_json::value::RawValue;
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
+pub use enroll::{Candidate, RedeemError};
+pub use hello::{Hello, HelloError};
 pub use modes::ModeRow;
-pub use row::{DeviceRow, DeviceState, NewDevice};
+pub use row::{DeviceRow, DeviceState};
 
-/// The longest name of a device, in bytes.
-const NAME_BYTES: usize = 63;
 /// The longest ceiling that the audit holds itself, in bytes.
 const AUDITED: usize = 8 * 1024;
-
-/// Why a greeting does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HelloError {
-    /// The device counts its connections, and has been ahead of this one: there are two of it.
-    #[error("this device has connected with a later generation before; its state was copied")]
-    GenerationBackwards,
-    /// The record failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-#[derive(Serialize)]
-struct Enrolled<'a> {
-    device_id: DeviceId,
-    name: &'a str,
-    state: DeviceState,
-    public_key_fingerprint: &'a str,
-    invite_id: orion_domain::id::InviteId,
-    grants: Option<&'a RawValue>,
-}
 
 #[derive(Serialize)]
 struct StateSet<'a> {
@@ -117,42 +96,6 @@ fn ceiling_told(
 }
 
 impl Store {
-    /// Takes a device in. Where its name is taken, it gets the first free one of `name-2`,
-    /// `name-3`, …
-    ///
-    /// # Errors
-    /// [`StoreError::Conflict`] where a device with this key was revoked or is in quarantine: it
-    /// does not come back by itself.
-    pub async fn create_device(&self, new: NewDevice) -> Result<DeviceRow, StoreError> {
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let held = sqlx::query(
-                    "SELECT 1 FROM devices WHERE public_key_fingerprint = $1 \
-                     AND state IN ('revoked', 'quarantined')",
-                )
-                .bind(&new.public_key_fingerprint)
-                .fetch_optional(&mut tx.conn)
-                .await?;
-                if held.is_some() {
-                    return Err(StoreError::Conflict);
-                }
-                let name = free_name(tx, new.name.as_str()).await?;
-                let body = Enrolled {
-                    device_id: new.id,
-                    name: &name,
-                    state: new.state,
-                    public_key_fingerprint: &new.public_key_fingerprint,
-                    invite_id: new.invite,
-                    grants: raw(&new.grants),
-                };
-                let event = Event::new(new.created_at, "device.enrolled", String::new(), &body)?;
-                tx.record(event);
-                new.insert(name, &mut tx.conn).await
-            })
-        })
-        .await
-    }
-
     /// Moves a device from one of the states `from` to another.
     ///
     /// # Errors
@@ -191,49 +134,6 @@ impl Store {
             })
         })
         .await
-    }
-
-    /// Keeps what a device said of itself when it connected; facts and ceiling are JSON. With its
-    /// first greeting it has shown its certificate, so that its enrolment ticket ends. A ceiling
-    /// that differs from the one before is audited.
-    ///
-    /// # Errors
-    /// See [`HelloError`].
-    pub async fn record_hello(
-        &self,
-        id: DeviceId,
-        facts: &str,
-        ceiling: &str,
-        agent_version: &str,
-        generation: i64,
-        now: i64,
-    ) -> Result<(), HelloError> {
-        let (facts, ceiling) = (facts.to_owned(), ceiling.to_owned());
-        let agent_version = agent_version.to_owned();
-        self.write(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
-                let done = sqlx::query(
-                    "UPDATE devices SET facts_json = $1, ceiling_json = $2, agent_version = $3, \
-                     generation = $4, last_seen_at = $5, ticket_hash = NULL \
-                     WHERE id = $6 AND generation < $4",
-                )
-                .bind(facts)
-                .bind(&ceiling)
-                .bind(agent_version)
-                .bind(generation)
-                .bind(now)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
-                .await?;
-                if done.rows_affected() == 0 {
-                    return Ok(Err(HelloError::GenerationBackwards));
-                }
-                ceiling_told(tx, now, &before, &ceiling)?;
-                Ok(Ok(()))
-            })
-        })
-        .await?
     }
 
     /// Keeps a ceiling, JSON, that changed while the device is connected, and the facts with the
@@ -366,27 +266,4 @@ impl Store {
         })
         .await
     }
-}
-
-/// The name, or the first of its numbered forms that is free.
-async fn free_name(tx: &mut Tx, name: &str) -> Result<String, StoreError> {
-    // Room for a number; names are ASCII. `.` is the character after `-`.
-    let base = name.get(..name.len().min(NAME_BYTES - 6)).unwrap_or(name);
-    let taken: Vec<(String,)> = sqlx::query_as(
-        "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') \
-         AND (name = $1 OR (name >= $2 AND name < $3))",
-    )
-    .bind(name)
-    .bind(format!("{base}-"))
-    .bind(format!("{base}."))
-    .fetch_all(&mut tx.conn)
-    .await?;
-    let taken: HashSet<_> = taken.into_iter().map(|(name,)| name).collect();
-    if !taken.contains(name) {
-        return Ok(name.to_owned());
-    }
-    (2..100_000)
-        .map(|number| format!("{base}-{number}"))
-        .find(|name| !taken.contains(name))
-        .ok_or(StoreError::Conflict)
 }

@@ -6,8 +6,9 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use super::row::{parsed, parsed_option};
-use super::writer::{Durability, Event};
+use super::devices::RedeemError;
+use super::row::parsed_option;
+use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
 /// A token that is made. Times are Unix milliseconds.
@@ -35,36 +36,15 @@ pub struct NewInvite {
 
 /// A token of which one use was spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invite {
-    /// Its id.
-    pub id: InviteId,
+pub(super) struct Invite {
     /// The name that the device will have; `None` to take what it suggests.
-    pub name: Option<DeviceName>,
+    pub(super) name: Option<DeviceName>,
     /// Whether the device is approved at once.
-    pub preapproved: bool,
+    pub(super) preapproved: bool,
     /// The grants that the device begins with, JSON.
-    pub grants: String,
-    /// Who made it.
-    pub created_by: UserName,
+    pub(super) grants: String,
     /// How many uses are left.
-    pub uses_left: i64,
-}
-
-/// Why a token is worth nothing. Nothing was spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RedeemError {
-    /// There is no such token, or the secret is not its own; which of them is not said.
-    #[error("this enrolment token is not known here")]
-    Unknown,
-    /// Its time is over.
-    #[error("this enrolment token has expired; ask for another")]
-    Expired,
-    /// Every use of it was spent.
-    #[error("this enrolment token was used up; ask for another")]
-    Spent,
-    /// The record failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    pub(super) uses_left: i64,
 }
 
 /// What the audit holds of a token that is made.
@@ -89,11 +69,9 @@ struct Redeemed {
 impl FromRow<'_, SqliteRow> for Invite {
     fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
-            id: parsed(row, "id")?,
             name: parsed_option(row, "device_name")?,
             preapproved: row.try_get("preapproved")?,
             grants: row.try_get("grants_json")?,
-            created_by: parsed(row, "created_by")?,
             uses_left: row.try_get("uses_left")?,
         })
     }
@@ -143,47 +121,39 @@ impl Store {
         })
         .await
     }
+}
 
-    /// Spends one use of a token. However many try at once, each use has one winner.
-    ///
-    /// # Errors
-    /// See [`RedeemError`].
-    pub async fn redeem_invite(
-        &self,
-        id: InviteId,
-        secret_hash: Digest,
-        now: i64,
-    ) -> Result<Invite, RedeemError> {
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let invite: Option<Invite> = sqlx::query_as(
-                    "UPDATE invites SET uses_left = uses_left - 1 WHERE id = $1 \
-                     AND secret_hash = $2 AND expires_at > $3 AND uses_left > 0 RETURNING *",
-                )
-                .bind(id.to_string())
-                .bind(secret_hash.as_bytes().to_vec())
-                .bind(now)
-                .fetch_optional(&mut tx.conn)
-                .await?;
-                if let Some(invite) = invite {
-                    let body = Redeemed { invite_id: id, uses_left: invite.uses_left };
-                    tx.record(Event::new(now, "invite.redeemed", String::new(), &body)?);
-                    return Ok(Ok(invite));
-                }
-                let expires_at: Option<(i64,)> = sqlx::query_as(
-                    "SELECT expires_at FROM invites WHERE id = $1 AND secret_hash = $2",
-                )
-                .bind(id.to_string())
-                .bind(secret_hash.as_bytes().to_vec())
-                .fetch_optional(&mut tx.conn)
-                .await?;
-                Ok(Err(match expires_at {
-                    None => RedeemError::Unknown,
-                    Some((expires_at,)) if expires_at <= now => RedeemError::Expired,
-                    Some(_) => RedeemError::Spent,
-                }))
-            })
-        })
-        .await?
-    }
+/// Whether a use of a token can be spent at `now`.
+pub(super) async fn stands(
+    tx: &mut Tx,
+    id: InviteId,
+    secret_hash: Digest,
+    now: i64,
+) -> Result<Result<(), RedeemError>, StoreError> {
+    let found: Option<(i64, i64)> = sqlx::query_as(
+        "SELECT expires_at, uses_left FROM invites WHERE id = $1 AND secret_hash = $2",
+    )
+    .bind(id.to_string())
+    .bind(secret_hash.as_bytes().to_vec())
+    .fetch_optional(&mut tx.conn)
+    .await?;
+    Ok(match found {
+        None => Err(RedeemError::Unknown),
+        Some((expires_at, _)) if expires_at <= now => Err(RedeemError::Expired),
+        Some((_, uses_left)) if uses_left <= 0 => Err(RedeemError::Spent),
+        Some(_) => Ok(()),
+    })
+}
+
+/// Spends one use of a token that stands. It is part of the change, and undone with it.
+pub(super) async fn spend(tx: &mut Tx, id: InviteId, now: i64) -> Result<Invite, StoreError> {
+    let invite: Invite = sqlx::query_as(
+        "UPDATE invites SET uses_left = uses_left - 1 WHERE id = $1 AND uses_left > 0 RETURNING *",
+    )
+    .bind(id.to_string())
+    .fetch_one(&mut tx.conn)
+    .await?;
+    let body = Redeemed { invite_id: id, uses_left: invite.uses_left };
+    tx.record(Event::new(now, "invite.redeemed", String::new(), &body)?);
+    Ok(invite)
 }

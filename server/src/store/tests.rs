@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod calls;
+mod certificates;
 mod devices;
 mod labels;
 mod people;
@@ -57,7 +58,7 @@ impl Place {
 
     /// The number of rows in the audit, after following all of them.
     async fn audited(&self) -> i64 {
-        match self.store.verify_audit().await.unwrap() {
+        match self.store.verify_audit(None).await.unwrap() {
             AuditVerdict::Whole { rows, .. } => rows,
             broken @ AuditVerdict::Broken { .. } => panic!("{broken:?}"),
         }
@@ -120,6 +121,7 @@ fn call(n: u128) -> NewCall {
         idempotency_key: None,
         plan: None,
         deadline_at: 61_000,
+        queued_until: None,
         created_at: 1_000,
         admitted_at: None,
     }
@@ -134,6 +136,7 @@ fn close(n: u128, state: CallState) -> CloseCall {
         result: br#"{"success":true}"#.to_vec(),
         duration_us: 250,
         at: 2_000,
+        witness: None,
     }
 }
 

@@ -87,10 +87,22 @@ pub const fn is_due(now: i64, renew_at: i64, not_after: i64) -> bool {
     now >= renew_at || (renew_at >= not_after && now < not_after)
 }
 
-/// When to ask again after a failure: ten times in what is left, and not more than once a minute.
+/// When to ask again after a failure: ten times in what is left of the certificate, and not more
+/// than once a second. Where nothing is left there is no hurry either.
 #[must_use]
 pub fn retry_in(now: i64, not_after: i64) -> Duration {
-    (clock::until(not_after, now) / 10).clamp(Duration::from_mins(1), Duration::from_hours(1))
+    let left = clock::until(not_after, now);
+    if left.is_zero() {
+        return Duration::from_mins(1);
+    }
+    (left / 10).clamp(Duration::from_secs(1), Duration::from_hours(1))
+}
+
+/// How long to wait after a renewal whose certificate is good for `left`, at the least: even where the backend gives certificates that are
+/// almost over.
+#[must_use]
+pub fn pause(left: Duration) -> Duration {
+    (left / 4).clamp(Duration::from_secs(1), Duration::from_secs(10))
 }
 
 #[cfg(test)]
@@ -124,6 +136,11 @@ mod tests {
         let hour = 60 * 60 * 1000;
         assert_eq!(retry_in(0, 8 * hour), Duration::from_mins(48));
         assert_eq!(retry_in(0, 100 * hour), Duration::from_hours(1));
+        assert_eq!(retry_in(0, 40_000), Duration::from_secs(4));
+        assert_eq!(retry_in(0, 1_000), Duration::from_secs(1));
         assert_eq!(retry_in(hour, 0), Duration::from_mins(1));
+        assert_eq!(pause(Duration::from_hours(24)), Duration::from_secs(10));
+        assert_eq!(pause(Duration::from_secs(12)), Duration::from_secs(3));
+        assert_eq!(pause(Duration::ZERO), Duration::from_secs(1));
     }
 }

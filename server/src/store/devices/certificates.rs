@@ -3,6 +3,7 @@
 use orion_domain::DeviceId;
 use serde::Serialize;
 
+use super::{DeviceState, lookup};
 use crate::store::writer::{Durability, Event};
 use crate::store::{Store, StoreError};
 
@@ -10,29 +11,36 @@ use crate::store::{Store, StoreError};
 struct Issued<'a> {
     device_id: DeviceId,
     serial: &'a str,
+    authority: &'a str,
     not_after: i64,
 }
 
 impl Store {
-    /// Keeps the serial number, hexadecimal, of a certificate that was issued, and forgets those
-    /// that have ended.
+    /// Keeps that a certificate was issued, by its serial number and the fingerprint of the
+    /// authority that signed it, both hexadecimal, and forgets those that have ended.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] where there is no such device; [`StoreError::Conflict`] where the
-    /// serial is taken.
+    /// [`StoreError::NotFound`] where there is no such device; [`StoreError::Conflict`] where it is
+    /// not approved, whatever it was when it asked, or the serial is taken. Then the certificate must
+    /// not be given out: revoking the device would not revoke it.
     pub async fn record_certificate(
         &self,
         id: DeviceId,
         serial: &str,
+        authority: &str,
         not_after: i64,
         now: i64,
     ) -> Result<(), StoreError> {
-        let body = Issued { device_id: id, serial, not_after };
+        let body = Issued { device_id: id, serial, authority, not_after };
         let event = Event::new(now, "certificate.issued", String::new(), &body)?;
-        let serial = serial.to_owned();
+        let (serial, authority) = (serial.to_owned(), authority.to_owned());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let done = sqlx::query(
+                let device = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                if device.state != DeviceState::Approved {
+                    return Err(StoreError::Conflict);
+                }
+                sqlx::query(
                     "UPDATE devices SET certificate_serial = $1, certificate_not_after = $2 \
                      WHERE id = $3",
                 )
@@ -41,19 +49,17 @@ impl Store {
                 .bind(id.to_string())
                 .execute(&mut tx.conn)
                 .await?;
-                if done.rows_affected() == 0 {
-                    return Err(StoreError::NotFound);
-                }
                 sqlx::query("DELETE FROM certificates WHERE not_after < $1")
                     .bind(now)
                     .execute(&mut tx.conn)
                     .await?;
                 sqlx::query(
-                    "INSERT INTO certificates (serial, device_id, issued_at, not_after) \
-                     VALUES ($1, $2, $3, $4)",
+                    "INSERT INTO certificates (serial, device_id, authority, issued_at, not_after) \
+                     VALUES ($1, $2, $3, $4, $5)",
                 )
                 .bind(serial)
                 .bind(id.to_string())
+                .bind(authority)
                 .bind(now)
                 .bind(not_after)
                 .execute(&mut tx.conn)

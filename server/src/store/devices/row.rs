@@ -67,33 +67,31 @@ impl FromStr for DeviceState {
     }
 }
 
-/// A device that enrols. Times are Unix milliseconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewDevice {
+/// A device that is taken in. Times are Unix milliseconds.
+#[derive(Debug)]
+pub(super) struct NewDevice {
     /// Its id.
-    pub id: DeviceId,
-    /// The name that it gets, numbered where that is taken.
-    pub name: DeviceName,
+    pub(super) id: DeviceId,
     /// Pending, or approved at once.
-    pub state: DeviceState,
+    pub(super) state: DeviceState,
     /// The fingerprint of its key.
-    pub public_key_fingerprint: String,
+    pub(super) public_key_fingerprint: String,
     /// The same in words, for people to compare.
-    pub fingerprint_words: String,
+    pub(super) fingerprint_words: String,
     /// What its certificate is made from, PEM.
-    pub certificate_request: String,
+    pub(super) certificate_request: String,
     /// SHA-256 of what a pending device asks with.
-    pub ticket_hash: Option<Digest>,
+    pub(super) ticket_hash: Option<Digest>,
     /// What it is lent, JSON.
-    pub grants: String,
+    pub(super) grants: String,
     /// Its own name.
-    pub hostname: String,
+    pub(super) hostname: String,
     /// Its operating system.
-    pub os: String,
+    pub(super) os: String,
     /// The token that it came with.
-    pub invite: InviteId,
+    pub(super) invite: InviteId,
     /// When.
-    pub created_at: i64,
+    pub(super) created_at: i64,
 }
 
 impl NewDevice {

@@ -6,7 +6,7 @@ use orion_domain::id::InviteId;
 
 use super::*;
 use crate::store::{
-    DeviceRow, DeviceState, HelloError, Invite, NewDevice, NewInvite, RedeemError, StoreError,
+    Candidate, DeviceRow, DeviceState, Hello, HelloError, NewInvite, RedeemError, StoreError,
 };
 
 fn invite_id(n: u128) -> InviteId {
@@ -27,27 +27,43 @@ fn invite(n: u128, uses: u32) -> NewInvite {
     }
 }
 
-fn device(n: u128, name: &str) -> NewDevice {
-    NewDevice {
+fn candidate(n: u128, name: &str) -> Candidate {
+    Candidate {
         id: device_id(n),
-        name: name.parse().unwrap(),
-        state: DeviceState::Pending,
+        invite: invite_id(1),
+        secret_hash: Digest::of(b"secret"),
+        own_name: name.parse().unwrap(),
         public_key_fingerprint: format!("key {n}"),
         fingerprint_words: "maple otter".to_owned(),
         certificate_request: "PEM".to_owned(),
-        ticket_hash: Some(Digest::of(b"ticket")),
-        grants: r#"{"profile":"reader"}"#.to_owned(),
+        ticket_hash: Digest::of(b"ticket"),
         hostname: "kiosk.lab".to_owned(),
         os: "linux".to_owned(),
-        invite: invite_id(1),
-        created_at: 1_000,
+        at: 1_000,
     }
+}
+
+/// A token for many pending devices under names of their own.
+fn open_invite() -> NewInvite {
+    let grants = r#"{"profile":"reader"}"#.to_owned();
+    NewInvite { name: None, preapproved: false, grants, ..invite(1, 200) }
 }
 
 async fn enrolled(n: u128) -> Place {
     let place = Place::new().await;
-    place.store.create_device(device(n, "kiosk")).await.unwrap();
+    place.store.create_invite(open_invite()).await.unwrap();
+    place.store.enroll_device(candidate(n, "kiosk")).await.unwrap();
     place
+}
+
+/// The kinds of audit rows after those of [`enrolled`].
+async fn kinds_since(place: &Place) -> Vec<String> {
+    let mut kinds = place.kinds().await;
+    assert_eq!(
+        kinds.drain(..3).collect::<Vec<_>>(),
+        ["invite.created", "invite.redeemed", "device.enrolled"]
+    );
+    kinds
 }
 
 #[tokio::test]
@@ -55,54 +71,51 @@ async fn of_two_hundred_that_try_a_single_use_token_one_gets_in() {
     let place = Place::new().await;
     place.store.create_invite(invite(1, 1)).await.unwrap();
     let mut tries = Vec::new();
-    for _ in 0..200 {
+    for n in 0..200 {
         let store = place.store.clone();
-        tries.push(tokio::spawn(async move {
-            store.redeem_invite(invite_id(1), Digest::of(b"secret"), 2_000).await
-        }));
+        tries.push(tokio::spawn(async move { store.enroll_device(candidate(n, "pi")).await }));
     }
     let mut inside = Vec::new();
     for one in tries {
         match one.await.unwrap() {
-            Ok(invite) => inside.push(invite),
+            Ok(device) => inside.push((device.name.to_string(), device.state, device.grants)),
             Err(error) => assert_eq!(error, RedeemError::Spent),
         }
     }
-    let winner = Invite {
-        id: invite_id(1),
-        name: Some("kiosk".parse().unwrap()),
-        preapproved: true,
-        grants: "{}".to_owned(),
-        created_by: user("admin"),
-        uses_left: 0,
-    };
-    assert_eq!(inside, [winner]);
-    assert_eq!(place.kinds().await, ["invite.created", "invite.redeemed"]);
+    assert_eq!(inside, [("kiosk".to_owned(), DeviceState::Approved, "{}".to_owned())]);
+    assert_eq!(place.store.devices(false).await.unwrap().len(), 1);
+    assert_eq!(place.kinds().await, ["invite.created", "invite.redeemed", "device.enrolled"]);
 }
 
 #[tokio::test]
 async fn a_token_says_why_it_is_worth_nothing_only_to_who_knows_its_secret() {
     let place = Place::new().await;
     place.store.create_invite(invite(1, 2)).await.unwrap();
-    let redeem = async |n, secret: &[u8], now| {
-        place.store.redeem_invite(invite_id(n), Digest::of(secret), now).await.map(|i| i.uses_left)
+    let keys = std::cell::Cell::new(0);
+    let redeem = async |n, secret: &[u8], at| {
+        keys.set(keys.get() + 1);
+        let secret_hash = Digest::of(secret);
+        let one = candidate(keys.get(), "pi");
+        let one = Candidate { invite: invite_id(n), secret_hash, at, ..one };
+        place.store.enroll_device(one).await.map(|device| device.name.to_string())
     };
     assert_eq!(redeem(1, b"guess", 2_000).await, Err(RedeemError::Unknown));
     assert_eq!(redeem(2, b"secret", 2_000).await, Err(RedeemError::Unknown));
     assert_eq!(redeem(1, b"guess", 9_000).await, Err(RedeemError::Unknown));
     assert_eq!(redeem(1, b"secret", 5_000).await, Err(RedeemError::Expired));
-    assert_eq!(redeem(1, b"secret", 4_999).await, Ok(1));
-    assert_eq!(redeem(1, b"secret", 4_999).await, Ok(0));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Ok("kiosk".to_owned()));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Ok("kiosk-2".to_owned()));
     assert_eq!(redeem(1, b"secret", 4_999).await, Err(RedeemError::Spent));
 }
 
 #[tokio::test]
 async fn names_stay_unique_however_many_enrol_at_once() {
     let place = Place::new().await;
+    place.store.create_invite(open_invite()).await.unwrap();
     let mut enrolling = Vec::new();
     for n in 0..40 {
         let store = place.store.clone();
-        enrolling.push(tokio::spawn(async move { store.create_device(device(n, "pi")).await }));
+        enrolling.push(tokio::spawn(async move { store.enroll_device(candidate(n, "pi")).await }));
     }
     let mut names = BTreeSet::new();
     for one in enrolling {
@@ -112,18 +125,18 @@ async fn names_stay_unique_however_many_enrol_at_once() {
     assert_eq!(names, std::iter::once("pi".to_owned()).chain(numbered).collect());
 
     let long = "a".repeat(63);
-    place.store.create_device(device(100, &long)).await.unwrap();
-    let second = place.store.create_device(device(101, &long)).await.unwrap();
+    place.store.enroll_device(candidate(100, &long)).await.unwrap();
+    let second = place.store.enroll_device(candidate(101, &long)).await.unwrap();
     assert_eq!(second.name.as_str(), format!("{}-2", "a".repeat(57)));
 }
 
 #[tokio::test]
 async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
     let place = enrolled(1).await;
-    let new = device(1, "kiosk");
+    let new = candidate(1, "kiosk");
     let expected = DeviceRow {
         id: new.id,
-        name: new.name,
+        name: new.own_name,
         state: DeviceState::Pending,
         os: new.os,
         hostname: new.hostname,
@@ -136,10 +149,10 @@ async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
         generation: 0,
         facts: None,
         ceiling: None,
-        grants: new.grants,
+        grants: open_invite().grants,
         policy_version: None,
         acknowledged_version: None,
-        ticket_hash: new.ticket_hash,
+        ticket_hash: Some(new.ticket_hash),
         created_at: 1_000,
         last_seen_at: None,
     };
@@ -151,7 +164,7 @@ async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
     for bad in ["", "kios", &id[..5], "nobody", "0198%"] {
         assert_eq!(found(bad).await, Err(StoreError::NotFound), "{bad}");
     }
-    place.store.create_device(device(2, "other")).await.unwrap();
+    place.store.enroll_device(candidate(2, "other")).await.unwrap();
     assert_eq!(found(&id[..6]).await, Err(StoreError::Conflict));
     assert_eq!(place.store.devices(true).await.unwrap().len(), 2);
     assert_eq!(place.store.devices(false).await.unwrap().first(), Some(&expected));
@@ -182,7 +195,7 @@ async fn a_state_changes_only_from_where_it_may() {
         .set_device_state(device_id(9), &[], DeviceState::Revoked, None, "", 2_000)
         .await;
     assert_eq!(missing, Err(StoreError::NotFound));
-    assert_eq!(place.kinds().await, ["device.enrolled", "device.approved", "device.revoked"]);
+    assert_eq!(kinds_since(&place).await, ["device.approved", "device.revoked"]);
     assert_eq!(
         place.audit().await.pop().unwrap().1,
         json!({"device_id": device_id(1), "name": "kiosk", "from": "approved", "by": "admin", "reason": "checked"})
@@ -198,36 +211,15 @@ async fn a_revoked_key_does_not_come_back_and_frees_its_name() {
         .set_device_state(device_id(1), &states, DeviceState::Revoked, None, "lost", 2_000)
         .await
         .unwrap();
-    let again = NewDevice { id: device_id(2), ..device(1, "kiosk") };
-    assert_eq!(place.store.create_device(again).await, Err(StoreError::Conflict));
-    let other = place.store.create_device(device(3, "kiosk")).await.unwrap();
+    let again = Candidate { id: device_id(2), ..candidate(1, "kiosk") };
+    assert_eq!(place.store.enroll_device(again.clone()).await, Err(RedeemError::KeyKnown));
+    // It spent nothing, and who does not know the secret is not told.
+    let guess = Candidate { secret_hash: Digest::of(b"guess"), ..again };
+    assert_eq!(place.store.enroll_device(guess).await, Err(RedeemError::Unknown));
+    assert_eq!(kinds_since(&place).await, ["device.revoked"]);
+    let other = place.store.enroll_device(candidate(3, "kiosk")).await.unwrap();
     assert_eq!(other.name.as_str(), "kiosk");
     assert_eq!(place.store.device("kiosk").await.unwrap().id, device_id(3));
-}
-
-#[tokio::test]
-async fn the_certificates_of_a_revoked_device_are_listed() {
-    let place = enrolled(1).await;
-    let store = &place.store;
-    store.record_certificate(device_id(1), "0a", 3_000, 2_000).await.unwrap();
-    store.record_certificate(device_id(1), "0b", 9_000, 2_500).await.unwrap();
-    assert_eq!(store.certificates_of(device_id(1)).await.unwrap(), ["0a", "0b"]);
-    assert_eq!(store.revoked_serials().await.unwrap(), Vec::<String>::new());
-    // Those that have ended are forgotten.
-    store.record_certificate(device_id(1), "0c", 12_000, 4_000).await.unwrap();
-    let row = store.device("kiosk").await.unwrap();
-    assert_eq!(row.certificate_serial.as_deref(), Some("0c"));
-    assert_eq!(row.certificate_not_after, Some(12_000));
-    let states = [DeviceState::Pending];
-    store
-        .set_device_state(device_id(1), &states, DeviceState::Revoked, None, "", 5_000)
-        .await
-        .unwrap();
-    assert_eq!(store.revoked_serials().await.unwrap(), ["0b", "0c"]);
-    let nobody = store.record_certificate(device_id(9), "0d", 1, 1).await;
-    assert_eq!(nobody, Err(StoreError::NotFound));
-    let twice = store.record_certificate(device_id(1), "0c", 1, 1).await;
-    assert_eq!(twice, Err(StoreError::Conflict));
 }
 
 #[tokio::test]
@@ -243,10 +235,7 @@ async fn a_ceiling_that_changes_is_kept_with_its_workspace_and_a_fault_is_audite
     assert_eq!(row.facts.as_deref(), Some(r#"{"workspace":"/srv"}"#));
     // The connection that it came on is the one that was greeted.
     assert_eq!((row.generation, row.last_seen_at), (0, Some(5)));
-    assert_eq!(
-        place.kinds().await,
-        ["device.enrolled", "device.ceiling_told", "device.ceiling_faulty"]
-    );
+    assert_eq!(kinds_since(&place).await, ["device.ceiling_told", "device.ceiling_faulty"]);
     assert_eq!(
         place.audit().await.pop().unwrap().1,
         json!({"device_id": device_id(1), "fault": "line 1: no"})
@@ -268,14 +257,35 @@ async fn of_a_long_ceiling_the_audit_holds_the_digest() {
     );
 }
 
+fn greeting(generation: i64, ceiling: &str) -> Hello {
+    Hello {
+        facts: r#"{"os":"linux"}"#.to_owned(),
+        ceiling: ceiling.to_owned(),
+        agent_version: "0.1.0".to_owned(),
+        generation,
+        serial: "0a".to_owned(),
+        since: std::time::Instant::now(),
+        at: 3_000,
+    }
+}
+
+#[tokio::test]
+async fn a_greeting_that_was_late_is_no_copy() {
+    let place = enrolled(1).await;
+    // Of two connections of one device the newer one's greeting arrives first.
+    let late = greeting(4, "{}");
+    assert_eq!(place.store.record_hello(device_id(1), greeting(5, "{}")).await, Ok(()));
+    let hello = async |hello| place.store.record_hello(device_id(1), hello).await;
+    assert_eq!(hello(late).await, Err(HelloError::Overtaken));
+    // Whoever is there to connect again and still counts so is a copy.
+    assert_eq!(hello(greeting(4, "{}")).await, Err(HelloError::GenerationBackwards));
+}
+
 #[tokio::test]
 async fn a_generation_that_does_not_grow_betrays_a_copy() {
     let place = enrolled(1).await;
     let hello = async |generation, ceiling: &str| {
-        place
-            .store
-            .record_hello(device_id(1), r#"{"os":"linux"}"#, ceiling, "0.1.0", generation, 3_000)
-            .await
+        place.store.record_hello(device_id(1), greeting(generation, ceiling)).await
     };
     assert_eq!(hello(5, "{}").await, Ok(()));
     assert_eq!(hello(5, "{}").await, Err(HelloError::GenerationBackwards));
@@ -288,15 +298,12 @@ async fn a_generation_that_does_not_grow_betrays_a_copy() {
     assert_eq!(row.ceiling.as_deref(), Some(r#"{"read_only":true}"#));
     assert_eq!(row.agent_version.as_deref(), Some("0.1.0"));
     assert_eq!((row.ticket_hash, row.last_seen_at), (None, Some(3_000)));
-    assert_eq!(
-        place.kinds().await,
-        ["device.enrolled", "device.ceiling_told", "device.ceiling_told"]
-    );
+    assert_eq!(kinds_since(&place).await, ["device.ceiling_told", "device.ceiling_told"]);
     assert_eq!(
         place.audit().await.pop().unwrap().1,
         json!({"device_id": device_id(1), "before": {}, "after": {"read_only": true}})
     );
-    let nobody = place.store.record_hello(device_id(9), "{}", "{}", "", 1, 1).await;
+    let nobody = place.store.record_hello(device_id(9), greeting(1, "{}")).await;
     assert_eq!(nobody, Err(HelloError::Store(StoreError::NotFound)));
 }
 
@@ -318,7 +325,7 @@ async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
     assert_eq!(row.policy_version.as_deref(), Some("v3"));
     assert_eq!(row.acknowledged_version.as_deref(), Some("v3"));
     assert_eq!(row.last_seen_at, Some(2_600));
-    let (kind, body) = place.audit().await.remove(1);
+    let (kind, body) = place.audit().await.remove(3);
     assert_eq!(kind, "device.permissions_set");
     assert_eq!(
         body,

@@ -1,0 +1,200 @@
+//! The authorities that vouch for devices and for this backend, as they are at the moment. They lie in
+//! the data folder, where `orion-server ca` changes them; a backend that runs takes a change in.
+
+mod files;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use orion_mtls::{
+    Authorities, CertificateAuthority, DeviceTrust, Fingerprint, MtlsError, ServerCertificate,
+};
+use tokio::sync::watch;
+
+pub use files::{AuthorityError, change, read};
+
+/// How long the certificate that the backend shows to devices is good; made anew at each start, with
+/// each change of authority, and long before it ends.
+const CERTIFICATE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// See the module.
+#[derive(Debug)]
+pub struct Authority {
+    folder: PathBuf,
+    set: ArcSwap<Authorities>,
+    trust: Arc<DeviceTrust>,
+    certificate: Arc<ServerCertificate>,
+    changed: watch::Sender<()>,
+    /// What kept the last change from being taken in, so that it is told once.
+    failure: Mutex<Option<String>>,
+}
+
+impl Authority {
+    /// Takes up the authorities in the data folder, and makes the first where there is none.
+    ///
+    /// # Errors
+    /// They cannot be read, made or used.
+    pub fn open(folder: &Path, now: i64) -> Result<Self, AuthorityError> {
+        let set = match read(folder) {
+            Ok(set) => set,
+            Err(AuthorityError::Missing(_)) => {
+                let set = Authorities::one(CertificateAuthority::create(now)?);
+                files::create(folder, &set)?;
+                set
+            }
+            Err(error) => return Err(error),
+        };
+        let issued = set.shown(now).issue_server(&[], CERTIFICATE, now)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            trust: Arc::new(DeviceTrust::new(&certificates(&set))?),
+            certificate: Arc::new(ServerCertificate::new(&issued)?),
+            set: ArcSwap::from_pointee(set),
+            changed: watch::Sender::new(()),
+            failure: Mutex::default(),
+        })
+    }
+
+    /// Those that count at the moment.
+    #[must_use]
+    pub fn set(&self) -> Arc<Authorities> {
+        self.set.load_full()
+    }
+
+    /// Their certificates, PEM, the one that signs first: what a device is told to trust.
+    #[must_use]
+    pub fn certificates(&self) -> Vec<String> {
+        certificates(&self.set())
+    }
+
+    /// The fingerprints of their certificates, hexadecimal, the one that signs first.
+    #[must_use]
+    pub fn fingerprints(&self) -> Vec<String> {
+        fingerprints(&self.set())
+    }
+
+    /// Whose devices the listener lets in.
+    #[must_use]
+    pub fn trust(&self) -> Arc<DeviceTrust> {
+        Arc::clone(&self.trust)
+    }
+
+    /// What this backend shows to devices.
+    #[must_use]
+    pub fn certificate(&self) -> Arc<ServerCertificate> {
+        Arc::clone(&self.certificate)
+    }
+
+    /// Takes in what has changed in the data folder, and renews the backend's own certificate in time.
+    /// Says whether other authorities count than before. What fails is told once, and those that
+    /// counted go on counting.
+    pub fn keep(&self, now: i64) -> bool {
+        let kept = self.take_in(now).and_then(|changed| {
+            let left = self.certificate.not_after_ms().saturating_sub(now);
+            if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {
+                self.show(&self.set(), now)?;
+            }
+            Ok(changed)
+        });
+        let failure = kept.as_ref().err().map(ToString::to_string);
+        let mut told = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = failure.as_ref().filter(|_| *told != failure) {
+            tracing::error!(%error, "the authorities could not be taken in; those before go on counting");
+        }
+        *told = failure;
+        kept.unwrap_or(false)
+    }
+
+    fn take_in(&self, now: i64) -> Result<bool, AuthorityError> {
+        if files::certificates(&self.folder)? == self.set().certs_pem() {
+            return Ok(false);
+        }
+        let set = read(&self.folder)?;
+        if fingerprints(&set) == self.fingerprints() {
+            return Ok(false);
+        }
+        self.show(&set, now)?;
+        self.trust.replace(&certificates(&set))?;
+        self.set.store(Arc::new(set));
+        self.changed.send_replace(());
+        Ok(true)
+    }
+
+    fn show(&self, set: &Authorities, now: i64) -> Result<(), MtlsError> {
+        let issued = set.shown(now).issue_server(&[], CERTIFICATE, now)?;
+        self.certificate.replace(&issued.chain_pem, &issued.key_pem)
+    }
+
+    /// Waits until the authority of this name counts no longer.
+    pub async fn gone(&self, name: Fingerprint) {
+        let mut changes = self.changed.subscribe();
+        while self.set.load().holds(&name) {
+            if changes.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}
+
+fn certificates(set: &Authorities) -> Vec<String> {
+    set.iter().map(|authority| authority.cert_pem().to_owned()).collect()
+}
+
+fn fingerprints(set: &Authorities) -> Vec<String> {
+    set.iter().map(|authority| authority.fingerprint().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::now_ms;
+
+    #[tokio::test]
+    async fn a_change_in_the_folder_is_taken_in_while_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = now_ms();
+        let authority = Authority::open(folder.path(), now).unwrap();
+        let old = authority.fingerprints();
+        let old_name = authority.set().signer().name();
+        assert!(!authority.keep(now));
+
+        change(folder.path(), |set| {
+            let new = CertificateAuthority::create(now)?;
+            Ok((set.rotated(new).ok_or(AuthorityError::TakingOver)?, ()))
+        })
+        .unwrap();
+        assert!(authority.keep(now));
+        assert!(!authority.keep(now), "once");
+        let both = authority.fingerprints();
+        assert_eq!(both.last(), old.last());
+        let waiting = authority.gone(old_name);
+        tokio::pin!(waiting);
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+
+        change(folder.path(), |set| set.retired().ok_or(AuthorityError::OnlyOne)).unwrap();
+        assert!(authority.keep(now));
+        waiting.await;
+        assert_eq!(authority.fingerprints(), both[..1]);
+        // A start finds the same.
+        let again = Authority::open(folder.path(), now).unwrap();
+        assert_eq!(again.fingerprints(), both[..1]);
+    }
+
+    #[test]
+    fn what_cannot_be_taken_in_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = now_ms();
+        let authority = Authority::open(folder.path(), now).unwrap();
+        let before = authority.fingerprints();
+        for text in ["", "garbage"] {
+            std::fs::write(folder.path().join("ca.pem"), text).unwrap();
+            assert!(!authority.keep(now));
+        }
+        std::fs::remove_file(folder.path().join("ca.pem")).unwrap();
+        assert!(!authority.keep(now));
+        assert_eq!(authority.fingerprints(), before);
+        assert!(Authority::open(folder.path(), now).is_err(), "and nothing is made in its place");
+    }
+}
