@@ -13,10 +13,12 @@ pub mod extract;
 pub mod load;
 pub mod plan;
 pub mod preview;
+pub mod queue;
 pub mod renew;
 pub mod repeat;
 pub mod result;
 pub mod route;
+pub mod settle;
 pub mod validate;
 
 use std::sync::Arc;
@@ -29,6 +31,7 @@ use orion_domain::{
 use self::audit::Incoming;
 use self::preview::Preview;
 use crate::backend::Backend;
+use crate::bus::Change;
 use crate::store::StoreError;
 
 /// What the one who called is told.
@@ -54,6 +57,8 @@ pub struct Reply {
     pub caller: Caller,
     /// When it was made, Unix milliseconds.
     pub created_at: i64,
+    /// Until when it may wait for its device, Unix milliseconds.
+    pub queued_until: Option<i64>,
     /// When it ended, Unix milliseconds.
     pub closed_at: Option<i64>,
 }
@@ -82,6 +87,32 @@ pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<
     let shared = Arc::clone(backend);
     let task = backend.calls.spawn(async move { steps(&shared, incoming).await });
     task.await.unwrap_or(Err(StoreError::Unavailable))
+}
+
+/// Takes a call as [`run_incoming`] does and tells where it is as soon as it stands in the record. It
+/// goes on by itself.
+///
+/// # Errors
+/// As [`run`].
+pub async fn begin(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
+    let id = incoming.id;
+    let mut changes = backend.bus.subscribe();
+    let run = run_incoming(backend, incoming);
+    tokio::pin!(run);
+    loop {
+        let moved = tokio::select! {
+            done = &mut run => return done,
+            change = changes.recv() => change,
+        };
+        // A message lost to lag means looking.
+        if matches!(moved, Ok(Change::CallMoved(call)) if call == id) || moved.is_err() {
+            match backend.store.call(&id.to_string()).await {
+                Ok(row) if row.state != CallState::Received => return Ok(Reply::from(row)),
+                Ok(_) | Err(StoreError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
 }
 
 async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {

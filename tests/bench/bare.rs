@@ -73,6 +73,23 @@ impl AgentService for Router {
 
 #[tonic::async_trait]
 impl ToolService for Router {
+    type WatchCallStream =
+        Pin<Box<dyn Stream<Item = Result<v1::WatchCallResponse, Status>> + Send>>;
+
+    async fn watch_call(
+        &self,
+        _: Request<v1::WatchCallRequest>,
+    ) -> Result<Response<Self::WatchCallStream>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
+    async fn list_calls(
+        &self,
+        _: Request<v1::ListCallsRequest>,
+    ) -> Result<Response<v1::ListCallsResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
     async fn list_tools(
         &self,
         _: Request<v1::ListToolsRequest>,

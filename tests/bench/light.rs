@@ -89,6 +89,7 @@ pub(crate) async fn run(
                 }
                 link_response::Message::Welcome(_)
                 | link_response::Message::CancelCall(_)
+                | link_response::Message::CallQuery(_)
                 | link_response::Message::ResultAck(_)
                 | link_response::Message::CeilingAck(_)
                 | link_response::Message::Drain(_) => Ok(()),
@@ -118,5 +119,6 @@ fn answer(dispatch: v1::Dispatch) -> v1::CallResult {
         code: String::new(),
         result: serde_json::to_vec(&envelope).unwrap_or_default().into(),
         duration_us: 1,
+        ..v1::CallResult::default()
     }
 }

@@ -228,10 +228,7 @@ async fn a_call_that_was_lost_on_its_way_is_sent_again_within_its_time() {
     kiosk.run().await;
     let call = asking.await.unwrap().unwrap();
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
-    assert_eq!(
-        kinds(&world, &call_id).await,
-        ["call.opened", "call.sent_again", "call.closed"]
-    );
+    assert_eq!(kinds(&world, &call_id).await, ["call.opened", "call.sent_again", "call.closed"]);
     assert_eq!(kiosk.tree(), Tree::from([("log-1".to_owned(), Some("once\n".to_owned()))]));
 }
 

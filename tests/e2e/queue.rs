@@ -98,7 +98,9 @@ async fn what_waited_is_judged_by_what_holds_when_it_is_sent() {
 
     let rule = |id: &str, action: &str| {
         let path = kiosk.path(id);
-        format!("  - {{id: {id}, tools: [create_directory], paths: [\"{path}\"], action: {action}}}\n")
+        format!(
+            "  - {{id: {id}, tools: [create_directory], paths: [\"{path}\"], action: {action}}}\n"
+        )
     };
     let text = format!("version: 1\nrules:\n{}{}", rule("forbidden", "deny"), rule("asked", "ask"));
     let policy = v1::ApplyPolicyRequest { text, expected_version: -1, note: String::new() };

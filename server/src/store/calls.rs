@@ -144,6 +144,26 @@ impl Store {
         Ok(done)
     }
 
+    /// Ends a call by its device's word; as [`Self::close_call`], and where nobody knew how it ended and
+    /// the device does not know either, its word takes the place of the backend's, once.
+    ///
+    /// # Errors
+    /// As [`Self::close_call`].
+    pub async fn close_call_by_device(&self, close: CloseCall) -> Result<bool, StoreError> {
+        let id = close.id;
+        let durability = self.durability_of(id);
+        let done = self
+            .write_one(durability, move |tx| {
+                let unknown_too = close.state == CallState::Unknown;
+                Box::pin(async move {
+                    Ok(close_from(tx, close, |_| true, unknown_too).await?.is_some())
+                })
+            })
+            .await?;
+        self.inner.harmless.remove(&id);
+        Ok(done)
+    }
+
     /// Ends a call that was not sent to its device; `false` where it was sent, has ended, or is not
     /// there. What was sent is the device's to end.
     ///
@@ -153,7 +173,7 @@ impl Store {
         let id = close.id;
         let done = self
             .write_one(self.durability_of(id), move |tx| {
-                Box::pin(async move { Ok(close_from(tx, close, is_unsent).await?.is_some()) })
+                Box::pin(async move { Ok(close_from(tx, close, is_unsent, false).await?.is_some()) })
             })
             .await?;
         if done {
@@ -359,13 +379,14 @@ pub(super) async fn close(
     tx: &mut Tx,
     close: CloseCall,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
-    close_from(tx, close, |_| true).await
+    close_from(tx, close, |_| true, false).await
 }
 
 async fn close_from(
     tx: &mut Tx,
     close: CloseCall,
     among: fn(CallState) -> bool,
+    unknown_too: bool,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
     if !close.state.is_closed() {
         return Err(StoreError::Conflict);
@@ -373,7 +394,8 @@ async fn close_from(
     let sql = format!(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \
-         WHERE id = $8 AND state IN ({}) RETURNING history",
+         WHERE id = $8 AND (state IN ({}) OR ($9 AND state = 'unknown' \
+         AND history NOT LIKE '%\"unknown\"%\"unknown\"%')) RETURNING history",
         sources(close.state, among)
     );
     let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))
@@ -385,6 +407,7 @@ async fn close_from(
         .bind(signed(close.duration_us))
         .bind(close.at)
         .bind(close.id.to_string())
+        .bind(unknown_too)
         .fetch_optional(&mut tx.conn)
         .await?;
     let Some((history,)) = history else { return Ok(None) };

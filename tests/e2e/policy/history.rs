@@ -120,6 +120,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             idempotency_key: None,
             plan: None,
             deadline_at: at + 30_000,
+            queued_until: None,
             created_at: at,
             admitted_at: (!was_refused(index)).then_some(at),
         };
