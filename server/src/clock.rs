@@ -1,12 +1,26 @@
 //! Time and identifiers: the one place where the backend reads the clock and draws ids.
 
+use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
+thread_local! {
+    static PRETENDED: Cell<Option<i64>> = const { Cell::new(None) };
+}
+
+/// Gives this thread another time than there is, in Unix milliseconds; for simulations.
+#[doc(hidden)]
+pub fn pretend(now: Option<i64>) {
+    PRETENDED.set(now);
+}
+
 /// Unix milliseconds.
 #[must_use]
 pub fn now_ms() -> i64 {
+    if let Some(pretended) = PRETENDED.get() {
+        return pretended;
+    }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -8,6 +8,8 @@ mod calls;
 pub mod ceiling;
 pub mod event;
 mod session;
+#[doc(hidden)]
+pub mod surroundings;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -37,6 +39,7 @@ use crate::state::{Identity, State, Status};
 use ceiling::{Opening, Told};
 use event::{Event, Slot};
 use session::Phase;
+use surroundings::{Real, Surroundings};
 
 /// Events that may wait. More than can happen at once, so that calls seldom wait for the loop.
 const EVENT_QUEUE: usize = 128;
@@ -52,6 +55,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// An agent that runs.
 #[derive(Debug)]
 pub struct Agent {
+    surroundings: Arc<dyn Surroundings>,
     settings: Settings,
     state: Arc<State>,
     identity: Identity,
@@ -123,6 +127,20 @@ impl Agent {
         toolbox: Arc<Toolbox>,
         journal: Journal,
     ) -> Self {
+        Self::within(Arc::new(Real), settings, state, identity, toolbox, journal)
+    }
+
+    /// The same in surroundings that a simulation made.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn within(
+        surroundings: Arc<dyn Surroundings>,
+        settings: Settings,
+        state: Arc<State>,
+        identity: Identity,
+        toolbox: Arc<Toolbox>,
+        journal: Journal,
+    ) -> Self {
         let guard = Guard::new(
             identity.device_id,
             identity.name.clone(),
@@ -133,6 +151,7 @@ impl Agent {
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let now = Instant::now();
         Self {
+            surroundings,
             settings,
             state,
             identity,
@@ -281,6 +300,7 @@ impl Agent {
                     running.cancelled.store(true, Ordering::Relaxed);
                 }
             }
+            Incoming::CallQuery(v1::CallQuery { call_ids }) => self.asked(call_ids),
             Incoming::ResultAck(v1::ResultAck { call_id }) => {
                 if let Ok(call) = call_id.parse() {
                     self.journal.acknowledge(call, now_ms()).await;

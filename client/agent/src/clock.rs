@@ -1,10 +1,24 @@
 //! The wall clock, read in one place; whatever decides by time takes it as an argument.
 
+use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+thread_local! {
+    static PRETENDED: Cell<Option<i64>> = const { Cell::new(None) };
+}
+
+/// Gives this thread another time than there is, in Unix milliseconds; for simulations.
+#[doc(hidden)]
+pub fn pretend(now: Option<i64>) {
+    PRETENDED.set(now);
+}
 
 /// Unix milliseconds; 0 for a clock that stands before 1970.
 #[must_use]
 pub fn now_ms() -> i64 {
+    if let Some(pretended) = PRETENDED.get() {
+        return pretended;
+    }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -5,6 +5,7 @@
 //! ends with the call; any other gets one that blocks elsewhere. Calls in flight bound both.
 
 use std::cell::Cell;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::agent::event::{Event, Slot};
+use crate::agent::surroundings::Surroundings;
 use crate::apps::Apps;
 use crate::guard::Verdict;
 use crate::journal::{Admission, Ended};
@@ -80,8 +82,16 @@ pub struct Job {
     pub toolbox: Arc<Toolbox>,
 }
 
+/// What comes of a call that runs, once it is over.
+pub type Work = oneshot::Receiver<Result<Outcome, ToolError>>;
+
 /// Runs the call and posts what happens. Ends when the tool has ended, however late.
-pub async fn execute(job: Job, admission: Admission, events: mpsc::Sender<Event>) {
+pub async fn execute(
+    job: Job,
+    admission: Admission,
+    events: mpsc::Sender<Event>,
+    surroundings: Arc<dyn Surroundings>,
+) {
     let Job { subject, deadline, has_effects, .. } = &job;
     let (subject, deadline, has_effects) = (subject.clone(), *deadline, *has_effects);
     let call = subject.call;
@@ -99,22 +109,14 @@ pub async fn execute(job: Job, admission: Admission, events: mpsc::Sender<Event>
     post(&events, Event::Started { call }).await;
 
     let started = Instant::now();
-    let progress = events.clone();
-    let (done, mut work) = oneshot::channel();
-    let reach = job.reach;
-    let run = move || drop(done.send(run(job, &progress)));
-    let begun = match reach {
-        Some(_) => thread::Builder::new().name("file tool".to_owned()).spawn(run).map(drop),
-        None => {
-            drop(tokio::task::spawn_blocking(run));
-            Ok(())
+    let mut work = match surroundings.work(job, events.clone()) {
+        Ok(work) => work,
+        Err(error) => {
+            tracing::error!(tool = subject.tool, %error, "a thread could not be started");
+            let ended = subject.failure(no_thread(), started.elapsed());
+            return post(&events, finished(ended, Slot::Free)).await;
         }
     };
-    if let Err(error) = begun {
-        tracing::error!(tool = subject.tool, %error, "a thread could not be started");
-        let ended = subject.failure(no_thread(), started.elapsed());
-        return post(&events, finished(ended, Slot::Free)).await;
-    }
     let in_time = tokio::time::timeout_at((deadline + GRACE).into(), &mut work).await;
     let result = match in_time {
         Ok(result) => result,
@@ -130,6 +132,18 @@ pub async fn execute(job: Job, admission: Admission, events: mpsc::Sender<Event>
         Err(error) => subject.failure(error, took),
     };
     post(&events, finished(ended, Slot::Free)).await;
+}
+
+/// Gives the call a thread, which says in the end what came of it.
+pub(crate) fn begin(job: Job, progress: mpsc::Sender<Event>) -> io::Result<Work> {
+    let (done, work) = oneshot::channel();
+    let reach = job.reach;
+    let run = move || drop(done.send(run(job, &progress)));
+    match reach {
+        Some(_) => drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?),
+        None => drop(tokio::task::spawn_blocking(run)),
+    }
+    Ok(work)
 }
 
 /// The loop ends after every call, so there is always someone to tell, except when the process ends.

@@ -8,7 +8,7 @@ mod chain;
 mod checkpoint;
 mod job;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -100,6 +100,8 @@ impl Tx {
 #[derive(Debug)]
 pub(super) struct WriterHandle {
     jobs: mpsc::Sender<Job>,
+    /// A clone for each change that is not answered yet.
+    waiting: Arc<()>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -120,7 +122,12 @@ impl WriterHandle {
         let checkpoints = Checkpoints::start(options.clone(), stop.clone());
         let writer = Writer { options, tx, head: Some(head), synchronous: None, checkpoints };
         let task = tokio::spawn(writer.run(waiting, stop.clone()));
-        Ok(Self { jobs, stop, task: Mutex::new(Some(task)) })
+        Ok(Self { jobs, waiting: Arc::default(), stop, task: Mutex::new(Some(task)) })
+    }
+
+    /// Whether every change was answered.
+    pub(super) fn is_at_rest(&self) -> bool {
+        Arc::strong_count(&self.waiting) == 1
     }
 
     /// Hands a change over and waits until it is committed.
@@ -135,7 +142,8 @@ impl WriterHandle {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let job = Job { durability, shape, work: Box::new(Typed::new(work, reply)) };
+        let work = Box::new(Typed::new(work, reply));
+        let job = Job { durability, shape, work, _waiting: Arc::clone(&self.waiting) };
         self.jobs.send_timeout(job, WAIT).await.map_err(|_| StoreError::Unavailable)?;
         answer.await.unwrap_or(Err(StoreError::Unavailable))
     }

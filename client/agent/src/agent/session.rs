@@ -13,15 +13,14 @@ use tokio_util::task::AbortOnDropHandle;
 use tonic::transport::Channel;
 
 use super::event::Event;
+use super::surroundings::Dialling;
 use super::{Agent, Outgoing, Renewal, STALL};
 use crate::clock::now_ms;
 use crate::connect::backoff::{Backoff, STABLE};
-use crate::connect::dial::dial;
 use crate::connect::renew::{Renewed, check, is_due, renew, renew_at, retry_in};
 use crate::connect::{ConnectError, Link};
 use crate::facts;
 use crate::report::to_wire;
-use crate::state::State;
 use crate::tools::EXECUTORS;
 
 /// Messages that may wait. A backend that asks for more without reading is not worth a connection.
@@ -110,15 +109,11 @@ impl Agent {
         };
         let hello = self.hello();
         self.told_in_greeting();
-        let device = self.identity.device_id;
-        let (events, state) = (self.events.clone(), Arc::clone(&self.state));
+        let (device, state) = (self.identity.device_id, Arc::clone(&self.state));
+        let (events, surroundings) = (self.events.clone(), Arc::clone(&self.surroundings));
         let connecting = tokio::spawn(async move {
-            let connected = async {
-                let dialled = dial(&address, tls).await?;
-                let generation = generation(state).await?;
-                Link::open(dialled, v1::Hello { generation, ..hello }, device).await
-            };
-            let connected = connected.await.map(Box::new);
+            let dialling = Dialling { address, tls, hello, device, state };
+            let connected = surroundings.link(dialling).await.map(Box::new);
             drop(events.send(Event::Connected(connected)).await);
         });
         self.phase = Phase::Connecting(AbortOnDropHandle::new(connecting));
@@ -175,9 +170,9 @@ impl Agent {
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
         self.address = self.address.wrapping_add(1);
         let wait = if why.is_lasting() {
-            Backoff::after_refusal(rand::random())
+            Backoff::after_refusal(self.surroundings.random())
         } else {
-            self.backoff.after_failure(rand::random())
+            self.backoff.after_failure(self.surroundings.random())
         };
         self.wait(why, wait);
     }
@@ -186,9 +181,9 @@ impl Agent {
     pub(super) fn lost(&mut self, why: &ConnectError) {
         let hint = self.phase.linked().map_or(Duration::ZERO, |linked| linked.hint);
         let wait = if why.is_lasting() {
-            Backoff::after_refusal(rand::random())
+            Backoff::after_refusal(self.surroundings.random())
         } else {
-            self.backoff.after_loss(hint, rand::random())
+            self.backoff.after_loss(hint, self.surroundings.random())
         };
         self.wait(why, wait);
     }
@@ -196,7 +191,7 @@ impl Agent {
     /// The backend goes: to another address, if there is one, about when it said.
     pub(super) fn drain(&mut self, reconnect_ms: u64) {
         self.address = self.address.wrapping_add(1);
-        let wait = self.backoff.after_loss(Duration::from_millis(reconnect_ms), rand::random());
+        let wait = self.backoff.after_loss(Duration::from_millis(reconnect_ms), self.surroundings.random());
         self.wait(&ConnectError::Drained, wait);
     }
 
@@ -305,7 +300,7 @@ impl Agent {
         self.identity.certificate = certificate;
         self.identity.authorities = authorities;
         self.identity.not_after = not_after;
-        self.identity.renew_at = renew_at(now, not_after, lifetime, rand::random());
+        self.identity.renew_at = renew_at(now, not_after, lifetime, self.surroundings.random());
         if let Err(error) = self.identity.save(&self.state) {
             // It is used all the same; at the next start the old one is there, or none.
             tracing::error!(%error, "the new certificate could not be kept");
@@ -325,13 +320,5 @@ impl Agent {
             drop(out);
             drop(timeout(HANG_UP_WITHIN, reader).await);
         }
-    }
-}
-
-/// Counts the connection before it is announced, off the loop because it waits for the disk.
-async fn generation(state: Arc<State>) -> Result<u64, ConnectError> {
-    match tokio::task::spawn_blocking(move || state.next_generation()).await {
-        Ok(generation) => Ok(generation?),
-        Err(error) => Err(ConnectError::Ended(error.to_string())),
     }
 }

@@ -43,6 +43,13 @@ impl Dialled {
         self.verdict.get().copied()
     }
 
+    /// A connection that somebody else made.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn given(channel: Channel, address: String) -> Self {
+        Self { channel, address, verdict: Verdict::default() }
+    }
+
     /// What a failed call means.
     #[must_use]
     pub fn error(&self, status: &tonic::Status) -> ConnectError {

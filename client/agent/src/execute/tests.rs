@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::*;
+use crate::agent::surroundings::Real;
 use crate::journal::JournalError;
 use crate::roots::Roots;
 
@@ -72,7 +73,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
 /// What happened, in order: the code of each end, and `started` and `progress`.
 async fn happened(job: Job, admission: Admission) -> Vec<String> {
     let (events, mut inbox) = mpsc::channel(64);
-    execute(job, admission, events).await;
+    execute(job, admission, events, Arc::new(Real)).await;
     let mut happened = Vec::new();
     while let Some(event) = inbox.recv().await {
         happened.push(match event {

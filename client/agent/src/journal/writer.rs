@@ -19,9 +19,13 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 type Answer = oneshot::Sender<Result<(), JournalError>>;
 
+/// What the thread is asked for.
+#[doc(hidden)]
 #[derive(Debug)]
-pub(super) enum Command {
+pub enum Command {
+    /// A line at the end; told where it must be on disk.
     Append { line: Vec<u8>, synced: Option<Answer> },
+    /// This instead of all.
     Rewrite { text: Vec<u8> },
 }
 
@@ -29,7 +33,8 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) struct Writer {
     commands: mpsc::Sender<Command>,
-    thread: JoinHandle<()>,
+    /// None where a simulation plays it.
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
@@ -48,7 +53,13 @@ impl Writer {
                 write_all(store, queue);
             })
             .map_err(|error| failed(&error))?;
-        Ok((Self { commands, thread }, loaded))
+        Ok((Self { commands, thread: Some(thread) }, loaded))
+    }
+
+    /// A way to whoever takes the commands instead of a thread.
+    pub(super) fn simulated() -> (Self, mpsc::Receiver<Command>) {
+        let (commands, queue) = mpsc::channel(QUEUE);
+        (Self { commands, thread: None }, queue)
     }
 
     /// Writes a line; the answer comes when it is on disk.
@@ -75,7 +86,8 @@ impl Writer {
     /// Lets the thread finish what waits, and joins it.
     pub(super) async fn close(self) {
         drop(self.commands);
-        let joined = tokio::task::spawn_blocking(|| self.thread.join()).await;
+        let Some(thread) = self.thread else { return };
+        let joined = tokio::task::spawn_blocking(|| thread.join()).await;
         if !matches!(joined, Ok(Ok(()))) {
             tracing::error!("the journal's thread did not end as it should");
         }

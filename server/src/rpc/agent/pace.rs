@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(300);
 
 /// What each device has left.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(in crate::rpc) struct Pace {
     budgets: DashMap<DeviceId, Budget>,
 }
 

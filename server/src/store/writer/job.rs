@@ -1,5 +1,7 @@
 //! A change on its way through the writer, whatever it gives back.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -14,6 +16,8 @@ pub(super) struct Job {
     pub(super) shape: Shape,
     /// The change itself.
     pub(super) work: Box<dyn Work>,
+    /// Dropped when it is answered.
+    pub(super) _waiting: Arc<()>,
 }
 
 /// A change whose answer has a type that the writer need not know.

@@ -1,0 +1,146 @@
+//! The backend while it lives, and its record, which stays.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_domain::{CallId, CallRequest, Caller, DeviceId, Role};
+use orion_server::backend::Backend as Real;
+use orion_server::pipeline::audit::Incoming;
+use orion_server::pipeline::{cancel, run_incoming};
+use orion_server::rpc;
+use orion_server::serve::{Ready, work};
+use orion_wire::v1;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+use crate::call::{Call, Told};
+use crate::ground::start;
+use crate::host::Host;
+use crate::surroundings::FromBackend;
+
+/// How long SQLite's threads may take for one step, in naps.
+const PATIENCE: usize = 200_000;
+/// One nap.
+const NAP: Duration = Duration::from_micros(50);
+/// How many naps are only a word to the scheduler.
+const SHORT: usize = 200;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    host: Host,
+    /// Its files and doors.
+    ready: Option<Ready>,
+}
+
+impl Backend {
+    /// Starts on this folder, as its program does.
+    pub(crate) fn start(data: &Path) -> Self {
+        let host = Host::new();
+        let ready = start(&host, data);
+        host.run(async { work(&ready.backend) });
+        let started = Self { host, ready: Some(ready) };
+        started.settle();
+        started
+    }
+
+    fn real(&self) -> &Arc<Real> {
+        &self.ready.as_ref().expect("it is there until it is dropped").backend
+    }
+
+    /// Lets the backend do what it can, and waits for the threads of its record meanwhile.
+    pub(crate) fn settle(&self) {
+        let store = &self.real().store;
+        for nap in 0..PATIENCE {
+            self.host.turn();
+            if store.is_at_rest() {
+                // What came from a thread in this very moment has been taken in.
+                self.host.turn();
+                if store.is_at_rest() {
+                    return;
+                }
+            }
+            if nap < SHORT { std::thread::yield_now() } else { std::thread::sleep(NAP) }
+        }
+        panic!("the record does not come to rest");
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.host.advance(by);
+        self.settle();
+    }
+
+    /// Takes a device's connection; gives what it says on it.
+    pub(crate) fn connect(
+        &self,
+        device: DeviceId,
+        incoming: mpsc::Receiver<Result<v1::LinkRequest, Status>>,
+    ) -> mpsc::UnboundedReceiver<FromBackend> {
+        let (sender, outgoing) = mpsc::unbounded_channel();
+        let backend = Arc::clone(self.real());
+        self.host.spawn(async move {
+            let refused = match rpc::link(&backend, device, ReceiverStream::new(incoming)).await {
+                Err(status) => Err(status),
+                Ok(mut said) => loop {
+                    match said.next().await {
+                        Some(message) => {
+                            if sender.send(message).is_err() {
+                                return;
+                            }
+                        }
+                        None => return,
+                    }
+                },
+            };
+            drop(sender.send(refused));
+        });
+        outgoing
+    }
+
+    /// Makes a call; `number` stands in what is told.
+    pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, told: &Told) {
+        let line = format!("{number}\n");
+        let arguments = json!({"path": "log", "content": line, "append": true});
+        let request = CallRequest {
+            tool: "write_file".to_owned(),
+            device: Some(format!("d{}", call.device)),
+            arguments: arguments.as_object().unwrap().clone(),
+            timeout_ms: Some(call.timeout_ms),
+            idempotency_key: Some(call.key.clone()),
+            queue: Some(call.queue_ms.is_some()),
+            queue_ms: call.queue_ms,
+            ..CallRequest::default()
+        };
+        let incoming = Incoming { id, ..Incoming::new(ann(), request) };
+        let (backend, told) = (Arc::clone(self.real()), Arc::clone(told));
+        self.host.spawn(async move {
+            let reply = run_incoming(&backend, incoming).await;
+            told.lock().unwrap().push((number, reply.ok().map(|reply| reply.state)));
+        });
+    }
+
+    /// Stops a call.
+    pub(crate) fn cancel(&self, id: CallId) {
+        let backend = Arc::clone(self.real());
+        self.host.spawn(async move {
+            // One that was never recorded is nothing to stop.
+            if let Ok(row) = backend.store.call(&id.to_string()).await {
+                drop(cancel::cancel(&backend, &ann(), row).await);
+            }
+        });
+    }
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        drop(self.ready.take());
+    }
+}
+
+fn ann() -> Caller {
+    Caller { user: "ann".parse().unwrap(), role: Role::Admin, conversation: None }
+}

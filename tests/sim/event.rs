@@ -1,0 +1,142 @@
+//! What may happen next, and how likely it is.
+
+use std::time::Duration;
+
+use crate::world::World;
+
+/// One thing that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Something arrives on a connection.
+    Deliver(usize, Side),
+    /// A device that dials is answered, or finds nobody there.
+    Answer(usize),
+    /// A device's disk has synced what it was given.
+    Sync(usize),
+    /// The tool of a call does what it does.
+    Effect(usize, usize),
+    /// The tool of a call has ended.
+    Report(usize, usize),
+    /// Somebody makes a call.
+    Call,
+    /// Somebody stops one.
+    Cancel(usize),
+    /// Somebody makes one again under the key that it had.
+    Repeat(usize),
+    /// Time goes by.
+    Wait(Duration),
+    /// A connection breaks, in both directions or in one.
+    Cut(usize, Option<Side>),
+    /// A side of a broken connection notices.
+    Notice(usize, Side),
+    KillBackend,
+    StartBackend,
+    /// An agent dies; with its machine's power, or alone.
+    KillDevice(usize, Death),
+    StartDevice(usize),
+}
+
+/// Who reads a direction of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Backend,
+    Device,
+}
+
+/// How an agent dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Death {
+    Process,
+    Power,
+}
+
+/// What is left to go wrong, and to be asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) calls: usize,
+    pub(crate) faults: usize,
+}
+
+impl World {
+    /// What goes on by itself, with weights.
+    pub(crate) fn going_on(&self) -> Vec<(usize, Event)> {
+        let mut events = Vec::new();
+        for link in &self.links {
+            if link.up.is_busy() {
+                events.push((40, Event::Deliver(link.number, Side::Backend)));
+            }
+            if link.down.is_busy() {
+                events.push((40, Event::Deliver(link.number, Side::Device)));
+            }
+        }
+        for (number, device) in self.devices.iter().enumerate() {
+            let wants = device.world.wants();
+            if !wants.dials.is_empty() {
+                events.push((20, Event::Answer(number)));
+            }
+            for running in &wants.running {
+                let call = self.calls.number(&running.call.to_string()).unwrap();
+                events.push(if running.result.is_none() {
+                    (20, Event::Effect(number, call))
+                } else {
+                    (20, Event::Report(number, call))
+                });
+            }
+            if device.disk.is_waited_for() {
+                events.push((25, Event::Sync(number)));
+            }
+        }
+        events
+    }
+
+    /// What may happen besides, with weights.
+    pub(crate) fn besides(&self, budget: Budget) -> Vec<(usize, Event)> {
+        let mut events = vec![
+            (8, Event::Wait(Duration::from_millis(50))),
+            (8, Event::Wait(Duration::from_millis(700))),
+            (2, Event::Wait(Duration::from_secs(4))),
+            (1, Event::Wait(Duration::from_secs(25))),
+        ];
+        for (number, device) in self.devices.iter().enumerate() {
+            match (&device.host, budget.faults > 0) {
+                (None, _) => events.push((12, Event::StartDevice(number))),
+                (Some(_), true) => {
+                    events.push((1, Event::KillDevice(number, Death::Process)));
+                    events.push((2, Event::KillDevice(number, Death::Power)));
+                }
+                (Some(_), false) => {}
+            }
+            if device.disk.is_dirty() && !device.disk.is_waited_for() {
+                events.push((3, Event::Sync(number)));
+            }
+        }
+        match (&self.backend, budget.faults > 0) {
+            (None, _) => events.push((12, Event::StartBackend)),
+            (Some(_), true) => events.push((2, Event::KillBackend)),
+            (Some(_), false) => {}
+        }
+        for link in &self.links {
+            if !link.is_broken() && budget.faults > 0 {
+                events.push((4, Event::Cut(link.number, None)));
+                events.push((1, Event::Cut(link.number, Some(Side::Backend))));
+                events.push((1, Event::Cut(link.number, Some(Side::Device))));
+            }
+            if link.is_broken() && link.up.is_read() {
+                events.push((8, Event::Notice(link.number, Side::Backend)));
+            }
+            if link.is_broken() && link.down.is_read() {
+                events.push((8, Event::Notice(link.number, Side::Device)));
+            }
+        }
+        if self.backend.is_some() {
+            if budget.calls > 0 {
+                events.push((25, Event::Call));
+            }
+            for call in self.open_calls() {
+                events.push((1, Event::Cancel(call)));
+                events.push((1, Event::Repeat(call)));
+            }
+        }
+        events
+    }
+}

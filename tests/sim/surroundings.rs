@@ -1,0 +1,114 @@
+//! What a simulated agent is surrounded by. Everything that it wants of the world waits here until the
+//! story says that it happens.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _};
+use orion_agent::agent::event::Event;
+use orion_agent::agent::surroundings::{Dialling, Surroundings};
+use orion_agent::connect::dial::Dialled;
+use orion_agent::connect::{ConnectError, Link};
+use orion_agent::execute::{Job, Work};
+use orion_agent::journal::{Journal, Seen};
+use orion_agent::tools::Outcome;
+use orion_domain::{CallId, ToolError};
+use orion_wire::v1;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+use tonic::transport::Endpoint;
+
+use crate::chance::Chance;
+
+/// What a backend says next.
+pub(crate) type FromBackend = Result<v1::LinkResponse, Status>;
+
+/// The device's ends of a connection that was made.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) incoming: mpsc::Receiver<FromBackend>,
+    /// Gets what the device will say.
+    pub(crate) outgoing: oneshot::Sender<mpsc::Receiver<v1::LinkRequest>>,
+}
+
+/// A call that may start, or has.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) call: CallId,
+    pub(crate) cancelled: Arc<AtomicBool>,
+    pub(crate) done: oneshot::Sender<Result<Outcome, ToolError>>,
+    /// What came of it, once its effect has happened, or will not.
+    pub(crate) result: Option<Result<Outcome, ToolError>>,
+}
+
+/// What waits.
+#[derive(Debug)]
+pub(crate) struct Wants {
+    /// Connections that are being dialled.
+    pub(crate) dials: VecDeque<oneshot::Sender<Ends>>,
+    pub(crate) running: Vec<Running>,
+    chance: Chance,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Simulated {
+    wants: Arc<Mutex<Wants>>,
+    /// The planted fault: no call is known from before.
+    forgets: bool,
+}
+
+impl Simulated {
+    pub(crate) fn new(chance: Chance, forgets: bool) -> Self {
+        let wants = Wants { dials: VecDeque::new(), running: Vec::new(), chance };
+        Self { wants: Arc::new(Mutex::new(wants)), forgets }
+    }
+
+    pub(crate) fn wants(&self) -> MutexGuard<'_, Wants> {
+        self.wants.lock().unwrap()
+    }
+}
+
+impl Surroundings for Simulated {
+    fn link(&self, dialling: Dialling) -> BoxFuture<'static, Result<Link, ConnectError>> {
+        let (answer, made) = oneshot::channel::<Ends>();
+        self.wants().dials.push_back(answer);
+        let Dialling { address, tls: _, hello, device, state } = dialling;
+        async move {
+            let unreachable = |_| ConnectError::Unreachable {
+                address: address.clone(),
+                source: io::ErrorKind::ConnectionRefused.into(),
+            };
+            let Ends { incoming, outgoing } = made.await.map_err(unreachable)?;
+            let hello = v1::Hello { generation: state.next_generation()?, ..hello };
+            // Nothing is ever called on it.
+            let channel = Endpoint::from_static("http://simulated").connect_lazy();
+            let dialled = Dialled::given(channel, address.clone());
+            Link::open_by(dialled, hello, device, |_, queue: ReceiverStream<v1::LinkRequest>| {
+                drop(outgoing.send(queue.into_inner()));
+                async { Ok(ReceiverStream::new(incoming).boxed()) }
+            })
+            .await
+        }
+        .boxed()
+    }
+
+    fn work(&self, job: Job, _progress: mpsc::Sender<Event>) -> io::Result<Work> {
+        let (done, work) = oneshot::channel();
+        let (call, cancelled) = (job.subject.call, job.cancelled);
+        self.wants().running.push(Running { call, cancelled, done, result: None });
+        Ok(work)
+    }
+
+    fn seen(&self, journal: &Journal, call: CallId) -> Seen {
+        if self.forgets { Seen::New } else { journal.seen(call) }
+    }
+
+    fn random(&self) -> f64 {
+        self.wants().chance.unit()
+    }
+}

@@ -1,0 +1,105 @@
+//! What must hold of every story, and that a story in which it does not is found.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use crate::device::Faults;
+use crate::story::{Story, tell};
+
+/// How many stories are told where nobody says.
+const SEEDS: u64 = 30;
+/// Within how many a planted fault must be found.
+const FOUND: u64 = 1_000;
+/// How many are told twice.
+const TWICE: u64 = 8;
+
+/// A number from the environment.
+fn number(name: &str) -> Option<u64> {
+    Some(std::env::var(name).ok()?.parse().expect("a number"))
+}
+
+#[expect(clippy::print_stderr, reason = "a story is told to whoever asked for it")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Tells the stories of these seeds, several at a time, until `each` has had enough.
+fn tell_all(seeds: u64, faults: Faults, each: impl Fn(u64, &Story) -> bool + Sync) {
+    let next = AtomicU64::new(1);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > seeds {
+                        return;
+                    }
+                    if !each(seed, &tell(seed, faults)) {
+                        next.store(seeds + 1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn every_call_comes_to_an_end_and_none_runs_twice() {
+    if let Some(seed) = number("SEED") {
+        let story = tell(seed, Faults::None);
+        say(&story.trace.text());
+        assert_eq!(story.wrong, Vec::<String>::new(), "in the story of seed {seed}");
+        return;
+    }
+    let (seeds, wrong, events) =
+        (number("SEEDS").unwrap_or(SEEDS), Mutex::new(Vec::new()), AtomicU64::new(0));
+    tell_all(seeds, Faults::None, |seed, story| {
+        events.fetch_add(u64::try_from(story.trace.len()).unwrap(), Ordering::Relaxed);
+        if !story.wrong.is_empty() {
+            wrong.lock().unwrap().push((seed, story.wrong.clone()));
+        }
+        true
+    });
+    say(&format!("{seeds} stories of {} events", events.into_inner()));
+    let mut wrong = wrong.into_inner().unwrap();
+    wrong.sort();
+    assert_eq!(wrong, Vec::new(), "SEED=N make test-sim tells the story of one");
+}
+
+#[test]
+fn the_same_seed_is_the_same_story() {
+    for seed in 1..=number("TWICE").unwrap_or(TWICE) {
+        let (one, other) = (tell(seed, Faults::None), tell(seed, Faults::None));
+        assert_eq!(one.trace.difference(&other.trace), None, "in the story of seed {seed}");
+        assert_eq!(one, other);
+    }
+}
+
+/// The first seed in whose story the fault shows, by a call that ran twice.
+fn found(faults: Faults) -> u64 {
+    let found = Mutex::new(Vec::new());
+    tell_all(FOUND, faults, |seed, story| {
+        let twice: Vec<_> = story.wrong.iter().filter(|it| it.contains("times")).cloned().collect();
+        if !twice.is_empty() {
+            found.lock().unwrap().push((seed, twice));
+        }
+        found.lock().unwrap().is_empty()
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort();
+    let (seed, twice) = found.first().expect("it shows");
+    say(&format!("{faults:?} shows at seed {seed}: {}", twice.join("; ")));
+    *seed
+}
+
+#[test]
+fn a_journal_that_skips_its_fsync_is_found() {
+    assert!(found(Faults::NoSync) <= FOUND);
+}
+
+#[test]
+fn a_device_that_forgets_what_it_has_seen_is_found() {
+    assert!(found(Faults::NoMemory) <= FOUND);
+}
