@@ -4,6 +4,7 @@
 //! way in, [`fleet`] the way out to devices, [`store`] the record.
 
 pub mod backend;
+pub mod backup;
 pub mod bus;
 pub mod ca;
 pub mod chat;

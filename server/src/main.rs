@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use orion_domain::UserName;
+use orion_server::backup::{self, Manifest};
 use orion_server::ca::{self, CaCommand};
 use orion_server::config::Config;
 use orion_server::notary::verifier_key;
@@ -23,7 +24,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server admin reset --data-dir ./data"
+    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server backup --data-dir ./data ./backup-of-today\n  orion-server restore --data-dir ./data-anew ./backup-of-today\n  orion-server check --data-dir ./data\n  orion-server admin reset --data-dir ./data"
 )]
 struct Cli {
     /// Where the record and the keys are kept.
@@ -47,9 +48,23 @@ enum Command {
     /// Looks at the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Looks at the record on disk, without a running backend.
+    /// Looks at the audit on disk, whether the backend runs or not.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Copies the record and the keys into a new folder, whether the backend runs or not.
+    Backup {
+        /// The folder that the backup is to be; it must not be there yet.
+        #[arg(value_name = "FOLDER")]
+        to: PathBuf,
+    },
+    /// Puts a backup in place as the data folder, which must be empty or not there.
+    Restore {
+        /// The backup.
+        #[arg(value_name = "FOLDER")]
+        from: PathBuf,
+    },
+    /// Looks at the record on disk whole: the file, what points where, and the audit.
+    Check,
     /// Looks after admins, on the backend's own machine.
     #[command(subcommand)]
     Admin(AdminCommand),
@@ -84,6 +99,8 @@ enum ConfigCommand {
 enum AuditCommand {
     /// Follows the whole chain and names the row where it breaks.
     Verify,
+    /// Prints the key that verifies what this backend signs.
+    Key,
 }
 
 fn main() -> ExitCode {
@@ -142,25 +159,70 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             print(&ca::run(command, &data_dir(cli.data_dir)?).await?);
             Ok(ExitCode::SUCCESS)
         }
+        Command::Backup { to } => {
+            let manifest = backup::backup(&data_dir(cli.data_dir)?, &to).await?;
+            tell(&to, "holds", &manifest);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Restore { from } => {
+            let data_dir = data_dir(cli.data_dir)?;
+            let manifest = backup::restore(&from, &data_dir).await?;
+            tell(&data_dir, "was restored to", &manifest);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Check => {
+            let health = backup::check(&data_dir(cli.data_dir)?).await?;
+            let found = health.damage.iter().chain(&health.dangling);
+            print(&found.map(|line| format!("damaged: {line}\n")).collect::<String>());
+            print(&verdict(&health.audit));
+            Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Command::Audit(AuditCommand::Key) => {
+            let key = verifier_key(&data_dir(cli.data_dir)?)?;
+            let key = key.context("there is no key yet; the backend makes one when it starts")?;
+            print(&format!("{key}\n"));
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Audit(AuditCommand::Verify) => {
             let data_dir = data_dir(cli.data_dir)?;
             let (path, key) = (data_dir.join(DATABASE), verifier_key(&data_dir)?);
-            match verify_file(&path, key.as_ref()).await.context("the record cannot be read")? {
-                AuditVerdict::Whole { rows, head, checkpoints } => {
-                    let head = head.hash.to_string();
-                    print(&format!(
-                        "whole: {rows} rows, {checkpoints} signed checkpoints, head {}\n",
-                        head.get(..12).unwrap_or(&head)
-                    ));
-                    Ok(ExitCode::SUCCESS)
-                }
-                AuditVerdict::Broken { rows, broken } => {
-                    print(&format!("broken: {broken} ({rows} rows before it are whole)\n"));
-                    Ok(ExitCode::FAILURE)
-                }
-            }
+            let found = verify_file(&path, key.as_ref()).await;
+            let found = found.context("the record cannot be read")?;
+            print(&verdict(&found));
+            Ok(match found {
+                AuditVerdict::Whole { .. } => ExitCode::SUCCESS,
+                AuditVerdict::Broken { .. } => ExitCode::FAILURE,
+            })
         }
     }
+}
+
+fn verdict(found: &AuditVerdict) -> String {
+    match found {
+        AuditVerdict::Whole { rows, head, checkpoints } => {
+            let head = head.hash.to_string();
+            let head = head.get(..12).unwrap_or(&head);
+            let plural = |count: bool| if count { "" } else { "s" };
+            format!(
+                "whole: {rows} row{}, {checkpoints} signed checkpoint{}, head {head}\n",
+                plural(*rows == 1),
+                plural(*checkpoints == 1)
+            )
+        }
+        AuditVerdict::Broken { rows, broken } => {
+            format!("broken: {broken} ({rows} rows before it are whole)\n")
+        }
+    }
+}
+
+fn tell(folder: &Path, what: &str, manifest: &Manifest) {
+    let Manifest { head, files, .. } = manifest;
+    print(&format!(
+        "{} {what} {} files, with {} rows of the audit\n",
+        folder.display(),
+        files.len(),
+        head.seq
+    ));
 }
 
 fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {

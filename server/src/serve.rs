@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use tonic::transport::Server;
 
 use crate::backend::Backend;
+use crate::backup;
 use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::{Config, People};
@@ -86,6 +87,7 @@ pub async fn prepare(
     let store = Store::open(&data_dir.join(DATABASE))
         .await
         .context("the record cannot be opened (orion.db in the data folder)")?;
+    backup::tell_restored(&store, data_dir).await?;
     let recovered = store.recover_open_calls(now_ms()).await?;
     if recovered > 0 {
         tracing::warn!(recovered, "calls that were under way at the last stop were closed");
@@ -218,7 +220,8 @@ impl Ready {
 }
 
 /// Lets work under way end, once that is asked for.
-async fn close(backend: Arc<Backend>) {
+#[doc(hidden)]
+pub async fn close(backend: Arc<Backend>) {
     backend.shutdown.cancelled().await;
     backend.calls.close();
     if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {

@@ -6,6 +6,7 @@
 mod approvals;
 mod audit;
 mod authorities;
+mod backup;
 mod calls;
 mod chats;
 mod checkpoints;
@@ -32,7 +33,7 @@ use orion_domain::audit::AuditHead;
 use orion_domain::{CallId, DeviceId};
 use sqlx::ConnectOptions as _;
 use sqlx::SqlitePool;
-use sqlx::migrate::MigrateError;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{
@@ -41,6 +42,7 @@ pub use approvals::{
 };
 pub use audit::{AuditVerdict, verify_file};
 pub use authorities::{Holder, holders_of};
+pub use backup::{Health, copy_file, look_at_file, newest_version};
 pub use calls::{
     Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, Witness, first_id_at,
 };
@@ -59,6 +61,9 @@ pub use plans::{
 pub use policies::{NewPolicy, PolicyRow};
 
 use writer::{Durability, Shape, Tx, WriterHandle};
+
+/// The changes of the tables, from the first on.
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
 /// How long a statement waits for another process that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -165,7 +170,7 @@ impl Store {
             .journal_mode(SqliteJournalMode::Wal)
             .pragma("wal_autocheckpoint", writer::LOG_PAGES);
         let mut connection = writing.connect().await?;
-        sqlx::migrate!("./migrations/sqlite").run(&mut connection).await.map_err(|error| {
+        MIGRATIONS.run(&mut connection).await.map_err(|error| {
             tracing::error!(%error, "the record's tables cannot be brought up to date");
             let other = matches!(
                 error,

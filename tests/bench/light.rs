@@ -13,7 +13,7 @@ use orion_wire::v1::{link_request, link_response};
 use orion_wire::{DevicePolicy, EnrollmentToken, PROTOCOL, v1};
 use rustls::ClientConfig;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 /// Enrols with a pre-approved token and gives the TLS configuration of the new identity.
@@ -41,13 +41,27 @@ pub(crate) async fn enroll(
     Ok(orion_mtls::mutual(&authorities, &issued.certificate, &key)?)
 }
 
-/// Connects, says hello, and answers every dispatch until the stream ends. Resolves once the policy
-/// is acknowledged; the bare server sends none and resolves at its welcome.
+/// A stream that stands; resolves when it has ended.
+pub(crate) type Linked = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Connects, says hello, and answers every dispatch until the stream ends, in a task of its own. Gives
+/// the stream once the policy is acknowledged; the bare server sends none, and its welcome is enough.
 pub(crate) async fn run(
     address: &str,
     tls: Arc<ClientConfig>,
     expects_policy: bool,
 ) -> anyhow::Result<()> {
+    tokio::spawn(link(address, tls, expects_policy, 1).await?);
+    Ok(())
+}
+
+/// The same, with the number of this connection, as something to be driven.
+pub(crate) async fn link(
+    address: &str,
+    tls: Arc<ClientConfig>,
+    expects_policy: bool,
+    generation: u64,
+) -> anyhow::Result<Linked> {
     let channel = dial(address, tls).await?.channel;
     let (sender, outgoing) = mpsc::channel(64);
     let hello = v1::Hello {
@@ -62,28 +76,33 @@ pub(crate) async fn run(
             ..v1::DeviceFacts::default()
         }),
         ceiling: json!({"profile": "reader", "paths": ["/home/ann"]}).to_string().into(),
-        generation: 1,
+        generation,
         ..v1::Hello::default()
     };
     send(&sender, link_request::Message::Hello(hello)).await?;
     let mut incoming =
         AgentServiceClient::new(channel).link(ReceiverStream::new(outgoing)).await?.into_inner();
-    let (ready, is_ready) = oneshot::channel();
-    tokio::spawn(async move {
-        let mut ready = Some(ready);
+    loop {
+        let heard = incoming.message().await?.and_then(|heard| heard.message);
+        match heard.context("the stream ended before it began")? {
+            link_response::Message::Welcome(_) if !expects_policy => break,
+            link_response::Message::PolicyUpdate(update) => {
+                acknowledge(&sender, &update).await?;
+                break;
+            }
+            link_response::Message::Welcome(_)
+            | link_response::Message::Dispatch(_)
+            | link_response::Message::CancelCall(_)
+            | link_response::Message::CallQuery(_)
+            | link_response::Message::ResultAck(_)
+            | link_response::Message::CeilingAck(_)
+            | link_response::Message::Drain(_) => {}
+        }
+    }
+    Ok(Box::pin(async move {
         while let Ok(Some(v1::LinkResponse { message: Some(message) })) = incoming.message().await {
             let answered = match message {
-                link_response::Message::Welcome(_) if !expects_policy => {
-                    ready.take().map(|ready| ready.send(()));
-                    Ok(())
-                }
-                link_response::Message::PolicyUpdate(update) => {
-                    let version = DevicePolicy::version_of(&update.policy);
-                    let ack = v1::PolicyAck { version, error: String::new() };
-                    let sent = send(&sender, link_request::Message::PolicyAck(ack)).await;
-                    ready.take().map(|ready| ready.send(()));
-                    sent
-                }
+                link_response::Message::PolicyUpdate(update) => acknowledge(&sender, &update).await,
                 link_response::Message::Dispatch(dispatch) => {
                     send(&sender, link_request::Message::CallResult(answer(dispatch))).await
                 }
@@ -98,8 +117,16 @@ pub(crate) async fn run(
                 return;
             }
         }
-    });
-    is_ready.await.context("the stream ended before it began")
+    }))
+}
+
+async fn acknowledge(
+    sender: &mpsc::Sender<v1::LinkRequest>,
+    update: &v1::PolicyUpdate,
+) -> anyhow::Result<()> {
+    let version = DevicePolicy::version_of(&update.policy);
+    let ack = v1::PolicyAck { version, error: String::new() };
+    send(sender, link_request::Message::PolicyAck(ack)).await
 }
 
 async fn send(

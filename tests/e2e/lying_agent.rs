@@ -18,6 +18,7 @@ fn result(call_id: &str, state: v1::CallState, code: &str) -> v1::CallResult {
         code: code.to_owned(),
         result: serde_json::to_vec(&envelope).unwrap().into(),
         duration_us: 1,
+        ..v1::CallResult::default()
     }
 }
 

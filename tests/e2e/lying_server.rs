@@ -103,7 +103,11 @@ async fn a_replayed_call_is_answered_from_memory_and_not_run_again() {
     for acknowledged in [false, true] {
         if acknowledged {
             let call_id = order.call_id.clone();
-            link.send(v1::link_response::Message::ResultAck(v1::ResultAck { call_id })).await;
+            link.send(v1::link_response::Message::ResultAck(v1::ResultAck {
+                call_id,
+                audit: None,
+            }))
+            .await;
             // The next answer shows that the acknowledgement was heard.
             let other = link.order("list_directory", &json!({"path": device.files()}));
             assert_eq!(link.dispatch(other).await.0, "succeeded");

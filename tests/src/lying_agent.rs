@@ -70,6 +70,12 @@ impl LyingAgent {
         self.to_backend.send(request(message)).await.expect("the backend listens");
     }
 
+    /// Where to put what is said beside what is heard, one message after the other.
+    #[must_use]
+    pub fn voice(&self) -> mpsc::Sender<v1::LinkRequest> {
+        self.to_backend.clone()
+    }
+
     /// The next thing that the backend says; none where it ended the stream.
     ///
     /// # Errors
@@ -138,5 +144,6 @@ pub fn hello(device: &Device, generation: u64) -> v1::Hello {
         tools: Vec::new(),
         generation,
         unfinished_calls: Vec::new(),
+        ..v1::Hello::default()
     }
 }

@@ -67,7 +67,7 @@ async fn look(database: &Path) {
         let promised = Rows { opened: 1, closed, reconciled: rows.reconciled.min(closed) };
         assert_eq!(rows, promised, "the audit of call {id}, which is {state}");
     }
-    match verify_file(database).await.unwrap() {
+    match verify_file(database, None).await.unwrap() {
         AuditVerdict::Whole { .. } => {}
         AuditVerdict::Broken { broken, .. } => panic!("{broken}"),
     }

@@ -18,7 +18,14 @@ const MAY: &[(&str, &str, &[&str])] = &[
     (
         "orion-server",
         "server",
-        &["orion-audit", "orion-catalog", "orion-domain", "orion-mtls", "orion-policy", "orion-wire"],
+        &[
+            "orion-audit",
+            "orion-catalog",
+            "orion-domain",
+            "orion-mtls",
+            "orion-policy",
+            "orion-wire",
+        ],
     ),
     (
         "orion-agent",

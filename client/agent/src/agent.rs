@@ -7,6 +7,7 @@
 mod calls;
 pub mod ceiling;
 pub mod event;
+pub mod noting;
 mod session;
 #[doc(hidden)]
 pub mod surroundings;
@@ -26,6 +27,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::chain::Chain;
 use crate::clock::{now_ms, until};
 use crate::config::Settings;
 use crate::connect::ConnectError;
@@ -38,6 +40,7 @@ use crate::roots::{Lent, Roots};
 use crate::state::{Identity, State, Status};
 use ceiling::{Opening, Told};
 use event::{Event, Slot};
+use noting::About;
 use session::Phase;
 use surroundings::{Real, Surroundings};
 
@@ -64,12 +67,16 @@ pub struct Agent {
     opening: Opening,
     toolbox: Arc<Toolbox>,
     journal: Journal,
+    /// The device's own audit; none in a simulation.
+    chain: Option<Chain>,
     told: Told,
     running: HashMap<CallId, Running>,
     tasks: JoinSet<()>,
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
     phase: Phase,
+    /// A connection that is to take over from the one that stands.
+    successor: Option<AbortOnDropHandle<()>>,
     outbox: VecDeque<Outgoing>,
     backoff: Backoff,
     /// Which of the addresses is dialled next.
@@ -86,6 +93,8 @@ pub struct Agent {
 #[derive(Debug)]
 struct Running {
     cancelled: Arc<AtomicBool>,
+    /// Set where its end is to be noted: it may change something.
+    about: Option<About>,
 }
 
 /// Something to send. A result is looked up when there is room for it, so that it is held once.
@@ -160,12 +169,14 @@ impl Agent {
             opening: Opening::default(),
             toolbox,
             journal,
+            chain: None,
             told: Told::default(),
             running: HashMap::new(),
             tasks: JoinSet::new(),
             events,
             inbox,
             phase: Phase::Waiting(now),
+            successor: None,
             outbox: VecDeque::new(),
             backoff: Backoff::default(),
             address: 0,
@@ -204,9 +215,17 @@ impl Agent {
                 None => std::future::pending().await,
             }
         };
+        let noting = self.chain.as_ref().filter(|chain| chain.is_busy()).map(Chain::watch);
+        let noted = async {
+            match noting {
+                Some(watch) => watch.changed().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = shutdown.cancelled() => Event::Shutdown,
             Some(event) = self.inbox.recv() => event,
+            () = noted => Event::Noted,
             event = writable => event,
             () = sleep_until(due) => Event::Due,
         }
@@ -274,17 +293,19 @@ impl Agent {
                 }
             }
             Event::Finished { call, ended, slot } => {
+                let about = self.running.get(&call).and_then(|running| running.about.clone());
                 if slot == Slot::Free {
                     self.running.remove(&call);
                     while self.tasks.try_join_next().is_some() {}
                 }
-                self.journal.end(call, ended, now_ms()).await;
-                self.push(Outgoing::Result(call));
+                self.journal.end(call, ended.clone(), now_ms()).await;
+                self.note_and_send(call, about.as_ref(), &ended);
             }
             Event::Renewed(result) => self.renewed(result),
             Event::Owner(word) => self.owner(word),
             Event::Opened => self.opened(),
             Event::Due => self.due(),
+            Event::Noted => self.noted(),
             // The loop has ended before this comes here.
             Event::Shutdown => {}
         }
@@ -301,7 +322,8 @@ impl Agent {
                 }
             }
             Incoming::CallQuery(v1::CallQuery { call_ids }) => self.asked(call_ids),
-            Incoming::ResultAck(v1::ResultAck { call_id }) => {
+            Incoming::ResultAck(v1::ResultAck { call_id, audit }) => {
+                self.heard_of_audit(audit.as_ref());
                 if let Ok(call) = call_id.parse() {
                     self.journal.acknowledge(call, now_ms()).await;
                 }
@@ -372,6 +394,7 @@ impl Agent {
         self.status.connected_to = None;
         self.status.last_error = Some("the agent was stopped".to_owned());
         self.write_status();
+        self.note_what_waits(until).await;
         self.hang_up().await;
         self.journal.close().await;
     }

@@ -1,5 +1,6 @@
 //! What the program can be asked to do.
 
+mod audit;
 mod ceiling;
 
 use std::io::{self, Read as _, Write as _};
@@ -28,6 +29,7 @@ Examples:
   orion-agent status                                 who am I, am I connected?
   orion-agent ceiling show                           the most anyone can do here
   orion-agent ceiling check                          what is wrong with agent.toml
+  orion-agent audit show                             what was done here, and refused
 
 Exit codes: 0 done, 1 failed, 2 usage, 4 not enrolled or enrolment failed."
 )]
@@ -57,6 +59,9 @@ enum Command {
     /// The ceiling: the most that anyone can ever do on this device.
     #[command(subcommand)]
     Ceiling(ceiling::Ceiling),
+    /// The device's own audit: what it ran with effects, or refused.
+    #[command(subcommand)]
+    Audit(audit::Audit),
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +140,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         }
         Command::Status => status(&places)?,
         Command::Ceiling(command) => ceiling::run(&places, command)?,
+        Command::Audit(command) => audit::run(&places.state_dir, command)?,
     }
     Ok(())
 }

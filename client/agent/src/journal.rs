@@ -16,10 +16,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use entry::{Entry, Loaded, read_all};
 pub use error::JournalError;
-#[doc(hidden)]
-pub use writer::Command;
 use index::Index;
 pub use index::{APPROVED_REMEMBERED_MS, Begin, Ended, Full, Interrupted, Seen};
+#[doc(hidden)]
+pub use writer::Command;
 use writer::Writer;
 
 /// Above this size the file is written anew with what is still needed, in bytes.
@@ -194,6 +194,12 @@ impl Journal {
     #[must_use]
     pub fn result(&self, call: CallId) -> Option<&Ended> {
         self.index.result(call)
+    }
+
+    /// The tool of a call that is known.
+    #[must_use]
+    pub fn tool(&self, call: CallId) -> Option<&str> {
+        self.index.tool(call)
     }
 
     /// Calls that were under way when the agent stopped or the link was lost.

@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod apps;
+pub mod chain;
 pub mod changes;
 pub mod clock;
 pub mod config;

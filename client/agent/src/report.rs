@@ -144,6 +144,8 @@ pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {
         code: code.clone(),
         result: result.clone().into_bytes().into(),
         duration_us: *duration_us,
+        chain: None,
+        chain_entry: 0,
     }
 }
 

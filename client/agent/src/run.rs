@@ -1,16 +1,19 @@
 //! Puts an agent together from its configuration and its state, and runs it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use orion_domain::CallId;
+use orion_domain::{CallId, Digest};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
+use crate::agent::noting::happened;
 use crate::apps::Apps;
+use crate::chain::Chain;
 use crate::changes::{Settled, recover};
 use crate::clock::now_ms;
 use crate::config::{Config, SandboxChoice, Settings};
@@ -61,6 +64,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         report::interrupted(call, &name, settled.get(&call.call).copied())
     })
     .await?;
+    let chain = take_up(&state_dir, &identity, &journal)?;
     let sandbox = Sandbox::detect();
     suffices(sandbox, settings.sandbox)?;
     tracing::info!("file tools are held by {sandbox}");
@@ -78,8 +82,25 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         device_id: identity.device_id.to_string(),
         sandbox,
     };
-    Agent::new(settings, state, identity, Arc::new(toolbox), journal).run(shutdown).await;
+    let agent = Agent::new(settings, state, identity, Arc::new(toolbox), journal);
+    agent.with_chain(chain).run(shutdown).await;
     Ok(())
+}
+
+/// Takes up the device's own audit. What ended when the agent last stopped, or was found to have ended
+/// since, is noted first.
+fn take_up(state_dir: &Path, identity: &Identity, journal: &Journal) -> anyhow::Result<Chain> {
+    let mut chain = Chain::open(state_dir, &identity.device_id.to_string())
+        .context("the device's audit can't be opened")?;
+    for call in journal.unacknowledged() {
+        if let Some(ended) = journal.result(call)
+            && !chain.is_known(call, Digest::of(ended.result.as_bytes()))
+        {
+            let tool = journal.tool(call).unwrap_or_default();
+            chain.note(call, happened(call, tool, None, ended));
+        }
+    }
+    Ok(chain)
 }
 
 /// Where the owner limits how large a file may become, the operating system ends the process that tries

@@ -3,20 +3,24 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use orion_audit::Exporter;
 use orion_domain::audit::AuditRow;
 use orion_wire::v1;
 use orion_wire::v1::audit_service_server::AuditService;
-use orion_wire::v1::export_audit_response::Message;
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use super::{Api, status};
-use crate::store::AuditVerdict;
+use crate::backend::Backend;
+use crate::clock::now_ms;
+use crate::store::{AuditVerdict, CheckpointRow, StoreError};
 
 /// How many rows are read at once for an export.
 const PAGE: u32 = 1000;
+/// From which size on a part of the export is sent, in bytes.
+const PART: usize = 64 * 1024;
 
 type Exporting = Pin<Box<dyn Stream<Item = Result<v1::ExportAuditResponse, Status>> + Send>>;
 
@@ -41,35 +45,10 @@ impl AuditService for Api {
         _: Request<v1::ExportAuditRequest>,
     ) -> Result<Response<Exporting>, Status> {
         let backend = Arc::clone(&self.0);
-        // Rows that are written while the export runs are left for the next one.
-        let head = backend.store.audit_head().await.map_err(status::store)?;
-        let (sender, receiver) = mpsc::channel(64);
+        let (sender, receiver) = mpsc::channel(16);
         self.0.tasks.spawn(async move {
-            let send = |message| v1::ExportAuditResponse { message: Some(message) };
-            let mut after = 0;
-            while after < head.seq {
-                let before = after;
-                let rows = match backend.store.audit_export(after, PAGE).await {
-                    Ok(rows) if !rows.is_empty() => rows,
-                    // A gap in the rows: the head that follows shows it to the verifier.
-                    Ok(_) => break,
-                    Err(error) => {
-                        let _ = sender.send(Err(status::store(error))).await;
-                        return;
-                    }
-                };
-                for item in rows.into_iter().take_while(|row| row.seq <= head.seq) {
-                    after = item.seq;
-                    if sender.send(Ok(send(Message::Row(row(item))))).await.is_err() {
-                        return;
-                    }
-                }
-                if after == before {
-                    break;
-                }
-            }
-            let head = v1::AuditHead { seq: head.seq, hash: head.hash.as_bytes().to_vec().into() };
-            let _ = sender.send(Ok(send(Message::Head(head)))).await;
+            let parts = Parts { sender, waiting: Vec::with_capacity(PART) };
+            export(&backend, parts).await;
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
@@ -78,12 +57,27 @@ impl AuditService for Api {
         &self,
         _: Request<v1::VerifyAuditRequest>,
     ) -> Result<Response<v1::VerifyAuditResponse>, Status> {
-        let verdict = self.0.store.verify_audit().await.map_err(status::store)?;
+        let key = self.0.notary.signer().key();
+        let verdict = self.0.store.verify_audit(Some(key)).await.map_err(status::store)?;
+        let chains = self.0.store.device_chains().await.map_err(status::store)?;
+        let name = |id| self.0.fleet.known(id).map(|known| known.name.to_string());
+        let device_problems = chains
+            .into_iter()
+            .filter(|chain| !chain.problem.is_empty())
+            .map(|chain| v1::DeviceChainProblem {
+                device: name(chain.device).unwrap_or_else(|| chain.device.to_string()),
+                problem: chain.problem,
+                at: chain.problem_at.unwrap_or_default(),
+            })
+            .collect();
         Ok(Response::new(match verdict {
-            AuditVerdict::Whole { rows, head } => v1::VerifyAuditResponse {
+            AuditVerdict::Whole { rows, head, checkpoints } => v1::VerifyAuditResponse {
                 whole: true,
                 rows,
                 head: head.hash.as_bytes().to_vec().into(),
+                checkpoints,
+                key: key.to_string(),
+                device_problems,
                 ..v1::VerifyAuditResponse::default()
             },
             AuditVerdict::Broken { rows, broken } => v1::VerifyAuditResponse {
@@ -91,10 +85,91 @@ impl AuditService for Api {
                 rows,
                 broken_seq: broken.seq(),
                 problem: broken.to_string(),
+                key: key.to_string(),
+                device_problems,
                 ..v1::VerifyAuditResponse::default()
             },
         }))
     }
+
+    async fn get_audit_key(
+        &self,
+        _: Request<v1::GetAuditKeyRequest>,
+    ) -> Result<Response<v1::GetAuditKeyResponse>, Status> {
+        let key = self.0.notary.signer().key().to_string();
+        Ok(Response::new(v1::GetAuditKeyResponse { key }))
+    }
+}
+
+/// An export on its way, in parts.
+struct Parts {
+    sender: mpsc::Sender<Result<v1::ExportAuditResponse, Status>>,
+    waiting: Vec<u8>,
+}
+
+/// Whoever asked has gone.
+struct Gone;
+
+impl Parts {
+    async fn line(&mut self, line: &str) -> Result<(), Gone> {
+        self.waiting.extend_from_slice(line.as_bytes());
+        if self.waiting.len() < PART { Ok(()) } else { self.send().await }
+    }
+
+    async fn send(&mut self) -> Result<(), Gone> {
+        let lines = std::mem::take(&mut self.waiting).into();
+        self.sender.send(Ok(v1::ExportAuditResponse { lines })).await.map_err(|_| Gone)
+    }
+}
+
+/// Exports up to the head of this moment, which is signed first; what is written meanwhile is left for
+/// the next export. A record that cannot be signed is exported all the same, and says so at its end.
+async fn export(backend: &Backend, mut parts: Parts) {
+    if let Err(error) = try_export(backend, &mut parts).await {
+        parts.sender.send(Err(status::store(error))).await.ok();
+    }
+}
+
+async fn try_export(backend: &Backend, parts: &mut Parts) -> Result<(), StoreError> {
+    let (store, signer) = (&backend.store, backend.notary.signer());
+    let signed = backend.notary.sign(store).await.ok();
+    let head = match &signed {
+        Some(signed) => signed.head(),
+        None => store.audit_head().await?,
+    };
+    let (mut exporter, first) = Exporter::begin(signer, head, now_ms());
+    let mut notes = Vec::new().into_iter().peekable();
+    let mut after = 0;
+    if parts.line(&first).await.is_err() {
+        return Ok(());
+    }
+    while after < head.seq {
+        let rows = store.audit_export(after, PAGE).await?;
+        let before = after;
+        if notes.peek().is_none() {
+            notes = store.checkpoints(after, PAGE).await?.into_iter().peekable();
+        }
+        for item in rows.into_iter().take_while(|row| row.seq <= head.seq) {
+            after = item.seq;
+            let mut line = exporter.row(&item);
+            let note = notes.next_if(|CheckpointRow { size, .. }| *size == after);
+            if let Some(CheckpointRow { note, .. }) = note {
+                line.push_str(&exporter.checkpoint(note));
+            }
+            if parts.line(&line).await.is_err() {
+                return Ok(());
+            }
+        }
+        if after == before {
+            // A gap in the rows: the end says so.
+            break;
+        }
+    }
+    let end = exporter.end(signer, signed.map(|signed| signed.tree.root()));
+    if parts.line(&end).await.is_ok() {
+        parts.send().await.ok();
+    }
+    Ok(())
 }
 
 fn row(row: AuditRow) -> v1::AuditRow {

@@ -175,7 +175,15 @@ impl Api {
     fn device(&self, row: DeviceRow) -> v1::Device {
         let facts = row.facts.as_deref().and_then(facts_from_json);
         let known = self.0.fleet.known(row.id);
+        let chain = self.0.fleet.witnesses().of(row.id);
         v1::Device {
+            chain_seq: chain.as_ref().map_or(0, |chain| chain.head.seq),
+            chain_hash: chain
+                .as_ref()
+                .map(|chain| chain.head.hash.as_bytes().to_vec().into())
+                .unwrap_or_default(),
+            chain_problem_at: chain.as_ref().and_then(|chain| chain.problem_at).unwrap_or_default(),
+            chain_problem: chain.map(|chain| chain.problem).unwrap_or_default(),
             device_id: row.id.to_string(),
             name: row.name.to_string(),
             state: state(row.state).into(),

@@ -1,20 +1,24 @@
 //! The audit: reading, paging and verifying its chain, and what a call's first row holds.
 
-use std::path::Path;
+mod follow;
 
-use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
+use orion_audit::VerifierKey;
+use orion_domain::audit::{AuditHead, AuditRow, Break};
 use orion_domain::{
     CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::calls::NewCall;
 use super::row::id_range;
 use super::writer::{Durability, Event};
-use super::{BUSY_TIMEOUT, Store, StoreError};
+use super::{Store, StoreError};
+
+use follow::follow;
+pub use follow::verify_file;
 
 /// Arguments of more bytes than this are recorded by digest, length and their beginning.
 const WHOLE_ARGUMENTS: usize = 8 * 1024;
@@ -25,8 +29,6 @@ const TOUCHES: usize = 64;
 const TOUCH_BYTES: usize = 4 * 1024;
 /// How many bytes of a name that was asked for are recorded.
 const NAME_BYTES: usize = 256;
-/// How many rows are read at a time when the chain is followed.
-const PAGE: i64 = 4096;
 /// The most rows that are listed or exported at a time.
 const MOST_ROWS: u32 = 10_000;
 
@@ -41,6 +43,8 @@ pub enum AuditVerdict {
         rows: i64,
         /// The end of the chain.
         head: AuditHead,
+        /// How many signed checkpoints fit it.
+        checkpoints: u64,
     },
     /// It does not.
     Broken {
@@ -232,63 +236,32 @@ impl Store {
         recorded_head(&mut connection).await?.ok_or(StoreError::Corrupt)
     }
 
-    /// Follows the whole chain as it stands at this moment.
+    /// The hash of a row, where there is one.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn audit_hash(&self, seq: i64) -> Result<Option<Digest>, StoreError> {
+        let row: Option<(Vec<u8>,)> = sqlx::query_as("SELECT hash FROM audit WHERE seq = $1")
+            .bind(seq)
+            .fetch_optional(self.reads())
+            .await?;
+        Ok(row.and_then(|(hash,)| Digest::from_slice(&hash)))
+    }
+
+    /// Follows the whole chain as it stands at this moment, and checks the checkpoints that were signed
+    /// with this key.
     ///
     /// # Errors
     /// The record cannot be read at all; damage to a row is a verdict.
-    pub async fn verify_audit(&self) -> Result<AuditVerdict, StoreError> {
+    pub async fn verify_audit(
+        &self,
+        key: Option<&VerifierKey>,
+    ) -> Result<AuditVerdict, StoreError> {
         let mut snapshot = self.reads().begin().await?;
-        let verdict = follow(&mut snapshot).await;
+        let verdict = follow(&mut snapshot, key).await;
         snapshot.rollback().await?;
         verdict
     }
-}
-
-/// The same for a record that no backend has open, without changing it.
-///
-/// # Errors
-/// There is no record there, or it cannot be read at all.
-pub async fn verify_file(path: &Path) -> Result<AuditVerdict, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .read_only(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
-    let mut connection = options.connect().await?;
-    let mut snapshot = connection.begin().await?;
-    let verdict = follow(&mut snapshot).await;
-    snapshot.rollback().await?;
-    connection.close().await?;
-    verdict
-}
-
-async fn follow(connection: &mut SqliteConnection) -> Result<AuditVerdict, StoreError> {
-    let recorded = recorded_head(connection).await?;
-    let mut verifier = Verifier::new();
-    let (mut good, mut last) = (0, i64::MIN);
-    loop {
-        let rows = page(connection, last, PAGE).await?;
-        let Some(newest) = rows.last() else { break };
-        last = newest.try_get(0)?;
-        for row in &rows {
-            let followed = match audit_row(row) {
-                Ok(row) => verifier.next(&row),
-                // A column that no longer holds what it should was changed.
-                Err(_) => Err(Break::Changed { seq: row.try_get(0)? }),
-            };
-            if let Err(broken) = followed {
-                return Ok(AuditVerdict::Broken { broken, rows: good });
-            }
-            good += 1;
-        }
-        // The rows come from a thread of their own, so that nothing above ever waits for long.
-        tokio::task::yield_now().await;
-    }
-    let head = recorded.unwrap_or(AuditHead::EMPTY);
-    Ok(match verifier.finish(head) {
-        Ok(rows) => AuditVerdict::Whole { rows, head },
-        Err(broken) => AuditVerdict::Broken { broken, rows: good },
-    })
 }
 
 async fn page(

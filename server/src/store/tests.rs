@@ -6,6 +6,7 @@ mod calls;
 mod certificates;
 mod devices;
 mod labels;
+mod migrations;
 mod people;
 mod plans;
 mod policies;

@@ -102,6 +102,8 @@ pub(super) struct WriterHandle {
     jobs: mpsc::Sender<Job>,
     /// A clone for each change that is not answered yet.
     waiting: Arc<()>,
+    /// Where the chain ends as far as it is surely on disk; empty before the first such commit.
+    synced: Arc<Mutex<AuditHead>>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -116,18 +118,31 @@ impl WriterHandle {
         mut conn: SqliteConnection,
     ) -> Result<Self, StoreError> {
         let head = chain::head(&mut conn).await?;
+        let synced = Arc::new(Mutex::new(AuditHead::EMPTY));
         let (jobs, waiting) = mpsc::channel(WAITING);
         let stop = CancellationToken::new();
         let tx = Tx { conn, events: Vec::new() };
         let checkpoints = Checkpoints::start(options.clone(), stop.clone());
-        let writer = Writer { options, tx, head: Some(head), synchronous: None, checkpoints };
+        let writer = Writer {
+            options,
+            tx,
+            head: Some(head),
+            synchronous: None,
+            checkpoints,
+            synced: Arc::clone(&synced),
+        };
         let task = tokio::spawn(writer.run(waiting, stop.clone()));
-        Ok(Self { jobs, waiting: Arc::default(), stop, task: Mutex::new(Some(task)) })
+        Ok(Self { jobs, waiting: Arc::default(), synced, stop, task: Mutex::new(Some(task)) })
     }
 
     /// Whether every change was answered.
     pub(super) fn is_at_rest(&self) -> bool {
         Arc::strong_count(&self.waiting) == 1
+    }
+
+    /// Where the chain ends as far as no power cut can take it back.
+    pub(super) fn synced_head(&self) -> AuditHead {
+        *self.synced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands a change over and waits until it is committed.
@@ -168,6 +183,7 @@ struct Writer {
     /// What the connection is set to; `None` when that is not known.
     synchronous: Option<Durability>,
     checkpoints: Checkpoints,
+    synced: Arc<Mutex<AuditHead>>,
 }
 
 impl Writer {
@@ -205,6 +221,9 @@ impl Writer {
         match end {
             Ok(head) => {
                 self.head = Some(head);
+                if self.synchronous == Some(Durability::Fsync) {
+                    *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = head;
+                }
                 self.checkpoints.committed();
             }
             Err(error) => {

@@ -2,7 +2,7 @@
 //! same end, every call that the backend says a device ran is in that device's chain, and each side's
 //! heads, as the other saw them, are those it has.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use orion_domain::audit::{AuditHead, AuditRow};
 use orion_domain::{CallState, Digest};
@@ -52,6 +52,16 @@ pub enum Mismatch {
         call: String,
         /// What differs.
         what: &'static str,
+    },
+    /// The device noted another end of a call whose end was known.
+    #[error("device {device}, entry {entry}: call {call} had ended before")]
+    EndedTwice {
+        /// The device.
+        device: String,
+        /// The entry.
+        entry: i64,
+        /// The call.
+        call: String,
     },
     /// The backend says that the device ran a call, and the device's chain has no entry of it.
     #[error("row {row}: device {device} ran call {call}, and its chain does not say so")]
@@ -258,8 +268,17 @@ impl Join {
             for entry in &chain.entries {
                 last.insert(&entry.call_id, entry.seq);
             }
+            let mut ended = HashSet::new();
             for entry in &chain.entries {
                 let is_last = last.get(entry.call_id.as_str()) == Some(&entry.seq);
+                if ended.contains(entry.call_id.as_str()) {
+                    let (device, call) = (device.clone(), entry.call_id.clone());
+                    self.problem(Mismatch::EndedTwice { device, entry: entry.seq, call });
+                    continue;
+                }
+                if entry.state != CallState::Unknown {
+                    ended.insert(entry.call_id.as_str());
+                }
                 self.entry(device, entry, is_last, told);
             }
         }

@@ -146,6 +146,12 @@ impl Verifier {
         Self { head: AuditHead::EMPTY }
     }
 
+    /// Goes on after rows that were followed before.
+    #[must_use]
+    pub const fn after(head: AuditHead) -> Self {
+        Self { head }
+    }
+
     /// Takes the next row.
     ///
     /// # Errors

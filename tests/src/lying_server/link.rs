@@ -42,6 +42,7 @@ impl Link {
             device_name: "kiosk".to_owned(),
             device_id: self.device.to_string(),
             reconnect_ms: 50,
+            audit: None,
         }))
         .await;
     }

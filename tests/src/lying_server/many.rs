@@ -73,6 +73,7 @@ impl Link {
                     let call_id = result.call_id.clone();
                     self.send(link_response::Message::ResultAck(v1::ResultAck {
                         call_id: call_id.clone(),
+                        audit: None,
                     }))
                     .await;
                     if let Some(at) = under_way.iter().position(|(id, _)| *id == call_id) {

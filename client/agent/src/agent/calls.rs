@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use orion_domain::{CallId, ErrorCode, ToolError};
+use orion_domain::{CallId, Digest, ErrorCode, ToolError};
 use orion_wire::Dispatched;
 use orion_wire::v1::{self, link_request};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::noting::About;
 use super::{Agent, Outgoing, Running};
 use crate::clock::now_ms;
 use crate::execute::{Job, execute};
 use crate::guard::Admitted;
 use crate::journal::{Begin, Ended, Seen};
-use crate::report::{Subject, to_wire};
+use crate::report::Subject;
 use crate::sandbox::Reach;
 use crate::tools::observe::Seeing;
 
@@ -101,6 +102,7 @@ impl Agent {
             );
             return self.answer(&subject, subject.failure(error, Duration::ZERO));
         }
+        let arguments = Digest::of(&message.arguments);
         let call = match Dispatched::try_from(message) {
             Ok(call) => call,
             Err(error) => {
@@ -108,12 +110,12 @@ impl Agent {
                     ErrorCode::InvalidArgument,
                     format!("The call can't be read: {error}."),
                 );
-                return self.refuse(&subject, error);
+                return self.refuse(&subject, arguments, error);
             }
         };
         match self.guard.admit(&call, |approval| self.journal.is_spent(approval)) {
             Ok(admitted) => self.start(subject, call, admitted).await,
-            Err(error) => self.refuse(&subject, *error),
+            Err(error) => self.refuse(&subject, arguments, *error),
         }
     }
 
@@ -121,13 +123,16 @@ impl Agent {
         let Admitted { permit, spec, parsed, verdict } = admitted;
         let Some(executor) = crate::tools::find(spec.name).copied() else {
             let message = format!("This device cannot run {}.", spec.name);
-            return self.refuse(&subject, ToolError::new(ErrorCode::NotSupported, message));
+            let error = ToolError::new(ErrorCode::NotSupported, message);
+            return self.refuse(&subject, call.arguments.digest(), error);
         };
         if self.running.len() >= MAX_IN_FLIGHT {
             let message = format!("{MAX_IN_FLIGHT} calls run on this device already.");
-            return self.refuse(&subject, ToolError::new(ErrorCode::ResourceExhausted, message));
+            let error = ToolError::new(ErrorCode::ResourceExhausted, message);
+            return self.refuse(&subject, call.arguments.digest(), error);
         }
         let has_effects = spec.has_effects && !call.dry_run;
+        let about = About { tool: spec.name.to_owned(), arguments: call.arguments.digest() };
         let begin = Begin {
             call: call.call,
             tool: spec.name.to_owned(),
@@ -174,13 +179,13 @@ impl Agent {
             verdict: Some(verdict),
             toolbox: Arc::clone(&self.toolbox),
         };
-        self.running.insert(call.call, Running { cancelled });
+        self.running.insert(call.call, Running { cancelled, about: has_effects.then_some(about) });
         let surroundings = Arc::clone(&self.surroundings);
         self.tasks.spawn(execute(job, admission, self.events.clone(), surroundings));
     }
 
     /// Answers a call that does not run, and notes the answer.
-    fn refuse(&mut self, subject: &Subject, error: ToolError) {
+    fn refuse(&mut self, subject: &Subject, arguments: Digest, error: ToolError) {
         tracing::info!(
             call = %subject.call, tool = subject.tool, code = error.code.as_str(),
             "a call was refused"
@@ -195,14 +200,17 @@ impl Agent {
             at: now_ms(),
         };
         match self.journal.refuse(begin, ended.clone()) {
-            Ok(()) => self.push(Outgoing::Result(subject.call)),
+            Ok(()) => {
+                let about = About { tool: subject.tool.clone(), arguments };
+                self.note_and_send(subject.call, Some(&about), &ended);
+            }
             Err(_) => self.answer(subject, ended),
         }
     }
 
     /// Answers without noting it.
     fn answer(&mut self, subject: &Subject, ended: Ended) {
-        let result = to_wire(subject.call, &ended);
+        let result = self.result(subject.call, &ended);
         self.push(Outgoing::Message(link_request::Message::CallResult(result)));
     }
 }

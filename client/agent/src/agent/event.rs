@@ -62,6 +62,8 @@ pub enum Event {
     Owner(Word),
     /// What is lent was opened, and the policy that lends it was kept.
     Opened,
+    /// Something more is on disk of the device's own audit.
+    Noted,
     /// A time has come that was waited for.
     Due,
     /// The agent is to stop.

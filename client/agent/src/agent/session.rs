@@ -15,12 +15,11 @@ use tonic::transport::Channel;
 use super::event::Event;
 use super::surroundings::Dialling;
 use super::{Agent, Outgoing, Renewal, STALL};
-use crate::clock::now_ms;
+use crate::clock::{now_ms, until};
 use crate::connect::backoff::{Backoff, STABLE};
-use crate::connect::renew::{Renewed, check, is_due, renew, renew_at, retry_in};
+use crate::connect::renew::{Renewed, check, is_due, pause, renew, renew_at, retry_in};
 use crate::connect::{ConnectError, Link};
 use crate::facts;
-use crate::report::to_wire;
 use crate::tools::EXECUTORS;
 
 /// Messages that may wait. A backend that asks for more without reading is not worth a connection.
@@ -98,15 +97,28 @@ impl Agent {
     }
 
     fn connect(&mut self) {
+        match self.begin() {
+            Ok(connecting) => self.phase = Phase::Connecting(connecting),
+            Err(why) => self.not_connected(&why),
+        }
+    }
+
+    /// Connects anew while the connection that stands goes on: it ends when the new one stands, so that
+    /// the device is never away for it.
+    fn succeed(&mut self) {
+        match self.begin() {
+            Ok(connecting) => self.successor = Some(connecting),
+            Err(why) => self.not_connected(&why),
+        }
+    }
+
+    fn begin(&mut self) -> Result<AbortOnDropHandle<()>, ConnectError> {
         let addresses = &self.identity.addresses;
         let Some(address) = addresses.get(self.address % addresses.len().max(1)).cloned() else {
             let why = ConnectError::Protocol("no address is known; enrol again".to_owned());
-            return self.not_connected(&why);
+            return Err(why);
         };
-        let tls = match self.identity.tls() {
-            Ok(tls) => tls,
-            Err(error) => return self.not_connected(&error.into()),
-        };
+        let tls = self.identity.tls()?;
         let hello = self.hello();
         self.told_in_greeting();
         let (device, state) = (self.identity.device_id, Arc::clone(&self.state));
@@ -116,10 +128,11 @@ impl Agent {
             let connected = surroundings.link(dialling).await.map(Box::new);
             drop(events.send(Event::Connected(connected)).await);
         });
-        self.phase = Phase::Connecting(AbortOnDropHandle::new(connecting));
+        Ok(AbortOnDropHandle::new(connecting))
     }
 
     fn hello(&self) -> v1::Hello {
+        let (chain, backend) = self.chains();
         v1::Hello {
             protocol_major: PROTOCOL.major,
             protocol_minor: PROTOCOL.minor,
@@ -131,11 +144,14 @@ impl Agent {
             ceiling: self.ceiling_bytes().into(),
             tools: EXECUTORS.iter().map(|executor| executor.name.to_owned()).collect(),
             generation: 0,
+            chain,
+            backend,
             unfinished_calls: self.journal.unfinished().iter().map(ToString::to_string).collect(),
         }
     }
 
     pub(super) fn connected(&mut self, link: Link) {
+        self.successor = None;
         let (address, greeting) = (link.address().to_owned(), link.greeting.clone());
         tracing::info!(
             server = greeting.server_version,
@@ -162,12 +178,22 @@ impl Agent {
             reader: AbortOnDropHandle::new(reader),
             hint: greeting.reconnect,
         });
-        self.outbox = self.journal.unacknowledged().into_iter().map(Outgoing::Result).collect();
+        self.heard_of_audit(greeting.audit.as_ref());
+        let unacknowledged = self.journal.unacknowledged().into_iter();
+        // What is being noted follows when it is.
+        let unacknowledged = unacknowledged.filter(|call| !self.is_being_noted(*call));
+        self.outbox = unacknowledged.map(Outgoing::Result).collect();
         self.greeted();
     }
 
     /// The connection could not be made: another address next, later.
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
+        self.successor = None;
+        if self.phase.linked().is_some() {
+            // The one that stands serves until its certificate ends.
+            tracing::warn!("not connected with the new certificate yet: {why}");
+            return;
+        }
         self.address = self.address.wrapping_add(1);
         let wait = if why.is_lasting() {
             Backoff::after_refusal(self.surroundings.random())
@@ -179,6 +205,14 @@ impl Agent {
 
     /// The connection ended.
     pub(super) fn lost(&mut self, why: &ConnectError) {
+        if let Some(successor) = self.successor.take() {
+            // The backend ends the old one as soon as the new one stands there, and this side may hear
+            // of its end first.
+            tracing::debug!("the new connection takes over: {why}");
+            self.outbox.clear();
+            self.phase = Phase::Connecting(successor);
+            return;
+        }
         let hint = self.phase.linked().map_or(Duration::ZERO, |linked| linked.hint);
         let wait = if why.is_lasting() {
             Backoff::after_refusal(self.surroundings.random())
@@ -191,7 +225,9 @@ impl Agent {
     /// The backend goes: to another address, if there is one, about when it said.
     pub(super) fn drain(&mut self, reconnect_ms: u64) {
         self.address = self.address.wrapping_add(1);
-        let wait = self.backoff.after_loss(Duration::from_millis(reconnect_ms), self.surroundings.random());
+        let wait = self
+            .backoff
+            .after_loss(Duration::from_millis(reconnect_ms), self.surroundings.random());
         self.wait(&ConnectError::Drained, wait);
     }
 
@@ -207,6 +243,7 @@ impl Agent {
             tracing::debug!(retry_in = ?wait, "not connected: {text}");
         }
         self.outbox.clear();
+        self.successor = None;
         self.phase = Phase::Waiting(Instant::now() + wait);
     }
 
@@ -233,7 +270,7 @@ impl Agent {
                 Outgoing::Message(message) => return Some(message),
                 Outgoing::Result(call) => {
                     if let Some(ended) = self.journal.result(call) {
-                        return Some(Message::CallResult(to_wire(call, ended)));
+                        return Some(Message::CallResult(self.result(call, ended)));
                     }
                 }
             }
@@ -305,10 +342,9 @@ impl Agent {
             // It is used all the same; at the next start the old one is there, or none.
             tracing::error!(%error, "the new certificate could not be kept");
         }
-        // Never at once again, even where the backend gives certificates that are almost over.
-        self.renewal = Renewal::Waiting(Instant::now() + Duration::from_secs(10));
+        self.renewal = Renewal::Waiting(Instant::now() + pause(until(not_after, now)));
         if self.phase.linked().is_some() {
-            self.wait(&ConnectError::Renewed, Duration::ZERO);
+            self.succeed();
         }
     }
 

@@ -39,9 +39,6 @@ pub enum ConnectError {
     /// The backend is stopping, and said so.
     #[error("the backend is stopping")]
     Drained,
-    /// There is a new certificate to connect with.
-    #[error("the certificate was renewed")]
-    Renewed,
     /// The device's own state cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
@@ -97,7 +94,6 @@ impl ConnectError {
             | Self::Ended(_)
             | Self::Protocol(_)
             | Self::Drained
-            | Self::Renewed
             | Self::State(_) => false,
         }
     }

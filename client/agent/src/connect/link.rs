@@ -49,6 +49,8 @@ pub struct Greeting {
     pub name: DeviceName,
     /// How long to wait after a loss.
     pub reconnect: Duration,
+    /// Where its audit ends, if it says so.
+    pub audit: Option<v1::ChainHead>,
 }
 
 impl Greeting {
@@ -65,6 +67,7 @@ impl Greeting {
             device_name,
             device_id,
             reconnect_ms,
+            audit,
         } = welcome;
         let theirs = ProtocolVersion { major: protocol_major, minor: protocol_minor };
         if !PROTOCOL.works_with(theirs) {
@@ -82,6 +85,7 @@ impl Greeting {
             server_version: printable(&server_version),
             name,
             reconnect: Duration::from_millis(reconnect_ms),
+            audit,
         })
     }
 }
@@ -214,6 +218,7 @@ mod tests {
             device_name: "web-1".to_owned(),
             device_id: Uuid::from_u128(7).to_string(),
             reconnect_ms: 250,
+            audit: None,
         }
     }
 
@@ -224,6 +229,7 @@ mod tests {
             server_version: "9.9.9".to_owned(),
             name: "web-1".parse().unwrap(),
             reconnect: Duration::from_millis(250),
+            audit: None,
         };
         assert_eq!(greeting, expected);
     }

@@ -98,8 +98,8 @@ pub fn retry_in(now: i64, not_after: i64) -> Duration {
     (left / 10).clamp(Duration::from_secs(1), Duration::from_hours(1))
 }
 
-/// How long to wait after a renewal whose certificate is good for `left`, at the least: even where the backend gives certificates that are
-/// almost over.
+/// How long to wait at the least after a renewal that gave a certificate which is good for `left`:
+/// never at once again, even where the backend gives certificates that are almost over.
 #[must_use]
 pub fn pause(left: Duration) -> Duration {
     (left / 4).clamp(Duration::from_secs(1), Duration::from_secs(10))

@@ -92,6 +92,7 @@ async fn happened(job: Job, admission: Admission) -> Vec<String> {
             | Event::Owner(_)
             | Event::Opened
             | Event::Due
+            | Event::Noted
             | Event::Shutdown => panic!("a call posted what is not its own"),
         });
     }

@@ -257,6 +257,12 @@ impl Index {
         }
     }
 
+    /// The tool of a call that is known.
+    #[must_use]
+    pub fn tool(&self, call: CallId) -> Option<&str> {
+        self.calls.get(&call).map(|record| record.begin.tool.as_str())
+    }
+
     /// Whether the call's entries belong on disk.
     #[must_use]
     pub fn is_durable(&self, call: CallId) -> bool {

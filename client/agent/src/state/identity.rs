@@ -110,8 +110,9 @@ impl Identity {
     /// [`StateError`] when it cannot be written.
     pub fn save(&self, state: &State) -> Result<(), StateError> {
         secret_file::write(&state.path(KEY), self.key.to_pem().expose().as_bytes())?;
-        secret_file::write(&state.path(CERTIFICATE), self.certificate.as_bytes())?;
+        // Whoever has a new certificate knows the authorities that came with it.
         secret_file::write(&state.path(AUTHORITIES), self.authorities.as_bytes())?;
+        secret_file::write(&state.path(CERTIFICATE), self.certificate.as_bytes())?;
         let written = Written {
             device_id: self.device_id,
             name: self.name.clone(),

@@ -307,6 +307,7 @@ impl Session {
             device_name: "laptop-123".to_owned(),
             device_id: self.device.to_string(),
             reconnect_ms: 0,
+            audit: None,
         }))
         .await;
         hello
@@ -365,7 +366,7 @@ impl Session {
     }
 
     pub(crate) async fn acknowledge(&self, call: &str) {
-        let ack = v1::ResultAck { call_id: call.to_owned() };
+        let ack = v1::ResultAck { call_id: call.to_owned(), audit: None };
         self.send(ToDevice::ResultAck(ack)).await;
     }
 }

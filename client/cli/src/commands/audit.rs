@@ -1,11 +1,11 @@
 //! `orion audit`: the record of everything.
 
 mod export;
+mod key;
+mod offline;
 mod verify;
 
 use clap::{Args, Subcommand};
-use orion_domain::Digest;
-use orion_domain::audit::AuditRow;
 use orion_wire::v1;
 use serde::Serialize;
 use serde_json::Value;
@@ -25,6 +25,7 @@ Examples:
   orion audit list --call 0199b2c4-7f3e-7c11
   orion audit show 42
   orion audit export --file audit.jsonl
+  orion audit key
   orion audit verify
   orion audit verify --file audit.jsonl")]
 pub(crate) struct Audit {
@@ -54,8 +55,10 @@ enum What {
         #[arg(value_name = "SEQ", value_parser = clap::value_parser!(i64).range(1..i64::MAX))]
         seq: i64,
     },
-    /// Write every row, one line of JSON each, and the head last
+    /// Write every row, one line of JSON each, with the signed checkpoints
     Export(export::Export),
+    /// Print the key that verifies what the backend signs
+    Key(key::Key),
     /// Follow the whole chain
     Verify(verify::Verify),
 }
@@ -108,6 +111,7 @@ impl Audit {
                 Ok(0)
             }
             What::Export(command) => command.run(app).await,
+            What::Key(command) => command.run(app).await,
             What::Verify(command) => command.run(app).await,
         }
     }
@@ -151,20 +155,6 @@ fn page(out: &Output, row: &RowView) -> String {
         ("previous hash", row.prev_hash.clone()),
         ("hash", row.hash.clone()),
     ])
-}
-
-/// A row as it was hashed.
-///
-/// # Errors
-/// Its hashes have another length than hashes have.
-fn hashed(row: v1::AuditRow) -> Result<AuditRow, Failure> {
-    let v1::AuditRow { seq, at, kind, call_id, body, prev_hash, hash } = row;
-    let digest = |bytes: &[u8]| {
-        Digest::from_slice(bytes)
-            .ok_or_else(|| Failure::Failed(format!("row {seq}: its hash is no hash")))
-    };
-    let (prev_hash, hash) = (digest(&prev_hash)?, digest(&hash)?);
-    Ok(AuditRow { seq, at, kind, call_id, body, prev_hash, hash })
 }
 
 #[cfg(test)]

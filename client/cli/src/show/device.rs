@@ -31,6 +31,12 @@ pub(crate) struct DeviceView {
     pub(crate) policy_source: String,
     /// Set while it is not held strictly.
     pub(crate) dangerous: Option<DangerousView>,
+    /// How much of the device's own audit the backend has seen.
+    pub(crate) chain_seq: i64,
+    pub(crate) chain_hash: String,
+    /// What did not fit what was seen before; empty where all did.
+    pub(crate) chain_problem: String,
+    pub(crate) chain_problem_at: i64,
 }
 
 /// That a device's tool list and capabilities are lifted.
@@ -70,6 +76,10 @@ impl From<v1::Device> for DeviceView {
             sandbox,
             dangerous,
             policy_source,
+            chain_seq,
+            chain_hash,
+            chain_problem,
+            chain_problem_at,
         } = device;
         Self {
             device_id,
@@ -97,6 +107,10 @@ impl From<v1::Device> for DeviceView {
             ceiling: json::embedded(&ceiling),
             policy_source,
             dangerous: dangerous.map(DangerousView::from),
+            chain_seq,
+            chain_hash: text::hex(&chain_hash),
+            chain_problem,
+            chain_problem_at,
         }
     }
 }
@@ -120,6 +134,20 @@ impl DeviceView {
             return String::new();
         };
         format!("dangerous until {}, by {set_by}: {reason}", text::when(&out.zone, *until))
+    }
+
+    /// How its own audit stands, as far as the backend has seen it.
+    fn audit(&self, out: &Output) -> String {
+        let head = self.chain_hash.get(..12).unwrap_or_default();
+        let seen = match self.chain_seq {
+            0 => String::new(),
+            seq => format!("{} seen, head {head}", text::counted(seq, "entry", "entries")),
+        };
+        if self.chain_problem.is_empty() {
+            return seen;
+        }
+        let at = text::when(&out.zone, self.chain_problem_at);
+        format!("{seen}; BROKEN at {at}: {}", text::plain(&self.chain_problem))
     }
 
     /// One device for people.
@@ -147,6 +175,7 @@ impl DeviceView {
             ("certificate", format!("until {}", at(self.certificate_not_after))),
             ("mode", self.mode(out)),
             ("policy", self.policy()),
+            ("audit", self.audit(out)),
             ("grants from", self.policy_source.clone()),
             ("grants", grants(&self.grants)),
             ("ceiling", grants(&self.ceiling)),

@@ -1,12 +1,14 @@
 //! What devices say, from the wire to the domain: everything is checked here, once.
 
-use orion_domain::{CallState, Envelope, ErrorCode, Grants};
+use orion_domain::audit::AuditHead;
+use orion_domain::{CallState, Digest, Envelope, ErrorCode, Grants};
 use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, v1};
 use tonic::Status;
 
 use crate::fleet::Answer;
 use crate::fleet::presence::Greeting;
 use crate::rpc::status;
+use crate::store::Witness;
 
 /// The largest result taken from a device, in bytes.
 const MAX_RESULT: usize = 2 * 1024 * 1024;
@@ -24,6 +26,8 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
         tools: _,
         generation,
         unfinished_calls,
+        chain: _,
+        backend: _,
     } = hello;
     let version = ProtocolVersion { major: protocol_major, minor: protocol_minor };
     if !PROTOCOL.works_with(version) {
@@ -39,6 +43,21 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
     Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
 }
 
+/// Where a device's own chain ends, and what it last saw of this backend's.
+pub(super) fn heads(hello: &v1::Hello) -> Result<(Option<AuditHead>, Option<AuditHead>), Status> {
+    let head = |head: &Option<v1::ChainHead>| {
+        head.as_ref().map(chain_head).transpose().map_err(status::wire)
+    };
+    Ok((head(&hello.chain)?, head(&hello.backend)?))
+}
+
+/// Where a chain ends, as a device tells it.
+fn chain_head(head: &v1::ChainHead) -> Result<AuditHead, WireError> {
+    let v1::ChainHead { seq, hash } = head;
+    let hash = Digest::from_slice(hash).filter(|_| *seq >= 0);
+    Ok(AuditHead { seq: *seq, hash: hash.ok_or(WireError::Field { field: "chain" })? })
+}
+
 /// A ceiling as a device tells it.
 pub(super) fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
     if ceiling.len() > MAX_CEILING {
@@ -49,7 +68,8 @@ pub(super) fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
 
 /// How a call ended on a device.
 pub(super) fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
-    let v1::CallResult { call_id, state, code, result, duration_us } = message;
+    let v1::CallResult { call_id, state, code, result, duration_us, chain, chain_entry } = message;
+    let chain = chain.map(|chain| chain_head(&chain)).transpose()?;
     if result.len() > MAX_RESULT {
         return Err(WireError::TooLarge { field: "result", limit: MAX_RESULT });
     }
@@ -86,5 +106,6 @@ pub(super) fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
         code,
         result: result.into(),
         duration_us,
+        witness: chain.map(|AuditHead { seq, hash }| Witness { entry: chain_entry, seq, hash }),
     })
 }

@@ -16,7 +16,7 @@ async fn five() -> Place {
 }
 
 async fn broken(place: &Place) -> Break {
-    match place.store.verify_audit().await.unwrap() {
+    match place.store.verify_audit(None).await.unwrap() {
         AuditVerdict::Broken { broken, .. } => broken,
         AuditVerdict::Whole { .. } => panic!("nothing was found"),
     }
@@ -26,13 +26,13 @@ async fn broken(place: &Place) -> Break {
 async fn a_whole_chain_is_said_to_be_whole_online_and_off() {
     let place = five().await;
     let head = place.store.audit_head().await.unwrap();
-    let whole = AuditVerdict::Whole { rows: 5, head };
-    assert_eq!(place.store.verify_audit().await, Ok(whole.clone()));
+    let whole = AuditVerdict::Whole { rows: 5, head, checkpoints: 0 };
+    assert_eq!(place.store.verify_audit(None).await, Ok(whole.clone()));
     // Beside a running store, and after it.
-    assert_eq!(verify_file(&place.file()).await, Ok(whole.clone()));
+    assert_eq!(verify_file(&place.file(), None).await, Ok(whole.clone()));
     place.store.close().await;
-    assert_eq!(verify_file(&place.file()).await, Ok(whole));
-    let nothing = verify_file(&place.dir.path().join("none.db")).await;
+    assert_eq!(verify_file(&place.file(), None).await, Ok(whole));
+    let nothing = verify_file(&place.dir.path().join("none.db"), None).await;
     assert_eq!(nothing, Err(StoreError::Unavailable));
 }
 
@@ -78,7 +78,7 @@ async fn every_edit_is_found_and_named(#[case] edit: &'static str, #[case] expec
     tamper(&place, edit).await;
     assert_eq!(broken(&place).await, expected);
     place.store.close().await;
-    let offline = verify_file(&place.file()).await.unwrap();
+    let offline = verify_file(&place.file(), None).await.unwrap();
     assert!(matches!(offline, AuditVerdict::Broken { broken, .. } if broken == expected));
 }
 

@@ -1,24 +1,20 @@
-//! `orion audit export`: the chain as lines of JSON, each row as it was hashed, the head last.
+//! `orion audit export`: the chain as lines of JSON, each row as it was hashed, with the signed
+//! checkpoints, and signed as a whole.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use orion_domain::Digest;
-use orion_domain::audit::{AuditHead, AuditRow};
 use orion_wire::v1;
-use orion_wire::v1::export_audit_response::Message;
-use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::hashed;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::terminal::Waiting;
 use crate::text;
 
-/// Writes every row, one line of JSON each, and the head last.
+/// Writes every row, one line of JSON each, with the signed checkpoints.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,58 +28,48 @@ pub(crate) struct Export {
     file: Option<PathBuf>,
 }
 
-/// One line of an export.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Line {
-    /// The last.
-    Head {
-        /// Where the chain ends.
-        head: AuditHead,
-    },
-    /// All others.
-    Row(AuditRow),
-}
-
 impl Export {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, the stream ends before the head, or the file cannot be written.
+    /// Nobody is signed in, the stream ends before its end, or the file cannot be written.
     pub(super) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
-        let mut rows = client.ask(client.audit().export_audit(v1::ExportAuditRequest {})).await?;
+        let mut parts = client.ask(client.audit().export_audit(v1::ExportAuditRequest {})).await?;
         let mut target = match &self.file {
             Some(path) => Some(Target::beside(path)?),
             None => None,
         };
-        let _waiting = self.file.is_some().then(|| Waiting::on(app.out, "exporting"));
-        while let Some(v1::ExportAuditResponse { message }) = rows.message().await? {
-            let line = match message {
-                Some(Message::Row(row)) => Line::Row(hashed(row)?),
-                Some(Message::Head(v1::AuditHead { seq, hash })) => {
-                    let hash = Digest::from_slice(&hash)
-                        .ok_or_else(|| Failure::Failed("the head's hash is no hash".to_owned()))?;
-                    Line::Head { head: AuditHead { seq, hash } }
+        let waiting = self.file.is_some().then(|| Waiting::on(app.out, "exporting"));
+        let (mut rows, mut last) = (0_i64, Vec::new());
+        while let Some(v1::ExportAuditResponse { lines }) = parts.message().await? {
+            let text = std::str::from_utf8(&lines)
+                .map_err(|_| Failure::Failed("the backend sent what is no text".to_owned()))?;
+            for line in text.lines() {
+                rows += i64::from(line.starts_with("{\"seq\":"));
+                last = line.as_bytes().iter().copied().take(16).collect();
+                match &mut target {
+                    Some(target) => target.write(line)?,
+                    None => app.out.line(line)?,
                 }
-                None => continue,
-            };
-            let text = serde_json::to_string(&line)
-                .map_err(|error| Failure::Failed(format!("a row cannot be written: {error}")))?;
-            match &mut target {
-                Some(target) => target.write(&text)?,
-                None => app.out.line(&text)?,
-            }
-            if let Line::Head { head } = line {
-                if let Some(target) = target {
-                    target.finish()?;
-                    let rows = text::counted(head.seq, "row", "rows");
-                    app.out.note(&format!("{GOOD}✓{GOOD:#} {rows}"));
-                }
-                return Ok(0);
             }
         }
-        Err(Failure::Failed("the export broke off before its head; run it again".to_owned()))
+        drop(waiting);
+        let is_signed = last.starts_with(b"{\"end\":");
+        if !is_signed && !last.starts_with(b"{\"unsigned\":") {
+            let why = "the export broke off before its end; run it again";
+            return Err(Failure::Failed(why.to_owned()));
+        }
+        if let Some(target) = target {
+            target.finish()?;
+            let rows = text::counted(rows, "row", "rows");
+            app.out.note(&format!("{GOOD}✓{GOOD:#} {rows}"));
+        }
+        if !is_signed {
+            let why = "the backend did not sign this export; `orion audit verify` tells why";
+            return Err(Failure::Failed(why.to_owned()));
+        }
+        Ok(0)
     }
 }
 

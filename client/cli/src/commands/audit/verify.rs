@@ -1,17 +1,16 @@
 //! `orion audit verify`: follows the chain, at the backend, in its data folder, or in an export.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use clap::Args;
-use orion_domain::audit::Verifier;
+use orion_audit::VerifierKey;
 use orion_wire::v1;
 use serde::Serialize;
 
-use super::export::Line;
+use super::offline::{Files, verify};
 use crate::app::App;
 use crate::client::within;
 use crate::commands::demo::sibling;
@@ -20,8 +19,6 @@ use crate::output::{BAD, GOOD};
 use crate::terminal::Waiting;
 use crate::text;
 
-/// The longest line of an export, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
 /// How long following the chain may take when nothing is said.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -30,7 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(600);
 #[command(after_help = "\
 Examples:
   orion audit verify
-  orion audit verify --file audit.jsonl
+  orion audit verify --file audit.jsonl --key orion-audit/…+…+…
+  orion audit verify --file audit.jsonl --device kiosk.jsonl --device pi.jsonl
+
+An export of a device is made there by `orion-agent audit export`, after the backend's.
 
 Without an answer from a backend of this machine, its data folder is read by `orion-server audit
 verify`. The exit code is 1 where the chain is broken; the row is named.")]
@@ -38,16 +38,39 @@ pub(crate) struct Verify {
     /// An export, followed here, without any backend
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// The key that the export must be signed with, as `orion audit key` printed it
+    #[arg(long, value_name = "KEY", requires = "file")]
+    key: Option<VerifierKey>,
+    /// A device's own export, to be joined with the backend's; may be given more than once
+    #[arg(long, value_name = "FILE", requires = "file")]
+    device: Vec<PathBuf>,
 }
 
 /// What following the chain found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Verdict {
-    whole: bool,
-    rows: i64,
-    head: String,
-    broken_seq: Option<i64>,
-    problem: Option<String>,
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Verdict {
+    pub(super) whole: bool,
+    pub(super) rows: i64,
+    pub(super) head: String,
+    pub(super) checkpoints: u64,
+    pub(super) key: String,
+    pub(super) broken_seq: Option<i64>,
+    pub(super) problem: Option<String>,
+    /// How the devices' exports fit; none where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) joined: Option<JoinedView>,
+    /// Devices whose chain did not fit what the backend saw of it before.
+    pub(super) device_problems: Vec<String>,
+}
+
+/// How both sides fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(super) struct JoinedView {
+    pub(super) calls: u64,
+    pub(super) pending: u64,
+    pub(super) before: u64,
+    pub(super) heads: u64,
+    pub(super) problems: Vec<String>,
 }
 
 impl Verify {
@@ -56,8 +79,19 @@ impl Verify {
     /// # Errors
     /// Nobody is signed in, or neither the backend nor its data folder nor the file can be read.
     pub(super) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
-        if let Some(path) = self.file {
-            return print(app, &export(&path)?);
+        let Self { file, key, device } = self;
+        if let Some(path) = file {
+            let devices = device.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+            let is_pinned = key.is_some();
+            let files = Files { export: open(&path)?, path, devices, key };
+            let verdict = verify(files)?;
+            if verdict.whole && !is_pinned {
+                app.out.note(&format!(
+                    "signed by {}; compare that with `orion audit key`, or give it with --key",
+                    verdict.key
+                ));
+            }
+            return print(app, &verdict);
         }
         let verified = async {
             let client = app.signed_in().await?;
@@ -66,19 +100,7 @@ impl Verify {
             within(app.timeout.unwrap_or(PATIENCE), client.audit().verify_audit(request)).await
         };
         match (verified.await, &app.context.file.data_dir) {
-            (Ok(answer), _) => {
-                let v1::VerifyAuditResponse { whole, rows, broken_seq, problem, head } = answer;
-                print(
-                    app,
-                    &Verdict {
-                        whole,
-                        rows,
-                        head: text::hex(&head),
-                        broken_seq: (!whole).then_some(broken_seq),
-                        problem: (!whole).then_some(problem),
-                    },
-                )
-            }
+            (Ok(answer), _) => print(app, &answered(answer, app)),
             (Err(failure @ Failure::Unreachable { .. }), Some(data_dir)) => {
                 app.out.note(&format!("{failure}"));
                 app.out.note(&format!("reading {} itself", data_dir.display()));
@@ -86,6 +108,34 @@ impl Verify {
             }
             (Err(failure), _) => Err(failure),
         }
+    }
+}
+
+fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
+    let v1::VerifyAuditResponse {
+        whole,
+        rows,
+        broken_seq,
+        problem,
+        head,
+        checkpoints,
+        key,
+        device_problems,
+    } = answer;
+    let told = |problem: v1::DeviceChainProblem| {
+        let v1::DeviceChainProblem { device, problem, at } = problem;
+        format!("{device}: {problem} ({})", text::when(&app.out.zone, at))
+    };
+    Verdict {
+        whole,
+        rows,
+        head: text::hex(&head),
+        checkpoints,
+        key,
+        broken_seq: (!whole).then_some(broken_seq),
+        problem: (!whole).then_some(problem),
+        joined: None,
+        device_problems: device_problems.into_iter().map(told).collect(),
     }
 }
 
@@ -104,154 +154,62 @@ async fn data_folder(app: &App<'_>, data_dir: &Path) -> Result<u8, Failure> {
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Follows an export.
-fn export(path: &Path) -> Result<Verdict, Failure> {
-    let file = File::open(path).map_err(|error| {
+fn open(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|error| {
         let message = format!("{} cannot be opened: {error}", path.display());
         if error.kind() == std::io::ErrorKind::NotFound {
             Failure::NotFound(message)
         } else {
             Failure::Failed(message)
         }
-    })?;
-    let mut lines = BufReader::new(file);
-    let mut verifier = Verifier::new();
-    let mut last = (0, String::new());
-    let broken = |rows, seq, problem: String| Verdict {
-        whole: false,
-        rows,
-        head: String::new(),
-        broken_seq: Some(seq),
-        problem: Some(problem),
-    };
-    let mut verdict = None;
-    let mut number = 0_u64;
-    loop {
-        let mut line = Vec::new();
-        number += 1;
-        let read = (&mut lines).take(LONGEST).read_until(b'\n', &mut line).map_err(|error| {
-            Failure::Failed(format!("{} cannot be read: {error}", path.display()))
-        })?;
-        if read == 0 {
-            break;
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        if verdict.is_some() {
-            let problem = "rows follow after the head; they were added".to_owned();
-            return Ok(broken(last.0, last.0 + 1, problem));
-        }
-        match serde_json::from_slice(&line) {
-            Ok(Line::Row(row)) => {
-                if let Err(problem) = verifier.next(&row) {
-                    return Ok(broken(last.0, problem.seq(), problem.to_string()));
-                }
-                last = (row.seq, row.hash.to_string());
-            }
-            Ok(Line::Head { head }) => {
-                verdict = Some(match verifier.finish(head) {
-                    Ok(rows) => Verdict {
-                        whole: true,
-                        rows,
-                        head: head.hash.to_string(),
-                        broken_seq: None,
-                        problem: None,
-                    },
-                    Err(problem) => broken(last.0, problem.seq(), problem.to_string()),
-                });
-            }
-            Err(_) => {
-                let seq = last.0 + 1;
-                let problem = format!("row {seq}: line {number} of the file is no row");
-                return Ok(broken(last.0, seq, problem));
-            }
-        }
-    }
-    Ok(verdict.unwrap_or_else(|| {
-        let problem = format!("row {}: the file ends here without its head; it was cut", last.0);
-        broken(last.0, last.0, problem)
-    }))
+    })
+}
+
+/// A device's export, which is bounded where it is made.
+fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
+    const MOST_BYTES: u64 = 256 * 1024 * 1024;
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut std::io::Read::take(open(path)?, MOST_BYTES), &mut text)
+        .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", path.display())))?;
+    Ok((path.to_owned(), text))
 }
 
 fn print(app: &App<'_>, verdict: &Verdict) -> Result<u8, Failure> {
     app.out.show(verdict, || people(verdict))?;
-    Ok(if verdict.whole { 0 } else { 1 })
+    let fits = verdict.joined.as_ref().is_none_or(|joined| joined.problems.is_empty());
+    Ok(if verdict.whole && fits { 0 } else { 1 })
 }
 
-fn people(verdict: &Verdict) -> String {
+pub(super) fn people(verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
     if verdict.whole {
         let head = verdict.head.get(..12).unwrap_or(&verdict.head);
         let rows = text::counted(verdict.rows, "row", "rows");
-        return format!("{GOOD}whole{GOOD:#}: {rows}, head {head}");
+        let signed = i64::try_from(verdict.checkpoints).unwrap_or(i64::MAX);
+        let signed = text::counted(signed, "signed checkpoint", "signed checkpoints");
+        lines.push(format!("{GOOD}whole{GOOD:#}: {rows}, {signed}, head {head}"));
+    } else {
+        let seq = verdict.broken_seq.unwrap_or(0);
+        let problem = text::plain(verdict.problem.as_deref().unwrap_or_default());
+        let named = format!("row {seq}");
+        let named = problem.contains(&named) || problem.starts_with("line 1");
+        let problem = if named { problem } else { format!("row {seq}: {problem}") };
+        lines.push(format!("{BAD}broken{BAD:#}: {problem}"));
     }
-    let seq = verdict.broken_seq.unwrap_or(0);
-    let problem = text::plain(verdict.problem.as_deref().unwrap_or_default());
-    let named = format!("row {seq}");
-    let problem = if problem.contains(&named) { problem } else { format!("{named}: {problem}") };
-    format!("{BAD}broken{BAD:#}: {problem}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use orion_domain::audit::{AuditHead, AuditRow};
-
-    fn lines(length: i64) -> Vec<String> {
-        let mut head = AuditHead::EMPTY;
-        let mut lines: Vec<_> = (1..=length)
-            .map(|n| {
-                let body = format!("{{\"n\":{n}}}");
-                let row = AuditRow::link(head, n, "call.opened", "c", body);
-                head = row.head();
-                serde_json::to_string(&Line::Row(row)).unwrap()
-            })
-            .collect();
-        lines.push(serde_json::to_string(&Line::Head { head }).unwrap());
-        lines
-    }
-
-    fn verify(lines: &[String]) -> Verdict {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        std::fs::write(&path, lines.join("\n")).unwrap();
-        export(&path).unwrap()
-    }
-
-    #[test]
-    fn a_whole_export_counts_its_rows_and_shows_its_head() {
-        let verdict = verify(&lines(5));
-        assert_eq!((verdict.whole, verdict.rows, verdict.head.len()), (true, 5, 64));
-        let shown = anstream::adapter::strip_str(&people(&verdict)).to_string();
-        assert_eq!(shown, format!("whole: 5 rows, head {}", &verdict.head[..12]));
-        assert!(verify(&lines(0)).whole);
-    }
-
-    #[test]
-    fn every_change_of_an_export_is_found_and_its_row_named() {
-        let whole = lines(5);
-        let seq = |lines: &[String]| {
-            let verdict = verify(lines);
-            assert!(!verdict.whole);
-            let shown = people(&verdict);
-            assert!(shown.contains(&format!("row {}", verdict.broken_seq.unwrap())), "{shown}");
-            verdict.broken_seq
+    if let Some(joined) = &verdict.joined {
+        let JoinedView { calls, pending, before, heads, problems } = joined;
+        let fits = if problems.is_empty() {
+            format!("{GOOD}joined{GOOD:#}")
+        } else {
+            format!("{BAD}apart{BAD:#}")
         };
-        let mut edited = whole.clone();
-        edited[2] = edited[2].replace("\\\"n\\\":3", "\\\"n\\\":4");
-        assert_eq!(seq(&edited), Some(3));
-        let mut removed = whole.clone();
-        removed.remove(1);
-        assert_eq!(seq(&removed), Some(3));
-        let mut cut = whole.clone();
-        cut.remove(4);
-        assert_eq!(seq(&cut), Some(4));
-        assert_eq!(seq(&whole[..5]), Some(5));
-        let mut added = whole.clone();
-        added.push(whole[4].clone());
-        assert_eq!(seq(&added), Some(6));
-        let mut garbled = whole;
-        garbled[1] = "{".to_owned();
-        assert_eq!(seq(&garbled), Some(2));
+        lines.push(format!(
+            "{fits}: {calls} calls the same on both sides, {heads} heads as the other side saw them, {pending} not told yet, {before} older than what the devices keep"
+        ));
+        lines.extend(problems.iter().map(|problem| format!("  {}", text::plain(problem))));
     }
+    for problem in &verdict.device_problems {
+        lines.push(format!("{BAD}device{BAD:#} {}", text::plain(problem)));
+    }
+    lines.join("\n")
 }

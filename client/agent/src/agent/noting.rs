@@ -1,0 +1,113 @@
+//! What goes into the device's own audit, and what of it the backend is told.
+
+use orion_audit::device::Happened;
+use orion_domain::audit::AuditHead;
+use orion_domain::{CallId, Digest};
+use orion_wire::v1;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Agent, Outgoing};
+use crate::chain::Chain;
+use crate::clock::now_ms;
+use crate::journal::Ended;
+use crate::report::to_wire;
+
+/// What is noted of a call beside its end.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    /// The tool.
+    pub(super) tool: String,
+    /// SHA-256 of the arguments.
+    pub(super) arguments: Digest,
+}
+
+/// What came of a call, for the chain.
+#[must_use]
+pub fn happened(call: CallId, tool: &str, arguments: Option<Digest>, ended: &Ended) -> Happened {
+    Happened {
+        at: now_ms(),
+        call_id: call.to_string(),
+        tool: tool.to_owned(),
+        arguments,
+        state: ended.state,
+        code: ended.code.clone(),
+        result: Digest::of(ended.result.as_bytes()),
+    }
+}
+
+fn to_head(head: AuditHead) -> v1::ChainHead {
+    v1::ChainHead { seq: head.seq, hash: head.hash.as_bytes().to_vec().into() }
+}
+
+impl Agent {
+    /// Keeps an audit of its own.
+    #[must_use]
+    pub fn with_chain(self, chain: Chain) -> Self {
+        Self { chain: Some(chain), ..self }
+    }
+
+    /// Sends a call's result, once what it came to is noted where it is to be.
+    pub(super) fn note_and_send(&mut self, call: CallId, about: Option<&About>, ended: &Ended) {
+        let noted = match (&mut self.chain, about) {
+            (Some(chain), Some(About { tool, arguments })) => {
+                chain.note(call, happened(call, tool, Some(*arguments), ended))
+            }
+            (Some(_) | None, _) => false,
+        };
+        if !noted {
+            self.push(Outgoing::Result(call));
+        }
+    }
+
+    /// Sends the results of the calls that are noted by now.
+    pub(super) fn noted(&mut self) {
+        for call in self.chain.as_mut().map(Chain::noted).unwrap_or_default() {
+            self.push(Outgoing::Result(call));
+        }
+    }
+
+    /// Waits for the disk, sends what waited for it, and ends the chain.
+    pub(super) async fn note_what_waits(&mut self, until: Instant) {
+        while let Some(watch) =
+            self.chain.as_ref().filter(|chain| chain.is_busy()).map(Chain::watch)
+            && timeout_at(until, watch.changed()).await.is_ok()
+        {
+            self.noted();
+            self.flush();
+        }
+        if let Some(chain) = self.chain.take() {
+            chain.close().await;
+        }
+    }
+
+    /// Whether a call's result has to wait until it is noted.
+    pub(super) fn is_being_noted(&self, call: CallId) -> bool {
+        self.chain.as_ref().is_some_and(|chain| chain.is_waiting(call))
+    }
+
+    /// A result as it is sent, with what the chain says of it.
+    pub(super) fn result(&self, call: CallId, ended: &Ended) -> v1::CallResult {
+        v1::CallResult {
+            chain: self.chain.as_ref().map(|chain| to_head(chain.head())),
+            chain_entry: self.chain.as_ref().map_or(0, |chain| chain.entry_of(call)),
+            ..to_wire(call, ended)
+        }
+    }
+
+    /// What the greeting says of the chains.
+    pub(super) fn chains(&self) -> (Option<v1::ChainHead>, Option<v1::ChainHead>) {
+        let chain = self.chain.as_ref();
+        (chain.map(|chain| to_head(chain.head())), chain.map(|chain| to_head(chain.backend())))
+    }
+
+    /// Takes where the backend says that its audit ends.
+    pub(super) fn heard_of_audit(&mut self, audit: Option<&v1::ChainHead>) {
+        let head = audit.and_then(|v1::ChainHead { seq, hash }| {
+            Some(AuditHead { seq: *seq, hash: Digest::from_slice(hash)? })
+        });
+        // A backend that has nothing on disk since its start says nothing.
+        if let (Some(chain), Some(head)) = (&mut self.chain, head.filter(|head| head.seq > 0)) {
+            chain.heard(head);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `orion-agent audit`: the device's own audit, whether or not the agent runs.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use clap::Subcommand;
+use orion_agent::chain::read;
+use orion_audit::device::{DeviceChain, DeviceEntry};
+use orion_mtls::secret_file;
+
+use super::{print, shown};
+
+/// What can be asked.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Show the newest entries.
+    Show {
+        /// At most this many.
+        #[arg(long, value_name = "COUNT", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Follow the whole chain, as far as it is kept.
+    Verify,
+    /// Write the chain as lines of JSON, for `orion audit verify --device FILE`.
+    Export {
+        /// Where to; standard output when nothing is said.
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
+    let chain = read(state_dir)?.ok_or_else(|| {
+        anyhow!(
+            "there is no audit in {} yet; the agent begins one when it runs",
+            state_dir.display()
+        )
+    })?;
+    match command {
+        Audit::Show { limit } => {
+            let skipped = chain.entries.len().saturating_sub(limit);
+            let lines: Vec<_> = chain.entries.iter().skip(skipped).map(line).collect();
+            print(&if lines.is_empty() { "nothing yet".to_owned() } else { lines.join("\n") })
+        }
+        Audit::Verify => print(&whole(&chain)),
+        Audit::Export { file: None } => {
+            io::stdout().write_all(chain.to_export().as_bytes()).context("standard output")
+        }
+        Audit::Export { file: Some(file) } => {
+            secret_file::write(&file, chain.to_export().as_bytes())?;
+            print(&whole(&chain))
+        }
+    }
+}
+
+fn whole(chain: &DeviceChain) -> String {
+    let head = chain.head();
+    let hash = head.hash.to_string();
+    let from = chain.header.from.seq + 1;
+    format!("whole: entries {from} to {}, head {}", head.seq, hash.get(..12).unwrap_or(&hash))
+}
+
+fn line(entry: &DeviceEntry) -> String {
+    let DeviceEntry { seq, at, call_id, tool, state, code, .. } = entry;
+    // What a backend may have sent is shown without what terminals obey.
+    let tool: String = tool.chars().filter(|c| !c.is_control()).collect();
+    format!("{seq:>6}  {}  {call_id}  {tool:<18}  {state}  {code}", shown(*at))
+        .trim_end()
+        .to_owned()
+}

@@ -1,0 +1,295 @@
+//! Backups: a folder with a copy of the record, made while the backend runs, the keys, and a manifest
+//! that says what belongs to it. Restoring looks at all of it before anything is put in place.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use orion_audit::VerifierKey;
+use orion_domain::Digest;
+use orion_domain::audit::AuditHead;
+use orion_mtls::secret_file;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::clock::now_ms;
+use crate::notary::verifier_key;
+use crate::serve::{ADDRESSES, DATABASE};
+use crate::store::{AuditVerdict, Health, Store, copy_file, look_at_file, newest_version};
+
+/// The version of the form.
+const FORMAT: u32 = 1;
+/// What belongs to a backup, in it.
+const MANIFEST: &str = "manifest.json";
+/// Left in a folder that was restored, for the backend that starts in it.
+const RESTORED: &str = "restored.json";
+/// The largest file beside the record, in bytes: keys and certificates.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// What belongs to a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of the form.
+    pub format: u32,
+    /// When it was made, Unix milliseconds.
+    pub made_at: i64,
+    /// The version of the program that made it.
+    pub version: String,
+    /// Where the audit ends in it.
+    pub head: AuditHead,
+    /// Its files.
+    pub files: Vec<ManifestFile>,
+}
+
+/// One file of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestFile {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256.
+    pub sha256: Digest,
+}
+
+/// Makes a backup of the data folder as a new folder, whether or not a backend runs on it.
+///
+/// # Errors
+/// What is wrong, and what to do; then nothing is left behind under that name.
+pub async fn backup(data_dir: &Path, to: &Path) -> anyhow::Result<Manifest> {
+    ensure!(
+        data_dir.join(DATABASE).exists(),
+        "no backend keeps its data in {}; say which folder with --data-dir",
+        data_dir.display()
+    );
+    ensure!(!to.exists(), "{} is there already; name a folder that is not", to.display());
+    let name = to.file_name().context("name the folder that the backup is to be")?;
+    let partial = to.with_file_name(format!("{}.partial", name.to_string_lossy()));
+    make_private(&partial)?;
+    let made = fill(data_dir, &partial).await;
+    match made {
+        Ok(manifest) => {
+            fs::rename(&partial, to).with_context(|| format!("{}", to.display()))?;
+            Ok(manifest)
+        }
+        Err(error) => {
+            fs::remove_dir_all(&partial).ok();
+            Err(error)
+        }
+    }
+}
+
+async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
+    let record = partial.join(DATABASE);
+    copy_file(&data_dir.join(DATABASE), &record).await.context("the record cannot be copied")?;
+    private(&record)?;
+    let mut names = vec![DATABASE.to_owned()];
+    for entry in fs::read_dir(data_dir)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if entry.file_type()?.is_file() && belongs(&name) {
+            copy(&entry.path(), &partial.join(&name))?;
+            names.push(name);
+        }
+    }
+    names.sort();
+    let key = verifier_key(partial)?;
+    let head = good(&look_at_file(&record, key.as_ref()).await?)?;
+    let files = names.iter().map(|name| measured(partial, name)).collect::<Result<_, _>>()?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let manifest = Manifest { format: FORMAT, made_at: now_ms(), version, head, files };
+    secret_file::write(&partial.join(MANIFEST), &serde_json::to_vec_pretty(&manifest)?)?;
+    sync_folder(partial)?;
+    Ok(manifest)
+}
+
+/// Whether a file of the data folder is to be kept: not what is made anew at each start, and no secret
+/// that is good once.
+fn belongs(name: &str) -> bool {
+    let passing = name.starts_with(DATABASE)
+        || name == ADDRESSES
+        || name == RESTORED
+        || name == MANIFEST
+        || name.ends_with("lock")
+        || name.ends_with("-secret");
+    // What is being written has a name of its own until it is whole.
+    !(passing || name.starts_with('.') || name.ends_with(".new") || name.ends_with(".tmp"))
+}
+
+/// Puts a backup in place as a data folder, which must be empty or not there.
+///
+/// # Errors
+/// What is wrong with the backup or the folder; then nothing was put in place.
+pub async fn restore(from: &Path, data_dir: &Path) -> anyhow::Result<Manifest> {
+    let manifest = read_manifest(from)?;
+    if data_dir.exists() {
+        let is_empty = fs::read_dir(data_dir)?.next().is_none();
+        ensure!(is_empty, "{} is not empty; name a new folder", data_dir.display());
+    } else {
+        make_private(data_dir)?;
+    }
+    let staged = data_dir.join(".restoring");
+    make_private(&staged)?;
+    let put = stage(from, &staged, &manifest).await.and_then(|()| {
+        // The record last: a folder without it is no backend's.
+        let names = manifest.files.iter().map(|file| &file.name);
+        let (last, first): (Vec<_>, Vec<_>) = names.partition(|name| *name == DATABASE);
+        let told = serde_json::to_vec(&manifest)?;
+        secret_file::write(&data_dir.join(RESTORED), &told)?;
+        for name in first.into_iter().chain(last) {
+            fs::rename(staged.join(name), data_dir.join(name))?;
+        }
+        sync_folder(data_dir)?;
+        Ok(())
+    });
+    fs::remove_dir_all(&staged).ok();
+    put.map(|()| manifest)
+}
+
+async fn stage(from: &Path, staged: &Path, manifest: &Manifest) -> anyhow::Result<()> {
+    for file in &manifest.files {
+        let (source, target) = (from.join(&file.name), staged.join(&file.name));
+        fs::copy(&source, &target).with_context(|| format!("{}", source.display()))?;
+        private(&target)?;
+        ensure!(
+            measured(staged, &file.name)? == *file,
+            "{} is not what the manifest says; the backup was changed or damaged",
+            source.display()
+        );
+    }
+    let key = verifier_key(staged)?;
+    let health = look_at_file(&staged.join(DATABASE), key.as_ref()).await?;
+    ensure!(
+        health.version <= newest_version(),
+        "the backup was made by a newer orion-server ({}); restore it with that one",
+        manifest.version
+    );
+    ensure!(good(&health)? == manifest.head, "the audit ends elsewhere than the manifest says");
+    Ok(())
+}
+
+fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
+    let path = from.join(MANIFEST);
+    let mut text = String::new();
+    File::open(&path)
+        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+        .with_context(|| format!("{} is no backup: {}", from.display(), path.display()))?;
+    let manifest: Manifest =
+        serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
+    ensure!(manifest.format == FORMAT, "the backup has a form that this version does not know");
+    for ManifestFile { name, .. } in &manifest.files {
+        let is_name = Path::new(name).file_name().is_some_and(|own| own == name.as_str());
+        ensure!(is_name && (name == DATABASE || belongs(name)), "{name:?} belongs to no backup");
+    }
+    let has_record = manifest.files.iter().any(|file| file.name == DATABASE);
+    ensure!(has_record, "the record is missing from the manifest");
+    Ok(manifest)
+}
+
+/// Where the audit of a record ends that nothing is wrong with.
+fn good(health: &Health) -> anyhow::Result<AuditHead> {
+    match &health.audit {
+        AuditVerdict::Whole { head, .. } if health.is_good() => Ok(*head),
+        AuditVerdict::Whole { .. } => {
+            let found = [&health.damage[..], &health.dangling[..]].concat();
+            bail!("the record is damaged: {}", found.join("; "))
+        }
+        AuditVerdict::Broken { broken, .. } => bail!("the audit is broken: {broken}"),
+    }
+}
+
+/// Looks at the record of a data folder whole.
+///
+/// # Errors
+/// It cannot be read at all.
+pub async fn check(data_dir: &Path) -> anyhow::Result<Health> {
+    let key: Option<VerifierKey> = verifier_key(data_dir)?;
+    look_at_file(&data_dir.join(DATABASE), key.as_ref()).await.context("the record cannot be read")
+}
+
+/// Writes into the audit that this folder was restored, at the first start after.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn tell_restored(store: &Store, data_dir: &Path) -> anyhow::Result<()> {
+    let path = data_dir.join(RESTORED);
+    let manifest: Manifest = match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text).with_context(|| format!("{}", path.display()))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("{}", path.display())),
+    };
+    tracing::warn!(
+        made_at = manifest.made_at,
+        rows = manifest.head.seq,
+        "this record was restored from a backup; devices may know of more than it does"
+    );
+    #[derive(Serialize)]
+    struct Restored {
+        made_at: i64,
+        head: AuditHead,
+    }
+    let body = Restored { made_at: manifest.made_at, head: manifest.head };
+    store.audit_event("server.restored", body, now_ms()).await?;
+    fs::remove_file(&path)?;
+    Ok(())
+}
+
+fn measured(folder: &Path, name: &str) -> anyhow::Result<ManifestFile> {
+    let path = folder.join(name);
+    let mut file = File::open(&path).with_context(|| format!("{}", path.display()))?;
+    let mut hasher = Sha256::new();
+    let mut part = vec![0; 1024 * 1024];
+    let mut bytes = 0;
+    loop {
+        let read = file.read(&mut part)?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(part.get(..read).unwrap_or_default());
+        bytes += read as u64;
+    }
+    let sha256 = Digest::from_slice(&hasher.finalize()).context("SHA-256 has 32 bytes")?;
+    Ok(ManifestFile { name: name.to_owned(), bytes, sha256 })
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    File::open(from)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    ensure!(
+        bytes.len() as u64 <= MOST_BYTES,
+        "{} is larger than anything that a backend keeps; move it out of the data folder",
+        from.display()
+    );
+    Ok(secret_file::write(to, &bytes)?)
+}
+
+fn private(path: &Path) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    }
+    File::open(path)?.sync_all()?;
+    Ok(())
+}
+
+fn make_private(path: &Path) -> anyhow::Result<PathBuf> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).with_context(|| format!("{} cannot be made", path.display()))?;
+    Ok(path.to_owned())
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

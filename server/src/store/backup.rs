@@ -1,0 +1,97 @@
+//! A record as a file: copied while it is in use, and looked at whole.
+
+use std::path::Path;
+
+use orion_audit::VerifierKey;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use super::{AuditVerdict, BUSY_TIMEOUT, StoreError, verify_file};
+
+/// The most findings that are told.
+const MOST: i64 = 20;
+
+/// What looking at a record whole found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// What the database itself says is wrong with its file; nothing where it is whole.
+    pub damage: Vec<String>,
+    /// Rows that point to rows that are not there, as table and target.
+    pub dangling: Vec<String>,
+    /// Whether the audit is whole.
+    pub audit: AuditVerdict,
+    /// The newest change of its tables that it knows.
+    pub version: i64,
+}
+
+impl Health {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        self.damage.is_empty()
+            && self.dangling.is_empty()
+            && matches!(self.audit, AuditVerdict::Whole { .. })
+    }
+}
+
+/// Copies a record as it stands at this moment, whether or not a backend has it open, into a file that
+/// is not there yet.
+///
+/// # Errors
+/// There is no record there, or the copy cannot be made.
+pub async fn copy_file(record: &Path, to: &Path) -> Result<(), StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(record)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("query_only", "OFF");
+    let mut connection = options.disable_statement_logging().connect().await?;
+    let to = to.to_str().ok_or(StoreError::Unavailable)?.to_owned();
+    sqlx::query("VACUUM INTO $1").bind(to).execute(&mut connection).await?;
+    connection.close().await?;
+    Ok(())
+}
+
+/// Looks at a record whole, without changing it.
+///
+/// # Errors
+/// There is no record there, or it cannot be read at all.
+pub async fn look_at_file(record: &Path, key: Option<&VerifierKey>) -> Result<Health, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(record)
+        .read_only(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging();
+    let mut connection = options.connect().await?;
+    let damage = damage(&mut connection).await?;
+    let dangling: Vec<(String, Option<i64>, String, i64)> =
+        sqlx::query_as("PRAGMA foreign_key_check").fetch_all(&mut connection).await?;
+    let dangling = dangling
+        .into_iter()
+        .take(usize::try_from(MOST).unwrap_or_default())
+        .map(|(table, row, target, _)| match row {
+            Some(row) => format!("{table} row {row} points to {target}"),
+            None => format!("{table} points to {target}"),
+        })
+        .collect();
+    let (version,): (i64,) =
+        sqlx::query_as("SELECT COALESCE(max(version), 0) FROM _sqlx_migrations")
+            .fetch_one(&mut connection)
+            .await?;
+    connection.close().await?;
+    let audit = verify_file(record, key).await?;
+    Ok(Health { damage, dangling, audit, version })
+}
+
+/// The newest change of the tables that this program knows.
+#[must_use]
+pub fn newest_version() -> i64 {
+    super::MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
+}
+
+async fn damage(connection: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
+    let said: Vec<(String,)> =
+        sqlx::query_as(sqlx::AssertSqlSafe(format!("PRAGMA integrity_check({MOST})")))
+            .fetch_all(connection)
+            .await?;
+    Ok(said.into_iter().map(|(line,)| line).filter(|line| line != "ok").collect())
+}

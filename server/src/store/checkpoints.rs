@@ -1,0 +1,187 @@
+//! What is signed of the audit: how far its tree was grown, the checkpoints, and where the chains of
+//! devices were last seen to end.
+
+use orion_audit::merkle::Tree;
+use orion_domain::audit::AuditHead;
+use orion_domain::{DeviceId, Digest};
+use sqlx::FromRow;
+
+use super::writer::Durability;
+use super::{Store, StoreError};
+
+/// How many checkpoints are kept. Beyond, every second one of the older half is dropped: what is old is
+/// covered more sparsely, by what is signed after it as well.
+const KEPT: i64 = 2_048;
+
+/// How far the tree over the audit's rows was grown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grown {
+    /// The tree.
+    pub tree: Tree,
+    /// The hash of its last row; zeros where there is none.
+    pub hash: Option<Digest>,
+}
+
+impl Grown {
+    /// The head of the chain that it was grown over.
+    #[must_use]
+    pub fn head(&self) -> AuditHead {
+        let seq = i64::try_from(self.tree.size()).unwrap_or(i64::MAX);
+        AuditHead { seq, hash: self.hash.unwrap_or(Digest::ZERO) }
+    }
+}
+
+/// A signed checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct CheckpointRow {
+    /// How many rows it is about.
+    pub size: i64,
+    /// The signed note.
+    pub note: String,
+}
+
+/// Where a device's own chain was last seen to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceChainRow {
+    /// The device.
+    pub device: DeviceId,
+    /// Its head.
+    pub head: AuditHead,
+    /// What did not fit; empty where all did.
+    pub problem: String,
+    /// When that was noticed, Unix milliseconds.
+    pub problem_at: Option<i64>,
+}
+
+impl Store {
+    /// How far the tree was grown at the last checkpoint; nothing before the first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn audit_tree(&self) -> Result<Grown, StoreError> {
+        let row: Option<(i64, Vec<u8>, Vec<u8>)> =
+            sqlx::query_as("SELECT size, hash, peaks FROM audit_tree")
+                .fetch_optional(self.reads())
+                .await?;
+        let Some((size, hash, peaks)) = row else { return Ok(Grown::default()) };
+        let size = u64::try_from(size).map_err(|_| StoreError::Corrupt)?;
+        let tree = Tree::from_bytes(size, &peaks).ok_or(StoreError::Corrupt)?;
+        let hash = Digest::from_slice(&hash).ok_or(StoreError::Corrupt)?;
+        Ok(Grown { tree, hash: Some(hash) })
+    }
+
+    /// Keeps a checkpoint together with how far the tree was grown for it.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn keep_checkpoint(
+        &self,
+        grown: Grown,
+        note: String,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let size = i64::try_from(grown.tree.size()).map_err(|_| StoreError::Corrupt)?;
+        let hash = grown.hash.unwrap_or(Digest::ZERO).as_bytes().to_vec();
+        let peaks = grown.tree.to_bytes();
+        self.write(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO audit_tree (id, size, hash, peaks) VALUES (1, $1, $2, $3) \
+                     ON CONFLICT (id) DO UPDATE SET size = $1, hash = $2, peaks = $3",
+                )
+                .bind(size)
+                .bind(hash)
+                .bind(peaks)
+                .execute(&mut tx.conn)
+                .await?;
+                sqlx::query(
+                    "INSERT OR REPLACE INTO audit_checkpoints (size, at, note) VALUES ($1, $2, $3)",
+                )
+                .bind(size)
+                .bind(now)
+                .bind(note)
+                .execute(&mut tx.conn)
+                .await?;
+                sqlx::query(
+                    "DELETE FROM audit_checkpoints WHERE (SELECT count(*) FROM audit_checkpoints) > $1 \
+                     AND size IN (SELECT size FROM (SELECT size, row_number() OVER (ORDER BY size) AS n \
+                     FROM audit_checkpoints) WHERE n <= $1 / 2 AND n % 2 = 1)",
+                )
+                .bind(KEPT)
+                .execute(&mut tx.conn)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The checkpoints over more than `after` rows, the smallest first; at most `limit`.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn checkpoints(
+        &self,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<CheckpointRow>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT size, note FROM audit_checkpoints WHERE size > $1 ORDER BY size LIMIT $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(self.reads())
+        .await?)
+    }
+
+    /// Where the chains of all devices were last seen to end.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn device_chains(&self) -> Result<Vec<DeviceChainRow>, StoreError> {
+        let rows: Vec<(String, i64, Vec<u8>, String, Option<i64>)> =
+            sqlx::query_as("SELECT device_id, seq, hash, problem, problem_at FROM device_chains")
+                .fetch_all(self.reads())
+                .await?;
+        rows.into_iter()
+            .map(|(device, seq, hash, problem, problem_at)| {
+                let device = device.parse().map_err(|_| StoreError::Corrupt)?;
+                let hash = Digest::from_slice(&hash).ok_or(StoreError::Corrupt)?;
+                let head = AuditHead { seq, hash };
+                Ok(DeviceChainRow { device, head, problem, problem_at })
+            })
+            .collect()
+    }
+
+    /// Keeps where the chains of these devices end.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn keep_device_chains(
+        &self,
+        rows: Vec<DeviceChainRow>,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        self.write(Durability::Commit, move |tx| {
+            Box::pin(async move {
+                for DeviceChainRow { device, head, problem, problem_at } in rows {
+                    sqlx::query(
+                        "INSERT INTO device_chains (device_id, seq, hash, at, problem, problem_at) \
+                         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (device_id) DO UPDATE SET \
+                         seq = $2, hash = $3, at = $4, problem = $5, problem_at = $6",
+                    )
+                    .bind(device.to_string())
+                    .bind(head.seq)
+                    .bind(head.hash.as_bytes().to_vec())
+                    .bind(now)
+                    .bind(problem)
+                    .bind(problem_at)
+                    .execute(&mut tx.conn)
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,592 @@
+#!/usr/bin/env python3
+"""Follows an export of Orion's audit, and exports of devices, and says whether they hold.
+
+    verify.py AUDIT.jsonl [DEVICE.jsonl ...] [--key KEY]
+    verify.py AUDIT.jsonl [DEVICE.jsonl ...] [--key KEY] --edits COUNT [--seed N]
+
+Written from docs/audit.md and the specifications that it names (RFC 6962, RFC 8032, C2SP signed-note
+and tlog-checkpoint) with nothing but Python's standard library, and apart from Orion's own verifier, so
+that a mistake in one is no mistake in the other. With --edits it changes the files in memory, once each
+time, and counts what it finds.
+"""
+
+import argparse
+import base64
+import functools
+import hashlib
+import json
+import random
+import sys
+
+ZERO = "0" * 64
+
+
+class Bad(Exception):
+    """Something does not hold."""
+
+
+def sha256(*parts):
+    hasher = hashlib.sha256()
+    for part in parts:
+        hasher.update(part)
+    return hasher.digest()
+
+
+# --- Ed25519, RFC 8032, section 5.1 ------------------------------------------------------------------
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+SQRT_M1 = pow(2, (P - 1) // 4, P)
+
+
+def point_add(a, b):
+    """Points in extended coordinates (X, Y, Z, T)."""
+    e = (a[1] - a[0]) * (b[1] - b[0]) % P
+    f = (a[1] + a[0]) * (b[1] + b[0]) % P
+    g = 2 * a[3] * b[3] * D % P
+    h = 2 * a[2] * b[2] % P
+    e, f, g, h = f - e, h - g, h + g, f + e
+    return (e * f % P, g * h % P, f * g % P, e * h % P)
+
+
+def point_multiply(scalar, point):
+    result = (0, 1, 1, 0)
+    while scalar > 0:
+        if scalar & 1:
+            result = point_add(result, point)
+        point = point_add(point, point)
+        scalar >>= 1
+    return result
+
+
+def point_decode(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (2**255 - 1)
+    if y >= P:
+        return None
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P != 0:
+        x = x * SQRT_M1 % P
+    if (x * x - square) % P != 0 or (x == 0 and sign):
+        return None
+    if x & 1 != sign:
+        x = P - x
+    return (x, y, 1, x * y % P)
+
+
+BASE = point_decode((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+
+
+@functools.lru_cache(maxsize=256)
+def ed25519(public, message, signature):
+    if len(public) != 32 or len(signature) != 64:
+        return False
+    point, nonce = point_decode(public), point_decode(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if point is None or nonce is None or s >= L:
+        return False
+    challenge = hashlib.sha512(signature[:32] + public + message).digest()
+    challenge = int.from_bytes(challenge, "little") % L
+    left, right = point_multiply(s, BASE), point_add(nonce, point_multiply(challenge, point))
+    return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (
+        left[1] * right[2] - right[1] * left[2]
+    ) % P == 0
+
+
+# --- The tree, RFC 6962, section 2.1 ------------------------------------------------------------------
+
+
+class Tree:
+    """A Merkle tree of which only the roots of whole subtrees are kept."""
+
+    def __init__(self):
+        self.size, self.stack = 0, []
+
+    def push(self, data):
+        node, size = sha256(b"\0", data), self.size
+        while size % 2 == 1:
+            node, size = sha256(b"\1", self.stack.pop(), node), size // 2
+        self.stack.append(node)
+        self.size += 1
+
+    def root(self):
+        if not self.stack:
+            return sha256()
+        node = self.stack[-1]
+        for left in reversed(self.stack[:-1]):
+            node = sha256(b"\1", left, node)
+        return node
+
+
+# --- Notes and keys, C2SP signed-note and tlog-checkpoint ---------------------------------------------
+
+
+def unbase64(text):
+    try:
+        data = base64.b64decode(text.encode("ascii"), validate=True)
+    except ValueError as error:
+        raise Bad("no base64") from error
+    if base64.b64encode(data).decode() != text:
+        raise Bad("base64 in another form")
+    return data
+
+
+class Key:
+    """A key that verifies, read from `name+id+key`."""
+
+    def __init__(self, text):
+        parts = text.split("+", 2)
+        if len(parts) != 3:
+            raise Bad("no key")
+        self.name, number, encoded = parts
+        data = unbase64(encoded)
+        if len(data) != 33 or data[0] != 1:
+            raise Bad("no Ed25519 key")
+        self.public = data[1:]
+        self.number = sha256(self.name.encode() + b"\n" + data)[:4]
+        if self.number.hex() != number:
+            raise Bad("the key's number is not that of the key")
+        if self.name != "orion-audit/" + sha256(self.public).hex()[:16]:
+            raise Bad("the key's name is not that of the key")
+
+    def open(self, note):
+        """The lines of a note that this key signed."""
+        at = note.rfind("\n\n")
+        text, line = note[: at + 1], note[at + 2 :]
+        if at < 0 or not line.endswith("\n") or line.count("\n") != 1:
+            raise Bad("no signed note")
+        words = line[:-1].split(" ")
+        if len(words) != 3 or words[0] != "\u2014" or words[1] != self.name:
+            raise Bad("no signature of this key")
+        data = unbase64(words[2])
+        if data[:4] != self.number or not ed25519(self.public, text.encode(), data[4:]):
+            raise Bad("the signature does not fit")
+        lines = text[:-1].split("\n")
+        if len(lines) < 3 or lines[0] != self.name or lines[1] != str(number(lines[1])):
+            raise Bad("no checkpoint of this key's tree")
+        return int(lines[1]), unbase64(lines[2]), lines[3:]
+
+
+def number(text):
+    if not text.isascii() or not text.isdigit():
+        raise Bad("no number")
+    return int(text)
+
+
+# --- Lines of JSON -------------------------------------------------------------------------------------
+
+
+def dumps(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse(line, keys):
+    """An object with exactly these keys, in this order."""
+    try:
+        value = json.loads(line, object_pairs_hook=list)
+    except (ValueError, RecursionError) as error:
+        raise Bad("no JSON") from error
+    if not isinstance(value, list) or [pair[0] for pair in value] != keys.split():
+        raise Bad("another object than belongs here")
+    return dict(value)
+
+
+def typed(value, kind):
+    if type(value) is not kind:
+        raise Bad("a value of another type than belongs here")
+    return value
+
+
+def digest(value):
+    if len(typed(value, str)) != 64 or any(c not in "0123456789abcdef" for c in value):
+        raise Bad("no digest")
+    return bytes.fromhex(value)
+
+
+def integer(value):
+    if not -(2**63) <= typed(value, int) < 2**63:
+        raise Bad("a number out of range")
+    return value.to_bytes(8, "big", signed=True)
+
+
+def text(value):
+    try:
+        return typed(value, str).encode()
+    except UnicodeEncodeError as error:
+        raise Bad("no text") from error
+
+
+def fields(label, *values):
+    """Each with its length before it, so that none can run into the next."""
+    parts = []
+    for value in (label.encode(), *values):
+        parts += [len(value).to_bytes(8, "big"), value]
+    return b"".join(parts)
+
+
+def head_of(pairs):
+    head = dict(pairs) if isinstance(pairs, list) else {}
+    if list(head) != ["seq", "hash"]:
+        raise Bad("no head")
+    integer(head["seq"]), digest(head["hash"])
+    return head["seq"], head["hash"]
+
+
+# --- The backend's export ------------------------------------------------------------------------------
+
+
+def canonical_row(row):
+    return fields(
+        "orion.audit.v1",
+        integer(row["seq"]),
+        integer(row["at"]),
+        text(row["kind"]),
+        text(row["call_id"]),
+        text(row["body"]),
+        digest(row["prev_hash"]),
+    )
+
+
+def verify_export(data, key=None):
+    """Follows an export; gives its rows. `key` is what it must be signed with, if that is known."""
+    if not data.endswith(b"\n"):
+        raise Bad("cut: the last line has no end")
+    lines = data[:-1].split(b"\n")
+    first = dict(parse(lines[0], "export")["export"])
+    if list(first) != ["format", "key", "head", "at"] or first["format"] != 1:
+        raise Bad("line 1: not an export, or of another version")
+    signer = Key(typed(first["key"], str))
+    if key is not None and first["key"] != key:
+        raise Bad("signed with another key than the one that is known")
+    head, made_at = head_of(first["head"]), typed(first["at"], int)
+    tree, rows, last = Tree(), [], (0, ZERO)
+    for line in lines[1:-1]:
+        if line.startswith(b'{"checkpoint":'):
+            size, root, more = signer.open(typed(parse(line, "checkpoint")["checkpoint"], str))
+            if size != tree.size or root != tree.root() or more:
+                raise Bad(f"row {tree.size}: the signed checkpoint does not fit the rows")
+            continue
+        row = parse(line, "seq at kind call_id body prev_hash hash")
+        canonical = canonical_row(row)
+        if sha256(canonical).hex() != row["hash"]:
+            raise Bad(f"row {row['seq']}: changed")
+        if row["seq"] != last[0] + 1 or row["prev_hash"] != last[1]:
+            raise Bad(f"row {row['seq']}: does not follow the row before it")
+        last = (row["seq"], row["hash"])
+        tree.push(canonical)
+        rows.append(row)
+    end = parse(lines[-1], "end")
+    if dumps(end).encode() != lines[-1]:
+        raise Bad("the last line has another form")
+    size, root, more = signer.open(typed(end["end"], str))
+    if last != head:
+        raise Bad("the rows end elsewhere than the head says")
+    if size != tree.size or root != tree.root():
+        raise Bad("the end is about other rows")
+    before = data[: len(data) - len(lines[-1]) - 1]
+    if more != [f"export {sha256(before).hex()} {made_at}"]:
+        raise Bad("the end is about another file")
+    return rows
+
+
+# --- The chains of devices -----------------------------------------------------------------------------
+
+ENTRY = "seq at call_id tool arguments state code result backend prev_hash hash"
+
+
+def verify_device(data):
+    """Follows a device's export; gives the device, the head before the first entry, and the entries."""
+    if not data.endswith(b"\n"):
+        raise Bad("cut: the last line has no end")
+    lines = data[:-1].split(b"\n")
+    if len(lines) < 2:
+        raise Bad("cut: the head is missing")
+    for line in lines:
+        try:
+            if dumps(json.loads(line)).encode() != line:
+                raise Bad("a line in another form")
+        except (ValueError, RecursionError) as error:
+            raise Bad("no JSON") from error
+    first = dict(parse(lines[0], "device_chain")["device_chain"])
+    if list(first) != ["format", "device", "from"] or typed(first["format"], int) != 1:
+        raise Bad("line 1: not the chain of a device, or of another version")
+    device, start = first["device"], head_of(first["from"])
+    last, entries = start, []
+    for line in lines[1:-1]:
+        entry = parse(line, ENTRY)
+        backend = head_of(entry["backend"])
+        arguments = b"" if entry["arguments"] is None else digest(entry["arguments"])
+        own = sha256(
+            fields(
+                "orion.device-audit.v1",
+                text(device),
+                integer(entry["seq"]),
+                integer(entry["at"]),
+                text(entry["call_id"]),
+                text(entry["tool"]),
+                arguments,
+                text(entry["state"]),
+                text(entry["code"]),
+                digest(entry["result"]),
+                integer(backend[0]),
+                digest(backend[1]),
+                digest(entry["prev_hash"]),
+            )
+        ).hex()
+        if own != entry["hash"]:
+            raise Bad(f"entry {entry['seq']}: changed")
+        if entry["seq"] != last[0] + 1 or entry["prev_hash"] != last[1]:
+            raise Bad(f"entry {entry['seq']}: does not follow the entry before it")
+        last = (entry["seq"], entry["hash"])
+        entry["backend"] = backend
+        entries.append(entry)
+    if head_of(parse(lines[-1], "head")["head"]) != last:
+        raise Bad("the device's chain ends elsewhere than its head says")
+    return device, start, entries
+
+
+def join(rows, chains):
+    """Compares both sides; gives how many calls are the same on both."""
+    hashes = {row["seq"]: row["hash"] for row in rows}
+    known = {device: (start, entries) for device, start, entries in chains}
+    if len(known) != len(chains):
+        raise Bad("one device twice")
+    opened, told, closed = {}, {}, set()
+    for row in rows:
+        if row["kind"] not in ("call.opened", "call.closed", "call.reconciled", "call.told_late"):
+            continue
+        body = json.loads(row["body"])
+        call = row["call_id"]
+        if row["kind"] == "call.opened":
+            if body.get("device_id") in known:
+                opened[call] = body
+            continue
+        if call not in opened:
+            continue
+        closed.add(call)
+        device, effects = opened[call]["device_id"], opened[call].get("has_effects", False)
+        start, entries = known[device]
+        witness = body.get("witness")
+        if witness is None:
+            if effects and body["state"] == "succeeded":
+                raise Bad(f"row {row['seq']}: a call succeeded without its device's word")
+            continue
+        first = start[0]
+        seq, number_of = witness["seq"], witness["entry"]
+        if seq > first:
+            if seq - first > len(entries) or entries[seq - first - 1]["hash"] != witness["hash"]:
+                raise Bad(f"row {row['seq']}: the device's chain is another than was seen")
+        elif seq == first and witness["hash"] != start[1]:
+            raise Bad(f"row {row['seq']}: the device's chain begins elsewhere than was seen")
+        if number_of == 0:
+            if effects:
+                raise Bad(f"row {row['seq']}: a call with effects is not in the device's chain")
+            continue
+        told[(device, number_of)] = body
+        if number_of > first:
+            at = number_of - first - 1
+            if at >= len(entries) or entries[at]["call_id"] != call:
+                raise Bad(f"row {row['seq']}: the device's chain does not say so")
+    same = 0
+    for device, _, entries in chains:
+        last = {entry["call_id"]: entry["seq"] for entry in entries}
+        most = max((number_of for of, number_of in told if of == device), default=0)
+        ended = set()
+        for entry in entries:
+            if entry["call_id"] in ended:
+                raise Bad(f"entry {entry['seq']}: the call had ended before")
+            if entry["state"] != "unknown":
+                ended.add(entry["call_id"])
+            seen, seen_hash = entry["backend"]
+            if (seen, seen_hash) != (0, ZERO) and hashes.get(seen) != seen_hash:
+                raise Bad(f"entry {entry['seq']}: the device saw another row {seen}")
+            body = opened.get(entry["call_id"])
+            if body is None or body["device_id"] != device:
+                raise Bad(f"entry {entry['seq']}: the backend knows no such call there")
+            if entry["arguments"] is not None and entry["arguments"] != body["arguments_digest"]:
+                raise Bad(f"entry {entry['seq']}: other arguments")
+            end = told.get((device, entry["seq"]))
+            if end is not None:
+                if (end["state"], end["result_digest"]) != (entry["state"], entry["result"]):
+                    raise Bad(f"entry {entry['seq']}: another end")
+                same += 1
+            elif (
+                last[entry["call_id"]] == entry["seq"]
+                and entry["call_id"] in closed
+                and entry["seq"] <= most
+            ):
+                raise Bad(f"entry {entry['seq']}: its end is not at the backend")
+    return same
+
+
+def verify(export, devices, key=None):
+    """Everything; gives the number of rows and of calls that are the same on both sides."""
+    try:
+        rows = verify_export(export, key)
+        return len(rows), join(rows, [verify_device(device) for device in devices])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Bad(f"a value of another form than belongs there: {error}") from error
+
+
+# --- Edits ---------------------------------------------------------------------------------------------
+
+
+def relink(lines):
+    """Makes the rows a chain again, and the header fit: what somebody without the key can do."""
+    seq, prev, out = 0, ZERO, []
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            out.append(line)
+            continue
+        if isinstance(row, dict) and "body" in row:
+            seq += 1
+            row["seq"], row["prev_hash"] = seq, prev
+            row["hash"] = prev = sha256(canonical_row(row)).hex()
+            line = dumps(row).encode()
+        out.append(line)
+    header = json.loads(out[0])
+    header["export"]["head"] = {"seq": seq, "hash": prev}
+    out[0] = dumps(header).encode()
+    return out
+
+
+def relink_device(lines):
+    first = json.loads(lines[0])["device_chain"]
+    seq, prev, out = first["from"]["seq"], first["from"]["hash"], [lines[0]]
+    for line in lines[1:]:
+        entry = json.loads(line)
+        if "call_id" not in entry:
+            continue
+        seq += 1
+        entry["seq"], entry["prev_hash"] = seq, prev
+        arguments = b"" if entry["arguments"] is None else digest(entry["arguments"])
+        entry["hash"] = prev = sha256(
+            fields(
+                "orion.device-audit.v1",
+                text(first["device"]),
+                integer(seq),
+                integer(entry["at"]),
+                text(entry["call_id"]),
+                text(entry["tool"]),
+                arguments,
+                text(entry["state"]),
+                text(entry["code"]),
+                digest(entry["result"]),
+                integer(entry["backend"]["seq"]),
+                digest(entry["backend"]["hash"]),
+                digest(prev_of(out, first)),
+            )
+        ).hex()
+        out.append(dumps(entry).encode())
+    out.append(dumps({"head": {"seq": seq, "hash": prev}}).encode())
+    return out
+
+
+def prev_of(out, first):
+    last = json.loads(out[-1])
+    return first["from"]["hash"] if "device_chain" in last else last["hash"]
+
+
+def edit(chance, data, is_device):
+    """One change, and what kind it was."""
+    lines = data[:-1].split(b"\n")
+    inner = range(1, len(lines) - 1)
+    kind = chance.choice(
+        ["byte", "byte", "insert byte", "delete byte", "delete", "insert", "swap", "cut", "cut lines"]
+        + ["edit and relink", "delete and relink", "insert and relink", "swap and relink"]
+        + ["cut and relink"]
+    )
+    again = relink_device if is_device else relink
+    if kind == "byte":
+        at = chance.randrange(len(data))
+        new = chance.choice([data[at] ^ (1 << chance.randrange(8)), chance.randrange(256)])
+        return kind, data[:at] + bytes([new]) + data[at + 1 :]
+    if kind == "insert byte":
+        at = chance.randrange(len(data) + 1)
+        return kind, data[:at] + bytes([chance.choice(b' \n0a"')]) + data[at:]
+    if kind == "delete byte":
+        at = chance.randrange(len(data))
+        return kind, data[:at] + data[at + 1 :]
+    if kind == "cut":
+        return kind, data[: chance.randrange(len(data))]
+    if kind == "cut lines":
+        return kind, b"".join(line + b"\n" for line in lines[: chance.randrange(len(lines))])
+    at, other = chance.choice(inner), chance.choice(inner)
+    if kind.startswith("delete"):
+        del lines[at]
+    elif kind.startswith("insert"):
+        lines.insert(at, lines[other])
+    elif kind.startswith("swap"):
+        lines[at], lines[other] = lines[other], lines[at]
+    elif kind.startswith("cut"):
+        lines = lines[: at + 1] + lines[-1:]
+    else:
+        value = json.loads(lines[at])
+        field = chance.choice(sorted(value))
+        if isinstance(value[field], str) and value[field]:
+            where = chance.randrange(len(value[field]))
+            new = chance.choice("0123456789abcdef")
+            value[field] = value[field][:where] + new + value[field][where + 1 :]
+        elif isinstance(value[field], int):
+            value[field] += chance.choice([-1, 1])
+        lines[at] = dumps(value).encode()
+    if kind.endswith("relink"):
+        try:
+            lines = again(lines)
+        except (Bad, KeyError, TypeError):
+            pass
+    return kind, b"".join(line + b"\n" for line in lines)
+
+
+def edits(count, seed, export, devices, key):
+    """Tries that many edits; gives how many of each kind there were, and those that were not found."""
+    chance, tally, missed = random.Random(seed), {}, []
+    files = [export, *devices]
+    while sum(tally.values()) < count:
+        which = chance.randrange(len(files)) if chance.random() < 0.5 else 0
+        kind, changed = edit(chance, files[which], which > 0)
+        if changed == files[which]:
+            continue
+        kind = ("device: " if which else "") + kind
+        tally[kind] = tally.get(kind, 0) + 1
+        tried = files[:which] + [changed] + files[which + 1 :]
+        try:
+            verify(tried[0], tried[1:], key)
+            missed.append((kind, which, changed))
+        except Bad:
+            pass
+    return tally, missed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--key")
+    parser.add_argument("--edits", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    export, *devices = [open(name, "rb").read() for name in arguments.files]
+    try:
+        rows, same = verify(export, devices, arguments.key)
+    except Bad as problem:
+        print(f"broken: {problem}")
+        return 1
+    print(f"whole: {rows} rows, {same} calls the same on both sides")
+    if arguments.edits:
+        tally, missed = edits(arguments.edits, arguments.seed, export, devices, arguments.key)
+        for kind in sorted(tally):
+            print(f"{tally[kind]:>8}  {kind}")
+        found = sum(tally.values()) - len(missed)
+        print(f"found {found} of {sum(tally.values())} edits")
+        for kind, which, _ in missed[:5]:
+            print(f"not found: {kind} of file {which}")
+        return 1 if missed else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
