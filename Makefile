@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-deps test-races test-escapes test-mutants fuzz check fmt bench bench-decisions dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-mutants fuzz check fmt bench bench-crowd bench-decisions dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,12 +35,26 @@ test: needs-rust test-deps ## run every test, by nextest where it is installed
 		set -x; $(CARGO) test --locked --workspace --lib --bins --tests $(ARGS); \
 	fi
 
+test-audit: needs-rust ## change exports of the audit 50,000 times for each of both verifiers, and see that each finds each (EDITS=N)
+	ORION_AUDIT_EDITS=$(or $(EDITS),50000) $(CARGO) test --locked -p orion-tests --test audit -- --nocapture
+
 test-races: needs-rust ## swap folders and files for links under every file tool, a million times each (SWAPS=N)
 	ORION_RACE_SWAPS=$(or $(SWAPS),1000000) $(CARGO) test --locked -p orion-agent --lib sandbox::tests::races -- --nocapture --test-threads=1
 
 test-escapes: needs-rust ## try every line of the attack lists with every file tool (TOOLS=copy_path,move_path ORION_CORPORA=FOLDER)
 	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
 	ORION_ESCAPES=$(or $(TOOLS),all) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e escapes:: -- --nocapture --test-threads=2
+
+test-chaos: needs-rust ## kill backend and agents and break their links under many calls, and see that each is done once (CHAOS_CALLS=20000 CHAOS_SEED=N)
+	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	CHAOS_CALLS=$(or $(CHAOS_CALLS),20000) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e chaos:: -- --nocapture
+
+test-sim: needs-rust ## tell stories of backend and agents from seeds, and see that each call ends and none runs twice (SEEDS=1000, SEED=N for one)
+	$(if $(SEED),SEED=$(SEED),SEEDS=$(or $(SEEDS),1000) TWICE=$(or $(TWICE),100)) $(CARGO) test --locked -p orion-tests --test sim $(if $(SEED),every_call) -- --nocapture --test-threads=1
+
+test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
+	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture
 
 fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
 	@tests/fuzz/run
@@ -88,6 +102,10 @@ bench: dist bench-decisions ## measure routed calls beside bare tonic, file tool
 	$(CARGO) build --locked --release $(PROGRAMS)
 	@idle=$$(tests/idle-agent.sh $(TARGET)) && \
 		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked -p orion-tests --bench routed -- $(ARGS)
+
+bench-crowd: needs-rust ## measure 10,000 idle devices, and 5,000 that come back after a restart, beside bare tonic (ARGS='--idle N --back N --json FILE')
+	$(CARGO) build --locked --release $(PROGRAMS)
+	$(CARGO) bench --locked -p orion-tests --bench routed -- --crowd $(ARGS)
 
 bench-decisions: needs-rust ## measure a decision beside cedar-policy, regorus and casbin
 	$(CARGO) run --locked --release --manifest-path tests/peers/Cargo.toml --target-dir $(TARGET)/peers
