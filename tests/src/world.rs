@@ -18,6 +18,7 @@ use crate::cli::Cli;
 use crate::client::Client;
 use crate::eventually::eventually;
 use crate::process::Process;
+use crate::proxy::Proxy;
 use crate::record;
 use crate::seen::Seen;
 
@@ -171,6 +172,11 @@ impl World {
     #[must_use]
     pub fn people_address(&self) -> String {
         self.shared.server.addresses().people
+    }
+
+    /// A proxy before the door for devices, for one of them to be reached through.
+    pub async fn proxy(&self) -> Proxy {
+        Proxy::start(&self.device_address()).await
     }
 
     /// The backend's process.

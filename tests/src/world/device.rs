@@ -4,13 +4,15 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use orion_wire::v1;
+use orion_agent::state::Status;
+use orion_wire::{EnrollmentToken, v1};
 use serde_json::{Value, json};
 
 use super::Shared;
 use crate::binaries::program;
 use crate::eventually::eventually;
 use crate::process::{Launch, Process};
+use crate::proxy::Proxy;
 use crate::tree::{Tree, tree};
 
 /// What a device will be. `{files}` in grants and ceiling stands for the folder that it lends.
@@ -21,6 +23,7 @@ pub struct DeviceBuilder {
     grants: Value,
     config: String,
     preapproved: bool,
+    via: Option<String>,
 }
 
 /// An enrolled device.
@@ -41,7 +44,14 @@ impl DeviceBuilder {
             grants: json!({"profile": "operator", "paths": ["{files}"]}),
             config: "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n".to_owned(),
             preapproved: true,
+            via: None,
         }
+    }
+
+    /// The device knows the backend by the address of this proxy alone.
+    #[must_use]
+    pub fn through(self, proxy: &Proxy) -> Self {
+        Self { via: Some(proxy.address()), ..self }
     }
 
     /// What the backend lends.
@@ -67,7 +77,7 @@ impl DeviceBuilder {
     /// # Panics
     /// The backend makes no invitation.
     pub async fn invite(self) -> (Device, String) {
-        let Self { shared, name, grants, config, preapproved } = self;
+        let Self { shared, name, grants, config, preapproved, via } = self;
         let folder = shared.folder.path().join("devices").join(&name);
         std::fs::create_dir_all(folder.join("files")).unwrap();
         let device = Device { shared, name, folder, agent: Mutex::default() };
@@ -80,7 +90,10 @@ impl DeviceBuilder {
             ..Default::default()
         };
         let invited = device.shared.admin.devices().invite_device(request).await.unwrap();
-        (device, invited.into_inner().token)
+        let token = invited.into_inner().token;
+        let Some(via) = via else { return (device, token) };
+        let token: EnrollmentToken = token.parse().unwrap();
+        (device, EnrollmentToken { addresses: vec![via], ..token }.to_string())
     }
 
     /// Enrols the device without starting its agent.
@@ -205,6 +218,12 @@ impl Device {
             (!seen.online).then_some(())
         })
         .await;
+    }
+
+    /// Whether the agent itself holds that it is connected.
+    #[must_use]
+    pub fn is_linked(&self) -> bool {
+        Status::read(&self.state_dir()).is_some_and(|status| status.connected_to.is_some())
     }
 
     async fn is_ready(&self) -> bool {

@@ -1,0 +1,115 @@
+//! Devices that hold up nobody but themselves: some that take nothing they are told, and one that says
+//! more than anybody wants to hear. The others are as quick as before, and the backend does not grow.
+//!
+//! The figures are for a release build, which `make test-slow` makes; elsewhere the bound on time is
+//! only there to find what hangs.
+
+mod figures;
+mod flood;
+
+use std::time::Duration;
+
+use orion_domain::{CallState, Role};
+use orion_tests::{Client, Device, Faults, Flow, LyingAgent, World};
+use orion_wire::v1;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use self::figures::{Peak, measure, resident};
+
+/// Devices that are asked all the while.
+const OTHERS: usize = 4;
+/// How many people keep asking each device that takes nothing, and how much they send each time, in
+/// bytes.
+const ASKING_EACH: usize = 16;
+const SENT: usize = 64 * 1024;
+/// By how much the others' slowest in a hundred may be slower than before.
+const SLOWER: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 10 });
+/// By how much the backend may grow, in bytes.
+const GROWN: u64 = 64 * 1024 * 1024;
+
+fn seconds() -> Duration {
+    Duration::from_secs(std::env::var("SLOW_SECONDS").map_or(4, |text| text.parse().unwrap()))
+}
+
+/// Asks a device that takes nothing, again and again.
+async fn ask(person: Client, device: String, stop: CancellationToken) {
+    let arguments = json!({"path": "x", "content": "0123456789abcde\n".repeat(SENT / 16)});
+    let request = v1::CallToolRequest {
+        tool: "write_file".to_owned(),
+        device,
+        arguments: arguments.to_string().into_bytes().into(),
+        timeout_ms: 1_500,
+        ..Default::default()
+    };
+    while !stop.is_cancelled() {
+        let call = person.ask(request.clone()).await.unwrap();
+        assert_ne!(call.state, CallState::Succeeded, "it takes nothing: {call:?}");
+        if call.state == CallState::Denied {
+            // Turned away at once; a person would not ask a thousand times a second.
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// A device that answers for a moment, and from then on reads nothing.
+async fn deaf(world: &World) -> (Device, LyingAgent) {
+    let device = world.device("deaf").enroll().await;
+    let agent = LyingAgent::connect(&device, &world.device_address(), 1).await.unwrap();
+    device.ready().await;
+    (device, agent)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "the figures are what it is run for")]
+async fn who_takes_nothing_and_who_says_too_much_hold_up_nobody_else() {
+    let world = World::new().await;
+    let mut others = Vec::new();
+    for index in 0..OTHERS {
+        others.push(world.device(&format!("other-{index}")).start().await);
+    }
+    let (deaf, agent) = deaf(&world).await;
+    let proxy = world.proxy().await;
+    let cut_off = world.device("cut-off").through(&proxy).start().await;
+    let loud = world.device("loud").enroll().await;
+    let ann = world.person("ann", Role::Operator).await;
+
+    let server = world.server().pid();
+    measure(world.admin(), &others, Duration::from_secs(1)).await;
+    let before = measure(world.admin(), &others, seconds()).await;
+    let resident_before = resident(server);
+
+    let (stop, mut troubles) = (CancellationToken::new(), JoinSet::new());
+    let peak = Peak::watch(server, stop.clone());
+    proxy.set(Faults::down(Flow::Held));
+    for name in [&deaf.name, &cut_off.name] {
+        for _ in 0..ASKING_EACH {
+            troubles.spawn(ask(ann.clone(), name.clone(), stop.clone()));
+        }
+    }
+    let flood = flood::begin(&world, &loud, stop.clone()).await;
+    let during = measure(world.admin(), &others, seconds()).await;
+    stop.cancel();
+    let (taken, peak) = (flood.await.unwrap(), peak.await.unwrap());
+    while let Some(ended) = troubles.join_next().await {
+        ended.unwrap();
+    }
+    proxy.heal();
+    drop(agent);
+
+    let grown = peak.saturating_sub(resident_before);
+    println!(
+        "slow: others before {before}, during {during}; {taken}; the backend had {} MiB and grew by {:.1} MiB",
+        resident_before >> 20,
+        grown as f64 / f64::from(1 << 20),
+    );
+    assert!(grown < GROWN, "the backend grew by {grown} bytes");
+    assert!(
+        during.p99 < before.p99 + SLOWER,
+        "the others' p99 was {:?} and became {:?}",
+        before.p99,
+        during.p99
+    );
+}
