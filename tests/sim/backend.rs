@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use orion_domain::{CallId, CallRequest, Caller, DeviceId, Role};
@@ -9,7 +10,7 @@ use orion_server::backend::Backend as Real;
 use orion_server::pipeline::audit::Incoming;
 use orion_server::pipeline::{cancel, run_incoming};
 use orion_server::rpc;
-use orion_server::serve::{Ready, work};
+use orion_server::serve::{Ready, close, work};
 use orion_wire::v1;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -35,6 +36,8 @@ pub(crate) struct Backend {
     host: Host,
     /// Its files and doors.
     ready: Option<Ready>,
+    /// Set once it was asked to stop, and then when it has.
+    stopping: Option<Arc<AtomicBool>>,
 }
 
 impl Backend {
@@ -43,9 +46,30 @@ impl Backend {
         let host = Host::new();
         let ready = start(&host, data);
         host.run(async { work(&ready.backend) });
-        let started = Self { host, ready: Some(ready) };
+        let started = Self { host, ready: Some(ready), stopping: None };
         started.settle();
         started
+    }
+
+    /// Asks it to stop, as its program does.
+    pub(crate) fn stop(&mut self) {
+        let (backend, stopped) = (Arc::clone(self.real()), Arc::new(AtomicBool::new(false)));
+        self.stopping = Some(Arc::clone(&stopped));
+        self.host.spawn(async move {
+            backend.shutdown.cancel();
+            close(Arc::clone(&backend)).await;
+            backend.store.close().await;
+            stopped.store(true, Ordering::Relaxed);
+        });
+    }
+
+    /// Whether it runs and was not asked to stop.
+    pub(crate) const fn is_serving(&self) -> bool {
+        self.stopping.is_none()
+    }
+
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopping.as_ref().is_some_and(|stopped| stopped.load(Ordering::Relaxed))
     }
 
     fn real(&self) -> &Arc<Real> {

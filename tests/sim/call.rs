@@ -1,6 +1,6 @@
 //! The calls of a story by number: their ids differ from run to run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use orion_domain::{CallId, CallState};
@@ -43,6 +43,13 @@ impl Calls {
     /// The same call made once more has an id of its own, which counts as the call's.
     pub(crate) fn alias(&mut self, number: usize, id: CallId) {
         self.numbers.insert(id.to_string(), number);
+    }
+
+    /// The device of these calls is gone, and cannot know how they ended.
+    pub(crate) fn may_stay_unknown(&mut self, calls: &BTreeSet<CallId>) {
+        for number in calls.iter().filter_map(|id| self.numbers.get(&id.to_string())) {
+            self.all[*number].may_stay_unknown = true;
+        }
     }
 
     /// Whether an id is this call's.

@@ -15,6 +15,7 @@ use orion_agent::state::{Identity, State};
 use orion_agent::trash::Trash;
 use orion_domain::DeviceId;
 use orion_mtls::DeviceKey;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::chance::Chance;
@@ -35,6 +36,9 @@ pub(crate) struct Device {
     /// The file that calls append to: one line a call, its number.
     pub(crate) lines: Vec<usize>,
     pub(crate) host: Option<Host>,
+    /// Its agent, once it was asked to stop.
+    stop: CancellationToken,
+    agent: Option<JoinHandle<()>>,
 }
 
 impl Device {
@@ -52,6 +56,8 @@ impl Device {
             world: Simulated::new(chance, faults == Faults::NoMemory),
             lines: Vec::new(),
             host: None,
+            stop: CancellationToken::new(),
+            agent: None,
         }
     }
 
@@ -68,14 +74,16 @@ impl Device {
         };
         let (settings, state) = (self.settings.clone(), Arc::clone(&self.state));
         let (world, identity) = (Arc::new(self.world.clone()), self.identity());
-        let commands = host.run(async {
+        let stop = CancellationToken::new();
+        self.stop = stop.clone();
+        let (commands, agent) = host.run(async {
             let explain = |call: &Interrupted<'_>| report::interrupted(call, &name, None);
             let text = self.disk.text();
             let (journal, commands) = Journal::on_simulated_disk(text, now_ms(), explain).await;
             let agent = Agent::within(world, settings, state, identity, Arc::new(toolbox), journal);
-            drop(tokio::spawn(agent.run(CancellationToken::new())));
-            commands
+            (commands, tokio::spawn(agent.run(stop)))
         });
+        self.agent = Some(agent);
         self.disk.mount(commands);
         self.host = Some(host);
         self.settle();
@@ -107,10 +115,33 @@ impl Device {
         }
     }
 
+    /// Asks the agent to stop.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Whether the agent runs and was not asked to stop.
+    pub(crate) fn is_serving(&self) -> bool {
+        self.host.is_some() && !self.stop.is_cancelled()
+    }
+
+    /// Takes in that the agent has stopped, where it has.
+    pub(crate) fn bury(&mut self) -> bool {
+        let has_stopped = self.agent.as_ref().is_some_and(JoinHandle::is_finished);
+        if has_stopped && self.host.is_some() {
+            assert!(self.stop.is_cancelled(), "an agent ends where nobody asked it to");
+            // The thread that writes the journal syncs it last.
+            self.disk.sync();
+            self.kill();
+            self.disk.unmount();
+        }
+        has_stopped
+    }
+
     /// Ends the agent at once.
     pub(crate) fn kill(&mut self) {
         self.disk.take();
-        self.host = None;
+        (self.host, self.agent) = (None, None);
         let mut wants = self.world.wants();
         wants.dials.clear();
         wants.running.clear();

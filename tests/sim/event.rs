@@ -30,9 +30,12 @@ pub(crate) enum Event {
     /// A side of a broken connection notices.
     Notice(usize, Side),
     KillBackend,
+    /// It is asked to stop, and does when it is ready to.
+    StopBackend,
     StartBackend,
     /// An agent dies; with its machine's power, or alone.
     KillDevice(usize, Death),
+    StopDevice(usize),
     StartDevice(usize),
 }
 
@@ -101,6 +104,9 @@ impl World {
             match (&device.host, budget.faults > 0) {
                 (None, _) => events.push((12, Event::StartDevice(number))),
                 (Some(_), true) => {
+                    if device.is_serving() {
+                        events.push((1, Event::StopDevice(number)));
+                    }
                     events.push((1, Event::KillDevice(number, Death::Process)));
                     events.push((2, Event::KillDevice(number, Death::Power)));
                 }
@@ -112,7 +118,12 @@ impl World {
         }
         match (&self.backend, budget.faults > 0) {
             (None, _) => events.push((12, Event::StartBackend)),
-            (Some(_), true) => events.push((2, Event::KillBackend)),
+            (Some(backend), true) => {
+                if backend.is_serving() {
+                    events.push((1, Event::StopBackend));
+                }
+                events.push((2, Event::KillBackend));
+            }
             (Some(_), false) => {}
         }
         for link in &self.links {

@@ -62,3 +62,29 @@ impl Drop for Host {
         drop(self.runtime.take());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::ConnectOptions as _;
+    use sqlx::sqlite::SqliteConnectOptions;
+    use tokio::time::{error::Elapsed, timeout};
+
+    use super::*;
+
+    /// Opens a record in memory, which a thread of SQLite does at once.
+    async fn an_hour_for_sqlite() -> Result<(), Elapsed> {
+        let memory = SqliteConnectOptions::new().filename(":memory:");
+        let opened = timeout(Duration::from_hours(1), memory.connect()).await;
+        opened.map(|opened| drop(opened.unwrap()))
+    }
+
+    #[test]
+    fn a_paused_clock_runs_on_while_sqlite_works_and_a_hosts_does_not() {
+        let paused = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        let late = (0..20).filter(|_| paused.block_on(an_hour_for_sqlite()).is_err()).count();
+        assert!(late > 0, "the clock waited for the thread each time");
+        let host = Host::new();
+        let late = (0..20).filter(|_| host.run(an_hour_for_sqlite()).is_err()).count();
+        assert_eq!(late, 0);
+    }
+}

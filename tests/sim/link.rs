@@ -135,6 +135,11 @@ impl<M, T> Direction<M, T> {
         self.flying.truncate(kept);
     }
 
+    /// The writer has gone; what it had sent arrives.
+    pub(crate) fn hung_up(&mut self) {
+        self.from = Writer::Gone;
+    }
+
     /// The reader's machine died.
     pub(crate) fn unread(&mut self) {
         self.to = None;

@@ -35,7 +35,11 @@ pub(crate) fn tell(seed: u64, faults: Faults) -> Story {
         let event = world.chance.pick(&events);
         match event {
             Event::Call => budget.calls -= 1,
-            Event::KillBackend | Event::KillDevice(..) | Event::Cut(..) => budget.faults -= 1,
+            Event::KillBackend
+            | Event::StopBackend
+            | Event::KillDevice(..)
+            | Event::StopDevice(_)
+            | Event::Cut(..) => budget.faults -= 1,
             Event::Deliver(..)
             | Event::Answer(_)
             | Event::Sync(_)
@@ -71,12 +75,11 @@ fn heal(world: &mut World) {
     let starts = |(_, event): &(usize, Event)| {
         matches!(event, Event::StartBackend | Event::StartDevice(_) | Event::Notice(..))
     };
-    while let Some((_, event)) = world.besides(none).into_iter().find(starts) {
-        world.happen(event);
-    }
     for _ in 0..LONGEST {
         let events = world.going_on();
-        if !events.is_empty() {
+        if let Some((_, event)) = world.besides(none).into_iter().find(starts) {
+            world.happen(event);
+        } else if !events.is_empty() {
             let event = world.chance.pick(&events);
             world.happen(event);
         } else if world.is_at_its_end() || world.now() > now + HEALED {

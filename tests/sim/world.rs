@@ -133,6 +133,14 @@ impl World {
                     link.up.unread();
                 }
             }
+            Event::StopBackend => {
+                self.say("stop the backend");
+                self.backend.as_mut().unwrap().stop();
+            }
+            Event::StopDevice(device) => {
+                self.say(&format!("stop d{device}"));
+                self.devices[device].stop();
+            }
             Event::StartBackend => {
                 self.say("start the backend");
                 self.backend = Some(Backend::start(&self.data));
@@ -161,6 +169,7 @@ impl World {
         for link in &mut self.links {
             link.take(&self.calls);
         }
+        self.bury();
         self.links.retain(|link| !link.is_over());
         let mut told = std::mem::take(&mut *self.telling.lock().unwrap());
         told.sort_by_key(|(number, _)| *number);
@@ -171,6 +180,29 @@ impl World {
         }
         for change in self.record.changes(&self.calls) {
             self.trace.outcome(&change);
+        }
+    }
+
+    /// Takes in who has stopped in good order: what they sent last is under way.
+    fn bury(&mut self) {
+        if self.backend.as_ref().is_some_and(Backend::has_stopped) {
+            self.trace.outcome("the backend has stopped");
+            self.backend = None;
+            self.links.iter_mut().for_each(|link| {
+                link.down.hung_up();
+                link.up.unread();
+            });
+        }
+        for (number, device) in self.devices.iter_mut().enumerate() {
+            if device.bury() {
+                self.trace.outcome(&format!("d{number} has stopped"));
+                // A tool may not end however often it is asked to.
+                self.calls.may_stay_unknown(&device.disk.interrupted());
+                for link in self.links.iter_mut().filter(|link| link.device == number) {
+                    link.up.hung_up();
+                    link.down.unread();
+                }
+            }
         }
     }
 
@@ -315,11 +347,7 @@ impl World {
                 self.trace.outcome(&format!("{kept} lines stay that were not synced"));
             }
         }
-        for call in device.disk.interrupted() {
-            if let Some(number) = self.calls.number(&call.to_string()) {
-                self.calls.all[number].may_stay_unknown = true;
-            }
-        }
+        self.calls.may_stay_unknown(&device.disk.interrupted());
         for link in self.links.iter_mut().filter(|link| link.device == number) {
             link.up.orphan(&mut self.chance);
             link.down.unread();
