@@ -1,5 +1,6 @@
 //! Reaching a backend's door for devices with a TLS configuration of one's own.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper_util::rt::TokioIo;
@@ -7,7 +8,7 @@ use orion_mtls::SERVER_NAME;
 use orion_wire::v1::agent_service_client::AgentServiceClient;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
@@ -20,11 +21,26 @@ pub async fn channel(
     address: &str,
     tls: Arc<ClientConfig>,
 ) -> Result<Channel, tonic::transport::Error> {
+    channel_from(IpAddr::from([127, 0, 0, 1]), address, tls).await
+}
+
+/// The same from another address of this machine, which counts as somebody else where there are limits.
+///
+/// # Errors
+/// As [`channel`].
+pub async fn channel_from(
+    from: IpAddr,
+    address: &str,
+    tls: Arc<ClientConfig>,
+) -> Result<Channel, tonic::transport::Error> {
     let address = address.to_owned();
     let connector = service_fn(move |_: Uri| {
         let (address, connector) = (address.clone(), TlsConnector::from(Arc::clone(&tls)));
         async move {
-            let stream = TcpStream::connect(&address).await?;
+            let socket = TcpSocket::new_v4()?;
+            socket.bind((from, 0).into())?;
+            let to = address.parse().map_err(std::io::Error::other)?;
+            let stream = socket.connect(to).await?;
             stream.set_nodelay(true)?;
             let name = ServerName::try_from(SERVER_NAME).unwrap();
             Ok::<_, std::io::Error>(TokioIo::new(connector.connect(name, stream).await?))

@@ -322,12 +322,7 @@ impl Agent {
                 }
             }
             Incoming::CallQuery(v1::CallQuery { call_ids }) => self.asked(call_ids),
-            Incoming::ResultAck(v1::ResultAck { call_id, audit }) => {
-                self.heard_of_audit(audit.as_ref());
-                if let Ok(call) = call_id.parse() {
-                    self.journal.acknowledge(call, now_ms()).await;
-                }
-            }
+            Incoming::ResultAck(ack) => self.acknowledged(ack).await,
             Incoming::Drain(v1::Drain { reconnect_ms }) => self.drain(reconnect_ms),
             Incoming::CeilingAck(v1::CeilingAck { number }) => self.heard(number),
             // A second greeting says nothing that counts.

@@ -53,6 +53,11 @@ pub enum EnrollError {
         "a device with this key is on record here; one that was revoked or is in quarantine does not come back by itself, and a new one makes a new key, as `orion-agent enroll` does each time"
     )]
     KeyKnown,
+    /// The certificate, or the request for another, is for another key than the one that was approved.
+    #[error(
+        "this is for another key than this device enrolled with; a certificate is renewed for the key it has"
+    )]
+    OtherKey,
     /// The record cannot be kept.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
@@ -253,12 +258,15 @@ pub async fn renew(
     request: String,
 ) -> Result<IssuedCertificate, EnrollError> {
     let mut row = backend.store.device(&identity.device_id).await?;
+    if identity.public_key_fingerprint.to_string() != row.public_key_fingerprint {
+        return Err(EnrollError::OtherKey);
+    }
     if row.state != DeviceState::Approved {
         return Err(EnrollError::Held(row.state));
     }
     let csr = VerifiedCsr::parse(request.as_bytes())?;
     if csr.public_key_fingerprint().to_string() != row.public_key_fingerprint {
-        return Err(EnrollError::Ticket);
+        return Err(EnrollError::OtherKey);
     }
     row.certificate_request = request;
     issue(backend, &row).await

@@ -149,7 +149,9 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
                 "the certificate could not be issued; the backend's log says why",
             )
         }
-        EnrollError::Held(_) | EnrollError::KeyKnown => with(ErrorCode::PermissionDenied, error),
+        EnrollError::Held(_) | EnrollError::KeyKnown | EnrollError::OtherKey => {
+            with(ErrorCode::PermissionDenied, error)
+        }
         EnrollError::Unknown | EnrollError::Expired | EnrollError::Spent | EnrollError::Ticket => {
             Status::unauthenticated(capital(&error))
         }

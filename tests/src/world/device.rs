@@ -117,6 +117,18 @@ impl DeviceBuilder {
 }
 
 impl Device {
+    /// A thief's device: another folder with a copy of this one's state, as it is at this moment.
+    ///
+    /// # Panics
+    /// It cannot be copied.
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        let folder = self.folder.with_file_name(format!("copy-of-{}", self.name));
+        copy_folder(&self.folder, &folder);
+        let agent = Mutex::default();
+        Self { shared: Arc::clone(&self.shared), name: self.name.clone(), folder, agent }
+    }
+
     /// The folder that it lends.
     #[must_use]
     pub fn files(&self) -> PathBuf {
@@ -262,4 +274,19 @@ impl Device {
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
         std::fs::write(path, content).unwrap();
     }
+}
+
+/// Copies a folder with everything in it, permissions included.
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+    std::fs::set_permissions(to, std::fs::metadata(from).unwrap().permissions()).unwrap();
 }

@@ -1,0 +1,50 @@
+//! Certificates are renewed in time, and nothing is dropped for it.
+
+use orion_domain::CallState;
+use orion_tests::World;
+use orion_wire::v1;
+use serde_json::json;
+use tokio::time::{Duration, Instant};
+
+/// How long certificates are good here, in seconds.
+const LIFETIME: i64 = 12;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_are_renewed_at_two_thirds_of_their_life_and_no_call_is_dropped_for_it() {
+    let world = World::configured(&format!("certificate_seconds = {LIFETIME}\n")).await;
+    let kiosk = world.device("kiosk").start().await;
+    let until = Instant::now() + Duration::from_secs(20);
+    let calling = (0..2).map(|_| {
+        let admin = world.admin().clone();
+        tokio::spawn(async move {
+            let mut done = 0;
+            while Instant::now() < until {
+                let call = admin.call("kiosk", "get_datetime", json!({})).await;
+                assert_eq!(call.end(), (CallState::Succeeded, None), "after {done}: {call:?}");
+                done += 1;
+            }
+            done
+        })
+    });
+    for one in calling.collect::<Vec<_>>() {
+        assert!(one.await.unwrap() > 100);
+    }
+    let request = v1::ListAuditRequest { limit: 500, ..Default::default() };
+    let mut issued = Vec::new();
+    let mut before_seq = 0;
+    loop {
+        let request = v1::ListAuditRequest { before_seq, ..request.clone() };
+        let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+        let Some(oldest) = rows.iter().map(|row| row.seq).min() else { break };
+        before_seq = oldest;
+        issued.extend(rows.iter().filter(|row| row.kind == "certificate.issued").map(|row| row.at));
+    }
+    issued.sort_unstable();
+    let gaps: Vec<_> = issued.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.len() >= 2, "{gaps:?}");
+    // Two thirds or a little before, and what a busy machine takes.
+    let due = LIFETIME * 1000 * 56 / 100..LIFETIME * 1000 * 85 / 100;
+    assert!(gaps.iter().all(|gap| due.contains(gap)), "{gaps:?}");
+    let log = kiosk.agent().log();
+    assert!(!log.contains("not connected"), "{log}");
+}

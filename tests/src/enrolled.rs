@@ -1,0 +1,175 @@
+//! A device without a process or a folder: it enrols as every device does and keeps its identity in
+//! memory, so that there can be many.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use orion_mtls::{DeviceKey, Fingerprint, PinSet, mutual, pinned};
+use orion_wire::v1::agent_service_client::AgentServiceClient;
+use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
+use orion_wire::v1::link_request;
+use orion_wire::{EnrollmentToken, PROTOCOL, v1};
+use rustls::ClientConfig;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+use tonic::{Status, Streaming};
+
+use crate::dial::{channel_from, connect};
+use crate::eventually::PATIENCE;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Enrolled {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its key.
+    pub key: DeviceKey,
+    /// Its certificate, PEM.
+    pub certificate: String,
+    /// What it was told to trust, PEM.
+    pub authorities: Vec<String>,
+}
+
+/// A stream on which the device was welcomed.
+#[derive(Debug)]
+pub struct Linked {
+    /// Open for as long as the device talks.
+    pub to_backend: mpsc::Sender<v1::LinkRequest>,
+    from_backend: Streaming<v1::LinkResponse>,
+}
+
+/// The enrolment service as a device reaches it: over a connection that checks the token's pins.
+///
+/// # Panics
+/// The backend cannot be reached, or is not the pinned one.
+pub async fn enrolling(token: &EnrollmentToken) -> EnrollmentServiceClient<Channel> {
+    enrolling_from(IpAddr::from([127, 0, 0, 1]), token).await
+}
+
+/// The same from another address of this machine.
+///
+/// # Panics
+/// As [`enrolling`].
+pub async fn enrolling_from(
+    from: IpAddr,
+    token: &EnrollmentToken,
+) -> EnrollmentServiceClient<Channel> {
+    let pins = token.pins.iter().map(|pin| Fingerprint(*pin.as_bytes()));
+    let tls = pinned(PinSet::new(pins).unwrap()).unwrap();
+    let channel = channel_from(from, token.addresses.first().unwrap(), tls).await.unwrap();
+    EnrollmentServiceClient::new(channel)
+}
+
+/// What a device with this request for a certificate (PEM) asks to become one.
+#[must_use]
+pub fn enroll_request(token: &EnrollmentToken, name: &str, csr: String) -> v1::EnrollRequest {
+    v1::EnrollRequest {
+        invite_id: token.invite_id.to_string(),
+        secret: token.secret.expose().to_owned(),
+        certificate_request: csr,
+        suggested_name: name.to_owned(),
+        hostname: name.to_owned(),
+        os: "linux".to_owned(),
+    }
+}
+
+impl Enrolled {
+    /// Enrols with a token that is pre-approved.
+    ///
+    /// # Errors
+    /// The backend does not take it.
+    ///
+    /// # Panics
+    /// The token is not pre-approved.
+    pub async fn with(token: &EnrollmentToken, name: &str) -> Result<Self, Status> {
+        let key = DeviceKey::generate().unwrap();
+        let request = enroll_request(token, name, key.csr().unwrap());
+        let answer = enrolling(token).await.enroll(request).await?.into_inner();
+        let issued = answer.certificate.expect("the token is pre-approved");
+        Ok(Self {
+            id: answer.device_id,
+            name: answer.device_name,
+            key,
+            certificate: issued.certificate,
+            authorities: issued.authorities,
+        })
+    }
+
+    /// How it connects.
+    ///
+    /// # Panics
+    /// Its parts do not belong together.
+    #[must_use]
+    pub fn tls(&self) -> Arc<ClientConfig> {
+        mutual(&self.authorities, &self.certificate, &self.key).unwrap()
+    }
+
+    /// Connects with its own certificate and says hello.
+    ///
+    /// # Errors
+    /// The backend does not welcome it.
+    pub async fn link(&self, address: &str, generation: u64) -> Result<Linked, Status> {
+        let client = connect(address, self.tls())
+            .await
+            .map_err(|error| Status::unavailable(error.to_string()))?;
+        Linked::greet(client, generation).await
+    }
+}
+
+impl Linked {
+    /// Says hello on a connection.
+    ///
+    /// # Errors
+    /// The backend does not welcome who showed that certificate.
+    ///
+    /// # Panics
+    /// It says nothing.
+    pub async fn greet(
+        mut client: AgentServiceClient<Channel>,
+        generation: u64,
+    ) -> Result<Self, Status> {
+        let (to_backend, outgoing) = mpsc::channel(4);
+        let hello = link_request::Message::Hello(hello(generation));
+        to_backend.try_send(v1::LinkRequest { message: Some(hello) }).unwrap();
+        let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
+        let mut linked = Self { to_backend, from_backend };
+        // Its welcome and its policy.
+        for _ in 0..2 {
+            let heard = tokio::time::timeout(PATIENCE, linked.from_backend.message()).await;
+            heard.expect("the backend says something")?;
+        }
+        Ok(linked)
+    }
+
+    /// Waits until the backend ends the stream, whatever it says before.
+    ///
+    /// # Panics
+    /// It does not.
+    pub async fn ended(&mut self) {
+        let ended = async { while let Ok(Some(_)) = self.from_backend.message().await {} };
+        tokio::time::timeout(PATIENCE, ended).await.expect("the backend ends the stream");
+    }
+}
+
+fn hello(generation: u64) -> v1::Hello {
+    v1::Hello {
+        protocol_major: PROTOCOL.major,
+        protocol_minor: PROTOCOL.minor,
+        agent_version: "0.0.0".to_owned(),
+        facts: Some(v1::DeviceFacts {
+            os: "linux".to_owned(),
+            os_version: "6".to_owned(),
+            hostname: "somewhere".to_owned(),
+            home: "/root".to_owned(),
+            workspace: String::new(),
+            arch: "x86_64".to_owned(),
+            sandbox: "none".to_owned(),
+        }),
+        ceiling: b"{}".to_vec().into(),
+        generation,
+        ..v1::Hello::default()
+    }
+}
