@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-mutants fuzz check fmt bench bench-crowd bench-decisions dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-mutants fuzz check fmt bench bench-crowd bench-decisions dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ test-sim: needs-rust ## tell stories of backend and agents from seeds, and see t
 test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
 	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
 	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture
+
+test-identity: needs-rust ## the long forms: 1,000 redemptions of one token at once in 20 rounds, 20 copied state folders, 300 revocations
+	$(CARGO) build --locked --bins --tests $(PROGRAMS) -p orion-tests
+	ORION_REDEEMERS=1000 ORION_REDEEM_ROUNDS=20 ORION_COPIES=20 ORION_REVOCATIONS=300 $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e -- one_use:: copies:: revoking:: rotation:: renewal:: identities:: --nocapture --test-threads=1
 
 fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
 	@tests/fuzz/run
