@@ -140,12 +140,16 @@ impl ToolService for Router {
     }
 }
 
-/// Starts the baseline with this authority on two free ports.
-pub(crate) async fn start(authority: &CertificateAuthority, now: i64) -> anyhow::Result<Bare> {
+/// Starts the baseline with this authority, its door for devices at this address.
+pub(crate) async fn start(
+    authority: &CertificateAuthority,
+    now: i64,
+    devices: &str,
+) -> anyhow::Result<Bare> {
     let router = Router::default();
     let shutdown = CancellationToken::new();
     let (people, devices) =
-        (TcpListener::bind("127.0.0.1:0").await?, TcpListener::bind("127.0.0.1:0").await?);
+        (TcpListener::bind("127.0.0.1:0").await?, TcpListener::bind(devices).await?);
     let bare = Bare {
         people: people.local_addr()?.to_string(),
         devices: devices.local_addr()?.to_string(),

@@ -7,6 +7,7 @@
 //! being slow.
 
 mod bare;
+mod crowd;
 mod files;
 mod ground;
 mod light;
@@ -35,8 +36,32 @@ const DEVICES: usize = 100;
 
 fn main() -> anyhow::Result<()> {
     orion_mtls::install_crypto_provider();
-    let report = std::env::args().skip_while(|argument| argument != "--json").nth(1);
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(report))
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let after = |name: &str| arguments.iter().skip_while(|it| *it != name).nth(1).cloned();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match arguments.first().map(String::as_str) {
+        Some(crowd::BARE) => {
+            let data = after(crowd::BARE).context("which folder?")?;
+            let address = arguments.get(2).context("which address?")?;
+            runtime.block_on(crowd::serve_bare(Path::new(&data), address))
+        }
+        Some("--crowd") => {
+            let number = |name| after(name).map(|text| text.parse()).transpose();
+            let rows = runtime.block_on(crowd::run(number("--idle")?, number("--back")?))?;
+            write(after("--json"), &rows)
+        }
+        _ => runtime.block_on(run(after("--json"))),
+    }
+}
+
+/// Writes what was measured to a file, where one is named.
+#[expect(clippy::print_stdout, reason = "the table is what was asked for")]
+fn write(path: Option<String>, rows: &serde_json::Value) -> anyhow::Result<()> {
+    if let Some(path) = path {
+        std::fs::write(&path, serde_json::to_vec_pretty(rows)?)?;
+        println!("written to {path}");
+    }
+    Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what was asked for")]
@@ -46,7 +71,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     let token = sign_in(&backend, folder.path()).await?;
     let (names, identities) = enrolled(&backend).await?;
 
-    let bare = bare::start(&backend.authority, now_ms()).await?;
+    let bare = bare::start(backend.authority.set().signer(), now_ms(), "127.0.0.1:0").await?;
     let mut bare_names = Vec::new();
     for (index, tls) in identities.iter().enumerate() {
         let address = backend.device_addresses.first().context("no address")?;
@@ -97,12 +122,8 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     if let Some(kilobytes) = &idle {
         println!("agent, idle, resident: {kilobytes} KiB");
     }
-    if let Some(path) = report {
-        let text = json!({"routed": rows, "files": files, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
-        std::fs::write(&path, serde_json::to_vec_pretty(&text)?)?;
-        println!("written to {path}");
-    }
-    Ok(())
+    let rows = json!({"routed": rows, "files": files, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
+    write(report, &rows)
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what was asked for")]

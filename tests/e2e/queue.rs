@@ -237,6 +237,6 @@ async fn on_the_command_line_calls_wait_are_listed_shown_and_stopped() {
     let begun = cli.run(&["call", "kiosk", "create_directory", "path=y", "--background"]).await;
     assert_eq!(begun.code, 0, "{begun:?}");
     let watched = cli.run(&["calls", "watch", begun.stdout.trim()]).await;
-    assert_eq!(watched.code, 0, "{watched:?}");
+    assert_eq!(watched.code, 0, "{watched:?} after {begun:?}");
     assert_eq!(kiosk.tree(), made(&["y"]));
 }

@@ -70,6 +70,11 @@ fn waiting(backend: &Arc<Backend>, device: DeviceId, reply: Reply) -> Reply {
     if let Some(session) = backend.fleet.session(device) {
         begin(backend, device, session);
     }
+    told(reply)
+}
+
+/// A call that waits for its device, with what is said of it.
+pub(super) fn told(reply: Reply) -> Reply {
     let name = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
     let call = reply.call;
     let error = ToolError::new(

@@ -9,8 +9,8 @@ use orion_domain::{CallState, ErrorCode, ToolError};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::Reply;
 use super::audit::{self, Incoming, NAMED};
+use super::{Reply, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
@@ -110,7 +110,9 @@ async fn ended(backend: &Backend, mut earlier: CallRow, wait: bool) -> Result<Re
         earlier = backend.store.call(&id.to_string()).await?;
         let waits = matches!(earlier.state, CallState::AwaitingApproval | CallState::Queued);
         if earlier.state.is_closed() || waits || !wait {
-            return Ok(Reply::from(earlier));
+            let is_queued = earlier.state == CallState::Queued;
+            let reply = Reply::from(earlier);
+            return Ok(if is_queued { queue::told(reply) } else { reply });
         }
         loop {
             match timeout_at(deadline, changes.recv()).await {

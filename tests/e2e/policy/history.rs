@@ -130,6 +130,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             code: None,
             result: Vec::new(),
             duration_us: 0,
+            witness: None,
             at,
         };
         store.open_and_close_call(new, close).await.unwrap();
