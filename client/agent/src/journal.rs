@@ -123,10 +123,11 @@ impl Journal {
         self.index.seen(call)
     }
 
-    /// Whether a call that is not known was never noted: no line of the file was damaged.
+    /// Whether a call that is not known was never noted: no line of the file was damaged, and none of its
+    /// time was forgotten.
     #[must_use]
-    pub const fn is_whole(&self) -> bool {
-        self.is_whole
+    pub fn remembers(&self, call: CallId) -> bool {
+        self.is_whole && self.index.remembers(call)
     }
 
     /// Whether a call was ever run on this approval.

@@ -28,6 +28,11 @@ pub enum Entry {
         /// When, Unix milliseconds.
         at: i64,
     },
+    /// Calls were forgotten, none of them with a later id.
+    Forgot {
+        /// The latest id.
+        until: CallId,
+    },
     /// What is kept of a call that is over and acknowledged when the file is written anew.
     Spent {
         /// Which.

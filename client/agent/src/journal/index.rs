@@ -125,6 +125,8 @@ pub struct Index {
     /// Those of them that ran on a person's yes and are older than a day, oldest first.
     approved: VecDeque<(i64, CallId)>,
     reads: VecDeque<CallId>,
+    /// The latest id of a call with effects that was forgotten.
+    forgotten: Option<CallId>,
     next: u64,
 }
 
@@ -178,6 +180,7 @@ impl Index {
                     self.reads.push_back(call);
                 }
             }
+            Entry::Forgot { until } => self.forgotten = self.forgotten.max(Some(until)),
             Entry::Spent { call, approval, at } => {
                 if self.calls.contains_key(&call) {
                     return self.apply(Entry::Acked { call, at });
@@ -212,13 +215,17 @@ impl Index {
             self.remembered.pop_front();
             match self.calls.get(&call).and_then(|record| record.begin.approval) {
                 Some(_) => self.approved.push_back((at, call)),
-                None => drop(self.calls.remove(&call)),
+                None => {
+                    self.calls.remove(&call);
+                    self.forgotten = self.forgotten.max(Some(call));
+                }
             }
         }
         while let Some((at, call)) = self.approved.front().copied()
             && at.saturating_add(APPROVED_REMEMBERED_MS) < now
         {
             self.approved.pop_front();
+            self.forgotten = self.forgotten.max(Some(call));
             if let Some(record) = self.calls.remove(&call)
                 && let Some(approval) = record.begin.approval
             {
@@ -261,6 +268,12 @@ impl Index {
     #[must_use]
     pub fn tool(&self, call: CallId) -> Option<&str> {
         self.calls.get(&call).map(|record| record.begin.tool.as_str())
+    }
+
+    /// Whether a call with effects that is not known was never noted: none as late as it was forgotten.
+    #[must_use]
+    pub fn remembers(&self, call: CallId) -> bool {
+        self.forgotten.is_none_or(|until| call > until)
     }
 
     /// Whether the call's entries belong on disk.
@@ -313,7 +326,7 @@ impl Index {
     #[must_use]
     pub fn lines(&self) -> usize {
         let closed = self.approved.len() + self.remembered.len();
-        closed + 2 * self.calls.len().saturating_sub(closed + self.reads.len())
+        usize::from(self.forgotten.is_some()) + closed + 2 * self.calls.len().saturating_sub(closed + self.reads.len())
     }
 
     /// The entries that the file needs, in order.
@@ -342,7 +355,8 @@ impl Index {
             };
             std::iter::once(began).chain(ended)
         });
-        spent.chain(open).collect()
+        let forgot = self.forgotten.map(|until| Entry::Forgot { until });
+        forgot.into_iter().chain(spent).chain(open).collect()
     }
 
     /// The calls with effects that are over, oldest first.

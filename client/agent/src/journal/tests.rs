@@ -1,5 +1,7 @@
 //! The journal on a real disk, cut at every byte, filled, replayed and closed.
 
+mod memory;
+
 use std::fs::{self, File, OpenOptions};
 
 use orion_domain::{CallState, ErrorCode};
@@ -127,55 +129,6 @@ async fn a_result_is_kept_until_it_is_acknowledged_and_the_call_is_known_after()
     assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
     assert_eq!(journal.seen(call(7)), Seen::New);
     assert_eq!(journal.unacknowledged(), []);
-}
-
-#[tokio::test]
-async fn a_call_is_remembered_for_a_day_after_its_acknowledgement() {
-    const DAY: i64 = 24 * 60 * 60 * 1000;
-    let room = Room::new();
-    let mut journal = room.open(1_000).await;
-    journal.begin(effect(1)).await.unwrap().wait().await.unwrap();
-    journal.end(call(1), done("one"), 1_000).await;
-    journal.acknowledge(call(1), 1_000).await;
-    journal.close().await;
-    let journal = room.open(1_000 + DAY).await;
-    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
-    journal.close().await;
-    // The clock may be wrong when the agent starts; it is right once a call has come.
-    let mut journal = room.open(1_001 + DAY).await;
-    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
-    journal.begin(Begin { at: 1_001 + DAY, ..read(2) }).await.unwrap().wait().await.unwrap();
-    assert_eq!(journal.seen(call(1)), Seen::New);
-}
-
-#[tokio::test]
-async fn a_call_that_ran_on_a_yes_is_remembered_for_as_long_as_a_yes_can_be_good() {
-    let room = Room::new();
-    let mut journal = room.open(1_000).await;
-    let begin = Begin { approval: Some(approval(5)), ..effect(1) };
-    journal.begin(begin).await.unwrap().wait().await.unwrap();
-    journal.end(call(1), done("one"), 1_000).await;
-    journal.acknowledge(call(1), 1_000).await;
-    journal.close().await;
-    let at = 1_000 + APPROVED_REMEMBERED_MS;
-    let mut journal = room.open(at).await;
-    assert_eq!((journal.seen(call(1)), journal.is_spent(approval(5))), (Seen::Acknowledged, true));
-    journal.begin(Begin { at: at + 1, ..read(2) }).await.unwrap().wait().await.unwrap();
-    assert_eq!((journal.seen(call(1)), journal.is_spent(approval(5))), (Seen::New, false));
-}
-
-#[test]
-fn a_clock_that_was_ahead_keeps_nothing_for_longer_than_a_day() {
-    const DAY: i64 = 24 * 60 * 60 * 1000;
-    let mut index = Index::default();
-    for (number, at) in [(1, 900 * DAY), (2, 901 * DAY), (3, 5)] {
-        index.apply(Entry::Spent { call: call(number), approval: None, at });
-    }
-    let known = |index: &Index| [1, 2, 3].map(|number| index.seen(call(number)) != Seen::New);
-    index.expire(10);
-    assert_eq!(known(&index), [true, true, true]);
-    index.expire(11 + DAY);
-    assert_eq!(known(&index), [false, false, false]);
 }
 
 #[tokio::test]
