@@ -67,9 +67,8 @@ async fn a_backup_made_under_load_is_restored_elsewhere_and_devices_come_back() 
     kiosk.ready().await;
     assert!(make(&world, "after".to_owned()).await);
     let listed = world.cli().run(&["audit", "list", "--limit", "1000", "-o", "json"]).await.json();
-    let of = |kind: &str| {
-        listed.as_array().unwrap().iter().filter(|row| row["kind"] == kind).count()
-    };
+    let of =
+        |kind: &str| listed.as_array().unwrap().iter().filter(|row| row["kind"] == kind).count();
     assert_eq!((of("server.restored"), of("device.other_history")), (1, 1));
     let shown = world.cli().run(&["devices", "show", "kiosk"]).await;
     assert!(shown.stdout.contains("restored to an older state"), "{shown:?}");

@@ -70,7 +70,8 @@ impl Store {
         Ok(Grown { tree, hash: Some(hash) })
     }
 
-    /// Keeps a checkpoint together with how far the tree was grown for it.
+    /// Keeps a checkpoint together with how far the tree was grown for it. Once that is done no power cut
+    /// takes back what was signed: it may be told.
     ///
     /// # Errors
     /// The record cannot be kept.
@@ -83,7 +84,7 @@ impl Store {
         let size = i64::try_from(grown.tree.size()).map_err(|_| StoreError::Corrupt)?;
         let hash = grown.hash.unwrap_or(Digest::ZERO).as_bytes().to_vec();
         let peaks = grown.tree.to_bytes();
-        self.write(Durability::Commit, move |tx| {
+        self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 sqlx::query(
                     "INSERT INTO audit_tree (id, size, hash, peaks) VALUES (1, $1, $2, $3) \

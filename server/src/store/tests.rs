@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod calls;
+mod checkpoints;
 mod certificates;
 mod devices;
 mod labels;

@@ -118,7 +118,8 @@ async fn a_device_whose_chain_ran_backwards_is_noted_and_served_all_the_same() {
     let made = world.admin().call("kiosk", "create_directory", json!({"path": "d"})).await;
     assert_eq!(made.end().1, None, "{made:?}");
     let listed = world.cli().run(&["audit", "list", "-o", "json"]).await.json();
-    let noted = listed.as_array().unwrap().iter().filter(|row| row["kind"] == "device.chain_broken");
+    let noted =
+        listed.as_array().unwrap().iter().filter(|row| row["kind"] == "device.chain_broken");
     let said: Vec<_> = noted.map(|row| row["body"]["said"]["seq"].clone()).collect();
     assert_eq!(said, [json!(1)]);
     let verified = world.cli().run(&["audit", "verify"]).await;
@@ -154,7 +155,8 @@ async fn the_device_shows_and_follows_its_own_audit() {
     assert!(verified.log().contains("whole: entries 1 to 1, head "), "{}", verified.log());
     kiosk.stop().await;
     let file = kiosk.state_dir().join("audit.jsonl");
-    let text = std::fs::read_to_string(&file).unwrap().replace("create_directory", "created_by_them");
+    let text =
+        std::fs::read_to_string(&file).unwrap().replace("create_directory", "created_by_them");
     std::fs::write(&file, text).unwrap();
     let broken = kiosk.agent_command(&["audit", "verify"]);
     assert_eq!(broken.exit_code().await, 1);

@@ -1,3 +1,5 @@
+//! The chain on real files: what is noted, read again, torn, damaged, and taken over from.
+
 use orion_audit::device::DeviceChain;
 use orion_domain::{CallState, Digest};
 use uuid::Uuid;

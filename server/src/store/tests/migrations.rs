@@ -26,7 +26,7 @@ const ROWS: &str = "\
         has_effects, state, history, deadline_at, created_at, closed_at) \
         VALUES ('01990000-0000-7000-8000-000000000001', 'ann', 'operator', \
         '01980000-0000-7000-8000-000000000001', 'kiosk', 'read_file', x'7b7d', zeroblob(32), 0, 0, \
-        '[]', 'allow', 'r', 'v', 0, 'succeeded', '[{\"state\":\"received\",\"at\":1}', 9, 1, 2);";
+        '[]', 'allow', 'r', 'v', 0, 'succeeded', '{\"state\":\"received\",\"at\":1}', 9, 1, 2);";
 
 /// The tables with rows in them, and how many.
 async fn counted(raw: &mut SqliteConnection) -> Vec<(String, i64)> {
