@@ -106,6 +106,7 @@ async fn a_replayed_call_is_answered_from_memory_and_not_run_again() {
             link.send(v1::link_response::Message::ResultAck(v1::ResultAck {
                 call_id,
                 audit: None,
+                state: 0,
             }))
             .await;
             // The next answer shows that the acknowledgement was heard.

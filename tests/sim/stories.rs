@@ -3,9 +3,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::device::Faults;
-use crate::story::{Story, tell};
+use crate::event::{Event, Side};
+use crate::story::{Story, connect, heal, tell};
+use crate::world::World;
 
 /// How many stories are told where nobody says.
 const SEEDS: u64 = 30;
@@ -101,4 +104,33 @@ fn a_journal_that_skips_its_fsync_is_found() {
 #[test]
 fn a_device_that_forgets_what_it_has_seen_is_found() {
     assert!(found(Faults::NoMemory) <= FOUND);
+}
+
+/// Lets whatever is of this kind happen, as long as there is any.
+fn drain(world: &mut World, kind: fn(&Event) -> bool) {
+    while let Some((_, event)) = world.going_on().into_iter().find(|(_, event)| kind(event)) {
+        world.happen(event);
+    }
+}
+
+/// The acknowledgement of "unknown" crosses the news of how the call ended, which is then lost.
+#[test]
+fn an_acknowledgement_is_of_the_word_that_it_names() {
+    let to_device = |event: &Event| matches!(event, Event::Deliver(_, Side::Device));
+    let to_backend = |event: &Event| matches!(event, Event::Deliver(_, Side::Backend));
+    let mut world = World::new(1, Faults::None);
+    connect(&mut world);
+    world.happen(Event::Call);
+    drain(&mut world, to_device);
+    drain(&mut world, |event| matches!(event, Event::Sync(_)));
+    world.happen(Event::Wait(Duration::from_secs(70)));
+    drain(&mut world, to_backend);
+    drain(&mut world, |event| matches!(event, Event::Effect(..)));
+    drain(&mut world, |event| matches!(event, Event::Report(..)));
+    drain(&mut world, to_device);
+    for link in world.links.iter().map(|link| link.number).collect::<Vec<_>>() {
+        world.happen(Event::Cut(link, None));
+    }
+    heal(&mut world);
+    assert_eq!(world.wrong(), Vec::<String>::new(), "{}", world.trace.text());
 }

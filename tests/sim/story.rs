@@ -60,7 +60,7 @@ pub(crate) fn tell(seed: u64, faults: Faults) -> Story {
 }
 
 /// Every device connects for the first time, so that calls can be made.
-fn connect(world: &mut World) {
+pub(crate) fn connect(world: &mut World) {
     loop {
         let events = world.going_on();
         let Some((_, event)) = events.first() else { return };
@@ -68,7 +68,8 @@ fn connect(world: &mut World) {
     }
 }
 
-fn heal(world: &mut World) {
+/// From here on nothing goes wrong, until all is well.
+pub(crate) fn heal(world: &mut World) {
     let now = world.now();
     world.trace.event(now, "from here on nothing goes wrong");
     let none = Budget { calls: 0, faults: 0 };

@@ -26,8 +26,8 @@ pub enum ToDevice {
     Cancel(CallId),
     /// What became of these, which were sent on an earlier stream?
     Query(Vec<CallId>),
-    /// The result is on the record.
-    Ack(CallId),
+    /// The result that said this is on the record.
+    Ack(CallId, CallState),
     /// What holds now.
     Policy {
         /// Its version.

@@ -27,7 +27,7 @@ pub async fn close(
     if !closed {
         told_late(backend, &close).await?;
     }
-    backend.fleet.tell(device, ToDevice::Ack(reply.call));
+    backend.fleet.tell(device, ToDevice::Ack(reply.call, state));
     if !closed {
         return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
@@ -41,7 +41,7 @@ pub async fn close(
 /// # Errors
 /// The record cannot be kept.
 pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result<(), StoreError> {
-    let call = answer.call;
+    let (call, state) = (answer.call, answer.state);
     let sent_to = match backend.store.call_device(call).await {
         Ok(sent_to) => sent_to,
         Err(StoreError::NotFound) => None,
@@ -50,7 +50,7 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
     if sent_to != Some(device) {
         tracing::warn!(%device, %call, "a device answered a call that is not its own; dropped");
         // Acknowledged all the same, or the device would keep it and say it again for ever.
-        backend.fleet.tell(device, ToDevice::Ack(call));
+        backend.fleet.tell(device, ToDevice::Ack(call, state));
         return Ok(());
     }
     let close = close_of(answer, now_ms());
@@ -60,7 +60,7 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
     } else {
         told_late(backend, &close).await?;
     }
-    backend.fleet.tell(device, ToDevice::Ack(call));
+    backend.fleet.tell(device, ToDevice::Ack(call, state));
     Ok(())
 }
 

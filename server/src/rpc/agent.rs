@@ -12,7 +12,7 @@ use orion_domain::{CallId, DeviceId, Grants};
 use orion_mtls::DeviceIdentity;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
-use orion_wire::{PROTOCOL, observed_bytes, risk, v1};
+use orion_wire::{PROTOCOL, call_state, observed_bytes, risk, v1};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
@@ -399,8 +399,9 @@ fn to_device(backend: &Backend, message: ToDevice) -> link_response::Message {
         ToDevice::Cancel(call) => {
             link_response::Message::CancelCall(v1::CancelCall { call_id: call.to_string() })
         }
-        ToDevice::Ack(call) => link_response::Message::ResultAck(v1::ResultAck {
+        ToDevice::Ack(call, state) => link_response::Message::ResultAck(v1::ResultAck {
             call_id: call.to_string(),
+            state: call_state(state).into(),
             audit: audit_head(backend),
         }),
         ToDevice::Policy { version, bytes } => policy_update(version, &bytes),

@@ -74,6 +74,7 @@ impl Link {
                     self.send(link_response::Message::ResultAck(v1::ResultAck {
                         call_id: call_id.clone(),
                         audit: None,
+                        state: 0,
                     }))
                     .await;
                     if let Some(at) = under_way.iter().position(|(id, _)| *id == call_id) {

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use orion_domain::{CallId, Digest, ErrorCode, ToolError};
-use orion_wire::Dispatched;
 use orion_wire::v1::{self, link_request};
+use orion_wire::{Dispatched, call_state_from};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -35,8 +35,8 @@ impl Agent {
         for call_id in call_ids.into_iter().take(MOST_ASKED) {
             let Ok(call) = call_id.parse::<CallId>() else { continue };
             match self.surroundings.seen(&self.journal, call) {
-                // A journal that lost a line may have lost this call's.
-                Seen::New if self.journal.is_whole() => not_seen.push(call_id),
+                // A journal that lost a line, or forgot what is that old, may have lost this call.
+                Seen::New if self.journal.remembers(call) => not_seen.push(call_id),
                 Seen::New => {}
                 Seen::Running => {
                     self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
@@ -182,6 +182,19 @@ impl Agent {
         self.running.insert(call.call, Running { cancelled, about: has_effects.then_some(about) });
         let surroundings = Arc::clone(&self.surroundings);
         self.tasks.spawn(execute(job, admission, self.events.clone(), surroundings));
+    }
+
+    /// The backend has a result on its record. A call that was given up on may have ended since: then
+    /// the word that is acknowledged is the first, and the second is still to be.
+    pub(super) async fn acknowledged(&mut self, ack: v1::ResultAck) {
+        let v1::ResultAck { call_id, state, audit } = ack;
+        self.heard_of_audit(audit.as_ref());
+        let Ok(call) = call_id.parse() else { return };
+        let named = call_state_from(state).ok();
+        let is_named = |ended: &Ended| named.is_none_or(|state| state == ended.state);
+        if self.journal.result(call).is_some_and(is_named) {
+            self.journal.acknowledge(call, now_ms()).await;
+        }
     }
 
     /// Answers a call that does not run, and notes the answer.

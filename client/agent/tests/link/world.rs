@@ -366,7 +366,7 @@ impl Session {
     }
 
     pub(crate) async fn acknowledge(&self, call: &str) {
-        let ack = v1::ResultAck { call_id: call.to_owned(), audit: None };
+        let ack = v1::ResultAck { call_id: call.to_owned(), audit: None, state: 0 };
         self.send(ToDevice::ResultAck(ack)).await;
     }
 }
