@@ -33,6 +33,17 @@ pub enum Seeing {
     Compare(Touches, Vec<Observation>),
 }
 
+/// What a call touches was like this when it was shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'a> {
+    /// What the call touches.
+    pub touches: &'a Touches,
+    /// What was seen of it.
+    pub before: &'a [Observation],
+    /// Whether folders were looked into.
+    pub deep: bool,
+}
+
 /// What is seen of each path of a call, in the order of the call. `deep` looks into folders.
 ///
 /// # Errors
@@ -58,12 +69,8 @@ pub fn observe(
 ///
 /// # Errors
 /// `PRECONDITION_FAILED` with the path and what changed, and as [`observe`].
-pub fn compare(
-    touches: &Touches,
-    before: &[Observation],
-    deep: bool,
-    context: &Context<'_>,
-) -> Result<(), ToolError> {
+pub fn compare(expected: &Expected<'_>, context: &Context<'_>) -> Result<(), ToolError> {
+    let Expected { touches, before, deep } = *expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
     if let Some(other) = before.iter().find(|seen| !named(&seen.path)) {
         let shown: String = other.path.chars().take(200).collect();

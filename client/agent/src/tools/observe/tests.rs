@@ -16,7 +16,8 @@ fn see(device: &Device, touches: &Touches) -> Vec<Observation> {
 }
 
 fn drift(device: &Device, touches: &Touches, before: &[Observation]) -> Option<String> {
-    let error = device.with_context(|context| compare(touches, before, true, context)).err()?;
+    let expected = Expected { touches, before, deep: true };
+    let error = device.with_context(|context| compare(&expected, context)).err()?;
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
     assert_eq!(error.details["reason"], "drift");
     let path = error.details["attempted_path"].as_str().unwrap().to_owned();
@@ -103,6 +104,7 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
     let a = touching(&device, &[("files/a.txt", Access::Write)]);
     let b = touching(&device, &[("files/b.txt", Access::Write)]);
     let seen = see(&device, &b);
-    let error = device.with_context(|context| compare(&a, &seen, true, context)).unwrap_err();
+    let expected = Expected { touches: &a, before: &seen, deep: true };
+    let error = device.with_context(|context| compare(&expected, context)).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
