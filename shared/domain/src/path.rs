@@ -9,6 +9,7 @@ mod name;
 mod pattern;
 mod places;
 mod posix;
+mod prefilter;
 mod start;
 mod system;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use error::PathError;
 pub use pattern::PathPattern;
 pub use places::Places;
+pub(crate) use prefilter::Prefilter;
 pub use start::start_files;
 pub use system::{built_in_denies, covers, holds_system, system_folders};
 
@@ -187,9 +189,13 @@ impl DevicePath {
     /// Wider than [`DevicePath::contains`], as a deny compares: in either case, whatever the style.
     ///
     /// For what must not go with this path, on a file system that takes both spellings for one.
+    #[inline]
     pub fn may_contain(&self, other: &Self) -> bool {
+        other.signature.may_hold(self.signature) && self.may_be_above(other)
+    }
+
+    fn may_be_above(&self, other: &Self) -> bool {
         self.style == other.style
-            && other.signature.may_hold(self.signature)
             && self.prefix.drive() == other.prefix.drive()
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.loose() == its.loose())

@@ -4,7 +4,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::PathStyle;
 
-/// Which components a path holds, in 128 bits, two for each loose key. What a path has to hold to fit
+/// Which components a path holds, in 128 bits, two for each loose key and for its ending. What a path has to hold to fit
 /// can be looked up in it: a bit that is missing says no for certain, and saves the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Signature(u128);
@@ -19,6 +19,12 @@ impl Signature {
         // It leaves the last bytes of a key in its low half; names that differ there alone are common.
         let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self((1 << (hash >> 57)) | (1 << ((hash >> 25) & 127)))
+    }
+
+    /// The signature of a component's ending, from its last dot on, which `*.pem` has to hold; empty
+    /// where there is none.
+    pub(super) fn of_ending(key: &str) -> Self {
+        key.rfind('.').map_or_else(Self::default, |dot| Self::of(&key[dot..]))
     }
 
     /// What both hold.
@@ -74,7 +80,7 @@ impl Name {
     }
 
     pub(super) fn signature(&self) -> Signature {
-        Signature::of(&self.loose)
+        Signature::of(&self.loose).and(Signature::of_ending(&self.loose))
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {

@@ -18,7 +18,7 @@ pub struct PathPattern {
     root: Option<DevicePath>,
     tail: Vec<Token>,
     /// Components that a path holds if it fits.
-    signature: Signature,
+    pub(super) signature: Signature,
     /// Whether some component holds a wildcard.
     is_wild: bool,
 }
@@ -90,10 +90,7 @@ impl PathPattern {
         }
         tokens.push(Token::AnyDepth);
         let from = root.as_ref().map_or_else(Signature::default, |root| root.signature);
-        let signature = tokens.iter().fold(from, |all, token| match token {
-            Token::One(name) => all.and(name.signature()),
-            Token::AnyDepth | Token::Wild(..) => all,
-        });
+        let signature = tokens.iter().fold(from, |all, token| all.and(token.signature()));
         let is_wild = tokens.iter().any(|token| matches!(token, Token::Wild(..)));
         Ok(Self { text: text.to_owned(), style, root, tail: tokens, signature, is_wild })
     }
@@ -200,6 +197,17 @@ impl PathPattern {
 }
 
 impl Token {
+    /// What a component holds for certain if it fits. The plain end of a wildcard's component is told
+    /// only where it is ASCII: that no way of comparing joins with a letter before it.
+    fn signature(&self) -> Signature {
+        match self {
+            Self::AnyDepth => Signature::default(),
+            Self::One(name) => name.signature(),
+            Self::Wild(name, ..) if !name.written().is_ascii() => Signature::default(),
+            Self::Wild(name, _, loose) => Signature::of_ending(&name.loose()[loose.last..]),
+        }
+    }
+
     /// Whether one component is what stands here; `**` stands for none in particular.
     fn fits(&self, comparison: Comparison, name: &Name) -> bool {
         match self {
