@@ -39,7 +39,7 @@ pub use approvals::{
 pub use audit::{AuditVerdict, verify_file};
 pub use calls::{Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, first_id_at};
 pub use chats::MessageRow;
-pub use devices::{DeviceRow, DeviceState, HelloError, ModeRow, NewDevice};
+pub use devices::{DeviceRow, DeviceState, Found, FoundKind, HelloError, ModeRow, NewDevice};
 pub use invites::{Invite, NewInvite, RedeemError};
 pub use labels::{Label, Strangers, Voice};
 pub use people::{

@@ -79,7 +79,7 @@ pub(crate) async fn run(
                 }
                 link_response::Message::PolicyUpdate(update) => {
                     let version = DevicePolicy::version_of(&update.policy);
-                    let ack = v1::PolicyAck { version, error: String::new() };
+                    let ack = v1::PolicyAck { version, ..v1::PolicyAck::default() };
                     let sent = send(&sender, link_request::Message::PolicyAck(ack)).await;
                     ready.take().map(|ready| ready.send(()));
                     sent

@@ -3,6 +3,7 @@
 mod counted;
 mod history;
 mod ten_denials;
+mod there;
 
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Device, Output, World, eventually};

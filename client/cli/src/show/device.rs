@@ -29,6 +29,8 @@ pub(crate) struct DeviceView {
     pub(crate) ceiling: Value,
     /// Where the policy file lends the grants; empty where the device has its own.
     pub(crate) policy_source: String,
+    /// What the policy names and is not there as it is named.
+    pub(crate) policy_warnings: Vec<String>,
     /// Set while it is not held strictly.
     pub(crate) dangerous: Option<DangerousView>,
 }
@@ -70,6 +72,7 @@ impl From<v1::Device> for DeviceView {
             sandbox,
             dangerous,
             policy_source,
+            policy_warnings,
         } = device;
         Self {
             device_id,
@@ -96,6 +99,7 @@ impl From<v1::Device> for DeviceView {
             grants: json::embedded(&grants),
             ceiling: json::embedded(&ceiling),
             policy_source,
+            policy_warnings,
             dangerous: dangerous.map(DangerousView::from),
         }
     }
@@ -132,6 +136,8 @@ impl DeviceView {
             }
         };
         let at = |ms| text::when(&out.zone, ms);
+        let warnings = self.policy_warnings.iter().map(|it| text::one_line(it, 1_000));
+        let warnings = warnings.collect::<Vec<_>>().join("\n");
         facts([
             ("name", self.name.clone()),
             ("id", self.device_id.clone()),
@@ -147,6 +153,7 @@ impl DeviceView {
             ("certificate", format!("until {}", at(self.certificate_not_after))),
             ("mode", self.mode(out)),
             ("policy", self.policy()),
+            ("found there", warnings),
             ("grants from", self.policy_source.clone()),
             ("grants", grants(&self.grants)),
             ("ceiling", grants(&self.ceiling)),
