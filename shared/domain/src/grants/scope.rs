@@ -119,3 +119,33 @@ impl Scope {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::grants::Grants;
+    use crate::path::{PathStyle, Places};
+
+    #[test]
+    fn what_is_denied_whatever_is_done_with_it_is_named_by_its_entry() {
+        let grants: Grants =
+            serde_json::from_value(json!({"paths": ["/srv"], "deny_paths": ["/srv/*.key"]}))
+                .unwrap();
+        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let (scope, bad) = grants.compile(&places);
+        assert_eq!(bad, []);
+        for (path, expected) in [
+            ("/srv/a.key", Some(("/srv/*.key", false))),
+            ("/srv/.ssh/id", Some(("**/.ssh", true))),
+            ("/srv/.bashrc", None),
+            ("/srv/a", None),
+        ] {
+            let path = DevicePath::parse(PathStyle::Posix, path).unwrap();
+            let entry = scope.denying(&path);
+            let found = entry.map(|entry| (entry.pattern.as_text(), entry.built_in));
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+}
