@@ -95,7 +95,6 @@ pub struct DevicePath {
     prefix: Name,
     names: Vec<Name>,
     signature: Signature,
-    is_ascii: bool,
 }
 
 impl DevicePath {
@@ -108,7 +107,7 @@ impl DevicePath {
         let (prefix, rest) = style.split_prefix(text)?.ok_or(PathError::NotAbsolute)?;
         let prefix = Name::new(style, &prefix);
         let signature = Signature::default();
-        Self { style, prefix, names: Vec::new(), signature, is_ascii: true }.walk(rest)
+        Self { style, prefix, names: Vec::new(), signature }.walk(rest)
     }
 
     /// Reads a path as a person or a model writes it on one device: `~` is home, a relative path starts at the workspace.
@@ -154,7 +153,6 @@ impl DevicePath {
             return Err(PathError::TooLong);
         }
         self.signature = signature(&self.names);
-        self.is_ascii = is_ascii(&self.names);
         Ok(self)
     }
 
@@ -210,8 +208,7 @@ impl DevicePath {
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.names.split_last()?;
         let (style, prefix) = (self.style, self.prefix.clone());
-        let (signature, is_ascii) = (signature(above), is_ascii(above));
-        Some(Self { style, prefix, names: above.to_vec(), signature, is_ascii })
+        Some(Self { style, prefix, names: above.to_vec(), signature: signature(above) })
     }
 
     /// The last component; `None` at the root.
@@ -238,10 +235,6 @@ impl DevicePath {
 
 fn signature(names: &[Name]) -> Signature {
     names.iter().fold(Signature::default(), |all, name| all.and(name.signature()))
-}
-
-fn is_ascii(names: &[Name]) -> bool {
-    names.iter().all(|name| name.written().is_ascii())
 }
 
 /// Writes `/a/b`, `C:/a/b` or `//server/share/a`, which [`DevicePath::parse`] reads back as the same path.
