@@ -46,8 +46,8 @@ pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
 };
 pub use plans::{
-    DecidePlanError, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState, StepEnd,
-    StepRow, StepState,
+    DecidePlanError, Earlier, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState,
+    StepEnd, StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
 

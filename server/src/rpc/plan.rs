@@ -185,6 +185,7 @@ fn wire_step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
         policy_version: _,
         preview,
         observed,
+        earlier,
         after,
         state,
         code,
@@ -192,6 +193,7 @@ fn wire_step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
         began_at,
         ended_at,
     } = step;
+    let compared = observed.len() + earlier.as_ref().map_or(0, |it| it.seen.len());
     v1::PlanStep {
         number,
         device: device.1.to_string(),
@@ -210,7 +212,8 @@ fn wire_step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
         message,
         began_at: began_at.unwrap_or_default(),
         ended_at: ended_at.unwrap_or_default(),
-        compared: u32::try_from(observed.len()).unwrap_or(u32::MAX),
+        compared: u32::try_from(compared).unwrap_or(u32::MAX),
+        compared_before: earlier.map(|it| it.before).unwrap_or_default(),
     }
 }
 

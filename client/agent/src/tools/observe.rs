@@ -156,8 +156,17 @@ fn one(
                 .dir
                 .read_link_contents(name)
                 .map_err(|error| io_failure(&error, Wanted::Path, path))?;
-            let digest = may_read.then(|| Digest::of(target.as_os_str().as_encoded_bytes()));
-            Ok(Observation { kind: Kind::Link, digest, ..seen })
+            // Where it leads may be for nobody to know; that it was replaced is.
+            let digest = if may_read {
+                Digest::of(target.as_os_str().as_encoded_bytes())
+            } else {
+                Digest::of(
+                    &[metadata.len(), modified(&metadata, 1).cast_unsigned()]
+                        .map(u64::to_be_bytes)
+                        .concat(),
+                )
+            };
+            Ok(Observation { kind: Kind::Link, digest: Some(digest), ..seen })
         }
         What::Special => Ok(Observation { kind: Kind::Special, ..seen }),
         What::Folder => {
@@ -171,7 +180,7 @@ fn one(
     }
 }
 
-/// What a folder holds, as far as it may be looked into.
+/// What a folder holds; no digest where it may not be looked into, or holds more than is looked at.
 fn folder(
     located: Located,
     seen: Observation,
@@ -184,7 +193,7 @@ fn folder(
     }
     let mut hasher = Sha256::new();
     let (mut entries, mut bytes) = (0_u64, 0_u64);
-    walk(&located, Mode::Deep, context, &mut |visit: &Visit<'_>| {
+    let is_cut = walk(&located, Mode::Deep, context, &mut |visit: &Visit<'_>| {
         let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
         let (what, size, modified) = match visit.what {
             What::File => (0_u8, metadata.len(), modified(&metadata, 1)),
@@ -204,8 +213,11 @@ fn folder(
         hasher.update(size.to_be_bytes());
         hasher.update(modified.to_be_bytes());
         entries += 1;
-        Ok(if entries < MAX_ENTRIES { Next::On } else { Next::Stop })
+        Ok(if entries <= MAX_ENTRIES { Next::On } else { Next::Stop })
     })?;
+    if is_cut || entries > MAX_ENTRIES {
+        return Ok(seen);
+    }
     Ok(Observation { bytes, digest: Digest::from_slice(&hasher.finalize()), ..seen })
 }
 
