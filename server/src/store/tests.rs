@@ -119,6 +119,7 @@ fn call(n: u128) -> NewCall {
         state: CallState::Received,
         idempotency_key: None,
         plan: None,
+        is_own_preview: false,
         deadline_at: 61_000,
         created_at: 1_000,
         admitted_at: None,

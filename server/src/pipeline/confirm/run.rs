@@ -86,6 +86,7 @@ async fn try_approved(
         created_at: row.created_at,
         strangers: approval.card.strangers.clone(),
         plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
+        is_own: false,
     };
     let reply = Reply::from(row);
     let found = validate::target(backend, &incoming.request).and_then(|target| {
