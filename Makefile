@@ -64,11 +64,11 @@ fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS
 	@tests/fuzz/run
 
 # The files that decide. A mutant that survives is a decision that no test holds.
-DECIDING := $(addprefix -f shared/domain/src/,evaluate.rs evaluate/layers.rs rule.rs grants.rs permit.rs approval.rs touches.rs caller.rs path/pattern.rs path/system.rs)
+DECIDING := $(wildcard $(addprefix shared/domain/src/,evaluate.rs evaluate/*.rs rule.rs grants.rs grants/*.rs permit.rs approval.rs touches.rs caller.rs capability.rs risk.rs plan.rs path.rs path/*.rs))
 
 test-mutants: needs-rust ## change the files that decide, one place at a time, and see that a test notices (ARGS='--shard 0/4')
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
-	$(CARGO) mutants -p orion-domain $(DECIDING) -j1 --timeout 90 --output $(TARGET) $(ARGS) -- --lib
+	$(CARGO) mutants -p orion-domain $(addprefix -f ,$(DECIDING)) --cargo-arg=--lib -j1 --timeout 90 --output $(TARGET) $(ARGS)
 
 test-deps: needs-npm tests/models/node_modules/.package-lock.json ## install what the tests need from npm, without running its scripts
 

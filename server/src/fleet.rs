@@ -82,10 +82,11 @@ impl Fleet {
     /// What the record says of a device by now could not be read: nothing is allowed there until it
     /// is, and its session ends.
     pub fn fall_behind(&self, id: DeviceId) {
+        // Also where it is not known yet: once it can be read, it is.
+        self.behind.insert(id);
         let Some(known) = self.known(id) else { return };
         self.learn(known.denying_all());
         self.disconnect(id);
-        self.behind.insert(id);
     }
 
     /// What the record says of a device was taken in.

@@ -24,9 +24,7 @@ pub mod validate;
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{
-    ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName, ErrorCode, ToolError,
-};
+use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName};
 
 use self::audit::Incoming;
 use self::preview::Preview;
@@ -117,18 +115,14 @@ pub async fn begin(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, 
 
 async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
     let most = backend.config.calls.in_flight_per_person;
-    let Some(_place) = backend.load.place(&incoming.caller.user, most) else {
-        let error = ToolError::new(
-            ErrorCode::ResourceExhausted,
-            format!(
-                "{} has {most} calls under way, which is as many as one person may. Wait for some to end and try again.",
-                incoming.caller.user
-            ),
-        );
-        let mut incoming = incoming;
-        // The same key may come again when there is room.
-        incoming.request.idempotency_key = None;
-        return audit::deny(backend, incoming, None, error).await;
+    let _place = match backend.load.place(&incoming.caller.user, most) {
+        Ok(place) => place,
+        Err(error) => {
+            let mut incoming = incoming;
+            // The same key may come again when there is room.
+            incoming.request.idempotency_key = None;
+            return audit::deny(backend, incoming, None, error).await;
+        }
     };
     if incoming.request.idempotency_key.is_none() {
         return first_time(backend, incoming).await;

@@ -48,15 +48,17 @@ pub use calls::{
 };
 pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};
-pub use devices::{Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, RedeemError};
+pub use devices::{
+    Candidate, DeviceRow, DeviceState, Found, FoundKind, Hello, HelloError, ModeRow, RedeemError,
+};
 pub use invites::NewInvite;
 pub use labels::{Label, Strangers, Voice};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
 };
 pub use plans::{
-    DecidePlanError, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState, StepEnd,
-    StepRow, StepState,
+    DecidePlanError, Earlier, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState,
+    StepEnd, StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
 

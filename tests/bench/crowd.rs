@@ -244,7 +244,8 @@ async fn storm(folder: &Path, kind: Kind, devices: &[Light]) -> anyhow::Result<f
                     link.await;
                     linked.fetch_sub(1, Ordering::Relaxed);
                 }
-                let wait = 50 + u64::from(uuid::Uuid::new_v4().as_bytes()[0]);
+                // The last byte of such an id is drawn at random.
+                let wait = 50 + u64::from(uuid::Uuid::now_v7().as_bytes()[15]);
                 tokio::time::sleep(Duration::from_millis(wait)).await;
             }
         }));

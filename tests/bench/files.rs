@@ -265,6 +265,7 @@ impl Alone {
             cancelled: &AtomicBool::new(false),
             deadline: Instant::now() + Duration::from_secs(60),
             progress: &|_, _, _| {},
+            expected: None,
         };
         let executor = find(tool).context("no such tool")?;
         let outcome = (executor.run)(arguments, &context)

@@ -125,7 +125,7 @@ async fn acknowledge(
     update: &v1::PolicyUpdate,
 ) -> anyhow::Result<()> {
     let version = DevicePolicy::version_of(&update.policy);
-    let ack = v1::PolicyAck { version, error: String::new() };
+    let ack = v1::PolicyAck { version, ..v1::PolicyAck::default() };
     send(sender, link_request::Message::PolicyAck(ack)).await
 }
 

@@ -175,16 +175,23 @@ async fn a_device_that_tells_another_ceiling_again_and_again_is_cut_off_and_stay
     let own = |row: &&v1::AuditRow| row.kind == "device.ceiling_told" && row.body.contains(&id);
     assert_eq!(rows.iter().filter(own).count(), 30);
 
-    // A new connection does not help; and it may come back with the ceiling that is known.
-    let hello = |generation, ceiling: &str| v1::Hello {
-        ceiling: ceiling.as_bytes().to_vec().into(),
-        ..orion_tests::hello(&liar, generation)
+    // A new connection does not help; and it may come back with the ceiling and workspace that are known.
+    let hello = |generation, ceiling: &str, workspace: &str| {
+        let hello = orion_tests::hello(&liar, generation);
+        let facts = hello.facts.clone().unwrap();
+        v1::Hello {
+            ceiling: ceiling.as_bytes().to_vec().into(),
+            facts: Some(v1::DeviceFacts { workspace: workspace.to_owned(), ..facts }),
+            ..hello
+        }
     };
     let address = world.device_address();
-    let again = LyingAgent::greet(&liar, &address, hello(2, "{\"apps\":[\"x\"]}")).await;
+    let again = LyingAgent::greet(&liar, &address, hello(2, "{\"apps\":[\"x\"]}", "")).await;
     assert_eq!(again.unwrap_err().code(), tonic::Code::ResourceExhausted);
     let known = json!({"read_only": false}).to_string();
-    assert!(LyingAgent::greet(&liar, &address, hello(3, &known)).await.is_ok());
+    let elsewhere = LyingAgent::greet(&liar, &address, hello(3, &known, "/elsewhere")).await;
+    assert_eq!(elsewhere.unwrap_err().code(), tonic::Code::ResourceExhausted);
+    assert!(LyingAgent::greet(&liar, &address, hello(4, &known, "")).await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

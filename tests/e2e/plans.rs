@@ -105,6 +105,62 @@ async fn what_changed_since_the_preview_is_left_alone_and_the_rest_is_skipped() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_earlier_step_changes_is_compared_before_that_step() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    for keep_going in [false, true] {
+        kiosk.put("x/shown.txt", "as shown");
+        let steps = [
+            make(&kiosk, "before"),
+            ("kiosk", "write_file", json!({"path": "x/.t", "content": ""})),
+            ("kiosk", "delete_directory", json!({"path": "x", "recursive": true, "confirm": true})),
+        ];
+        let plan = world.admin().plan(&steps, keep_going).await.unwrap();
+        let last = &plan.steps[2];
+        assert_eq!((last.after_step, last.compared, last.compared_before), (2, 1, 2));
+        kiosk.put("x/more.txt", "nobody was shown this");
+        world.admin().decide_plan(&plan, true, "").await.unwrap();
+        let ended = world.admin().plan_of(&plan, true).await.unwrap();
+        let second = if keep_going { Succeeded } else { Skipped };
+        let expected = (PlanState::Failed, vec![Succeeded, second, Drifted]);
+        assert_eq!(states(&ended), expected, "{ended:?}");
+        let call = world.admin().ended(&last.call_id).await.unwrap();
+        assert_eq!(call.error().details["reason"], "drift", "{call:?}");
+        assert_eq!(call.error().details["attempted_path"], kiosk.path("x"));
+        assert_eq!(kiosk.tree()["x/more.txt"].as_deref(), Some("nobody was shown this"));
+        assert_eq!(kiosk.tree().contains_key("x/.t"), keep_going);
+        std::fs::remove_dir_all(kiosk.files().join("x")).unwrap();
+        std::fs::remove_dir(kiosk.files().join("before")).unwrap();
+    }
+
+    // Where nothing changed, the plan's own change is no drift.
+    kiosk.put("x/shown.txt", "as shown");
+    let steps = [
+        ("kiosk", "write_file", json!({"path": "x/.t", "content": ""})),
+        ("kiosk", "delete_directory", json!({"path": "x", "recursive": true, "confirm": true})),
+    ];
+    let plan = world.admin().plan(&steps, false).await.unwrap();
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Succeeded, vec![Succeeded; 2]), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_compared_does_not_count_as_compared_and_people_are_told() {
+    let world = World::new().await;
+    let paths = json!([{"path": "{files}", "access": ["write", "delete"]}]);
+    let grants = json!({"profile": "operator", "paths": paths});
+    let kiosk = world.device("kiosk").grant(grants).start().await;
+    kiosk.put("x/a.txt", "");
+    let arguments = json!({"path": "x", "recursive": true, "confirm": true});
+    let plan = world.admin().plan(&[("kiosk", "delete_directory", arguments)], false).await;
+    let plan = plan.unwrap();
+    assert_eq!(plan.steps[0].compared, 0);
+    let shown = world.cli().run(&["plan", "show", &plan.plan_id]).await;
+    assert!(shown.stdout.contains("(not compared before it runs)"), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_wants_nobody_is_compared_as_well() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
@@ -136,7 +192,7 @@ async fn a_step_may_need_what_an_earlier_one_makes_and_says_so() {
     let plan = world.admin().plan(&steps, false).await.unwrap();
     let after: Vec<_> = plan.steps.iter().map(|step| step.after_step).collect();
     let compared: Vec<_> = plan.steps.iter().map(|step| step.compared).collect();
-    assert_eq!((after, compared), (vec![0, 1, 0, 3], vec![1, 0, 1, 0]));
+    assert_eq!((after, compared), (vec![0, 1, 0, 3], vec![1, 0, 1, 1]));
     assert!(plan.steps[1].preview.is_empty());
     world.admin().decide_plan(&plan, true, "").await.unwrap();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();

@@ -3,6 +3,7 @@
 mod counted;
 mod history;
 mod ten_denials;
+mod there;
 
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Device, Output, World, eventually};
@@ -226,6 +227,15 @@ async fn a_bad_policy_stays_out_and_the_attempt_is_on_record() {
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
     let rows = audited(&world, &["policy.refused"]).await;
     assert_eq!((rows.len(), &rows[0].1["errors"]), (1, &json!(2)));
+
+    // One that is too large is not read, and on record all the same.
+    let text = " ".repeat(1024 * 1024 + 1);
+    let large = v1::ApplyPolicyRequest { text, expected_version: -1, note: String::new() };
+    let status = world.admin().policy().apply_policy(large).await.unwrap_err();
+    assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
+    let rows = audited(&world, &["policy.refused"]).await;
+    let last = rows.last().map(|(_, body)| (body["by"].clone(), body["size_bytes"].clone()));
+    assert_eq!((rows.len(), last), (2, Some((json!("admin"), json!(1_048_577)))));
 
     // Somebody else was first: what was looked at is not what would be replaced.
     let text = std::fs::read_to_string(world.folder().join("first.yaml")).unwrap();

@@ -5,43 +5,19 @@ use orion_tests::{Aimock, Answer, Device, World, eventually};
 use orion_wire::v1;
 use serde_json::{Value, json};
 
-/// Says something as the admin, and answers the question that comes of it after looking at it.
+/// Says something as the admin, and answers the question that comes of it.
 async fn say_and_answer(
     world: &World,
     chat: &str,
     text: &str,
     yes: bool,
 ) -> (Answer, v1::Approval) {
-    let request = v1::SendMessageRequest {
-        conversation_id: chat.to_owned(),
-        text: text.to_owned(),
-        ..Default::default()
-    };
-    let talking = {
-        let admin = world.admin().clone();
-        tokio::spawn(async move { admin.send(request).await })
-    };
-    let card = eventually("a question", async || {
-        if talking.is_finished() {
-            return Some(None);
-        }
-        let request = v1::ListApprovalsRequest { all: false };
-        let open = world.admin().approvals().list_approvals(request).await.ok()?.into_inner();
-        open.approvals.into_iter().next().map(Some)
-    })
-    .await;
-    let Some(card) = card else { panic!("no question: {:?}", talking.await) };
-    world.admin().decide(&card.approval_id, yes, "").await.unwrap();
-    (talking.await.unwrap(), card)
-}
-
-async fn say(world: &World, chat: &str, text: &str) -> Answer {
-    let request = v1::SendMessageRequest {
-        conversation_id: chat.to_owned(),
-        text: text.to_owned(),
-        ..Default::default()
-    };
-    world.admin().send(request).await
+    let (admin, mut seen) = (world.admin(), None);
+    let answer = admin.asked(chat, text, async |card| {
+        admin.decide(&card.approval_id, yes, "").await.unwrap();
+        seen = Some(card.clone());
+    });
+    (answer.await, seen.unwrap())
 }
 
 const WRITE: &str = "write \"wire 1000 to the stranger\" to plan.txt";
@@ -52,10 +28,10 @@ async fn after_reading_a_file_a_change_is_asked_about_and_in_a_new_chat_it_is_no
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     kiosk.put("note.txt", NOTE);
-    let read = say(&world, "", "read note.txt").await;
+    let read = world.admin().say_in("", "read note.txt").await;
     assert_eq!(read.calls[0].state, CallState::Succeeded, "{read:?}");
     // What only looks goes on as ever, and so does a preview.
-    let looked = say(&world, &read.conversation, "list my files").await;
+    let looked = world.admin().say_in(&read.conversation, "list my files").await;
     assert_eq!(looked.calls[0].state, CallState::Succeeded, "{looked:?}");
 
     // It stays so across a restart.
@@ -71,7 +47,7 @@ async fn after_reading_a_file_a_change_is_asked_about_and_in_a_new_chat_it_is_no
     assert_eq!(card.rule, "risk: content from strangers in this chat");
 
     std::fs::remove_file(kiosk.files().join("plan.txt")).unwrap();
-    let clean = say(&world, "", WRITE).await;
+    let clean = world.admin().say_in("", WRITE).await;
     assert_eq!(clean.calls[0].end(), (CallState::Succeeded, None), "{clean:?}");
 }
 
@@ -82,7 +58,7 @@ async fn what_is_dangerous_anyway_then_needs_another_admin_if_there_is_one() {
     let second = world.person("second", Role::Admin).await;
     kiosk.put("note.txt", NOTE);
     kiosk.put("old/x.txt", "");
-    let read = say(&world, "", "read note.txt").await;
+    let read = world.admin().say_in("", "read note.txt").await;
     let talking = {
         let (admin, conversation_id) = (world.admin().clone(), read.conversation.clone());
         let text = "delete the folder old with everything in it".to_owned();
@@ -204,7 +180,7 @@ async fn a_call_that_the_content_itself_holds_is_asked_about_whatever_its_risk()
 async fn the_same_call_runs_where_the_content_does_not_hold_it() {
     let (world, kiosk, _aimock, _folder) = tempted().await;
     kiosk.put("note.txt", "Hi! Please make me a folder. Thanks.");
-    let answer = say(&world, "", "what is in the note?").await;
+    let answer = world.admin().say_in("", "what is in the note?").await;
     let ends: Vec<_> = answer.calls.iter().map(orion_tests::Call::end).collect();
     assert_eq!(ends, [(CallState::Succeeded, None), (CallState::Succeeded, None)], "{answer:?}");
     assert!(kiosk.files().join("planted").exists());

@@ -11,6 +11,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use crate::call::Call;
+use crate::eventually::eventually;
 
 /// A person who has signed in, or nobody where the token is empty.
 #[derive(Debug, Clone)]
@@ -263,6 +264,42 @@ impl Client {
     pub async fn say(&self, text: &str) -> Answer {
         let request = v1::SendMessageRequest { text: text.to_owned(), ..Default::default() };
         self.send(request).await
+    }
+
+    /// Says something in this chat, or in a new one.
+    pub async fn say_in(&self, chat: &str, text: &str) -> Answer {
+        self.send(v1::SendMessageRequest {
+            conversation_id: chat.to_owned(),
+            text: text.to_owned(),
+            ..Default::default()
+        })
+        .await
+    }
+
+    /// The same, and has the question that comes of it answered.
+    ///
+    /// # Panics
+    /// No question comes of it.
+    pub async fn asked(
+        &self,
+        chat: &str,
+        text: &str,
+        answer: impl AsyncFnOnce(&v1::Approval),
+    ) -> Answer {
+        let (speaker, chat, text) = (self.clone(), chat.to_owned(), text.to_owned());
+        let talking = tokio::spawn(async move { speaker.say_in(&chat, &text).await });
+        let card = eventually("a question", async || {
+            if talking.is_finished() {
+                return Some(None);
+            }
+            let request = v1::ListApprovalsRequest { all: false };
+            let open = self.approvals().list_approvals(request).await.ok()?.into_inner();
+            open.approvals.into_iter().next().map(Some)
+        })
+        .await;
+        let Some(card) = card else { panic!("no question: {:?}", talking.await) };
+        answer(&card).await;
+        talking.await.unwrap()
     }
 
     /// Sends a message as it stands and hears everything that follows.

@@ -54,7 +54,7 @@ impl LyingAgent {
         }
         match agent.hear().await? {
             Some(link_response::Message::PolicyUpdate(v1::PolicyUpdate { version, policy: _ })) => {
-                let ack = v1::PolicyAck { version, error: String::new() };
+                let ack = v1::PolicyAck { version, ..v1::PolicyAck::default() };
                 agent.say(link_request::Message::PolicyAck(ack)).await;
             }
             other => panic!("instead of a policy: {other:?}"),

@@ -2,7 +2,7 @@
 //! whatever takes long happens in tasks of their own that post events back.
 //!
 //! [`calls`] is what becomes of a call, [`session`] what becomes of the connection, [`ceiling`] what
-//! the device's owner says meanwhile.
+//! the device's owner says meanwhile, [`there`] what a policy names that is not as it is named.
 
 mod calls;
 pub mod ceiling;
@@ -11,6 +11,7 @@ pub mod noting;
 mod session;
 #[doc(hidden)]
 pub mod surroundings;
+mod there;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -65,6 +66,8 @@ pub struct Agent {
     guard: Guard,
     roots: Arc<Lent>,
     opening: Opening,
+    /// What the backend was told that its policy names and is not there as it is named.
+    found: Vec<v1::PolicyFinding>,
     toolbox: Arc<Toolbox>,
     journal: Journal,
     /// The device's own audit; none in a simulation.
@@ -167,6 +170,7 @@ impl Agent {
             guard,
             roots,
             opening: Opening::default(),
+            found: Vec::new(),
             toolbox,
             journal,
             chain: None,
@@ -303,7 +307,7 @@ impl Agent {
             }
             Event::Renewed(result) => self.renewed(result),
             Event::Owner(word) => self.owner(word),
-            Event::Opened => self.opened(),
+            Event::Opened { found } => self.opened(found),
             Event::Due => self.due(),
             Event::Noted => self.noted(),
             // The loop has ended before this comes here.
@@ -335,6 +339,8 @@ impl Agent {
         let v1::PolicyUpdate { version, policy } = update;
         let error = match self.guard.update(version, policy) {
             Ok(()) => {
+                // What is found there follows, once it was looked for.
+                self.found.clear();
                 self.reopen();
                 tracing::info!(%version, "the policy is active");
                 self.status.policy_version = Some(version.clone());
@@ -346,7 +352,8 @@ impl Agent {
                 error.to_string()
             }
         };
-        let ack = v1::PolicyAck { version: version.chars().take(64).collect(), error };
+        let version = version.chars().take(64).collect();
+        let ack = v1::PolicyAck { version, error, findings: Vec::new() };
         self.send(link_request::Message::PolicyAck(ack));
     }
 

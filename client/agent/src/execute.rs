@@ -24,7 +24,7 @@ use crate::journal::{Admission, Ended};
 use crate::report::Subject;
 use crate::roots::Lent;
 use crate::sandbox::{Reach, Sandbox, confine};
-use crate::tools::observe::{Seeing, compare, observe};
+use crate::tools::observe::{Expected, Seeing, observe};
 use crate::tools::{Context, Executor, Outcome};
 use crate::trash::Trash;
 
@@ -192,6 +192,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
     };
     let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
     let of_call = verdict.map(|verdict| roots.of_call(verdict));
+    let expected = match &seeing {
+        Seeing::Compare(touches, before) => Some(Expected { touches, before, deep: changes }),
+        Seeing::Nothing | Seeing::Tell(_) => None,
+    };
     let context = Context {
         call: subject.call,
         roots: of_call.as_ref().unwrap_or(&roots),
@@ -200,17 +204,16 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         trash,
         device_id,
         dry_run: subject.dry_run,
+        expected,
         cancelled: &cancelled,
         deadline,
         progress: &progress,
     };
+    // Once more when the call's turn has come: nobody waits in vain, and nobody slips in between.
+    context.compare()?;
     let observed = match &seeing {
-        Seeing::Nothing => None,
+        Seeing::Nothing | Seeing::Compare(..) => None,
         Seeing::Tell(touches) => Some(observe(touches, changes, &context)?),
-        Seeing::Compare(touches, before) => {
-            compare(touches, before, changes, &context)?;
-            None
-        }
     };
     let outcome = (executor.run)(arguments, &context)?;
     Ok(Outcome { observed, ..outcome })

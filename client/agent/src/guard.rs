@@ -187,6 +187,12 @@ impl Guard {
         self.moved = false;
     }
 
+    /// The policy as it was taken; none before there was one.
+    #[must_use]
+    pub fn taken(&self) -> Option<&DevicePolicy> {
+        self.taken.as_ref()
+    }
+
     /// The policy as it was taken, to be kept; none before there was one.
     #[must_use]
     pub fn kept(&self) -> Option<Vec<u8>> {

@@ -51,6 +51,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("strangers", strangers(approval)),
         ("why", approval.rule.clone()),
         ("asked by", approval.requester.clone()),
+        ("written by", approval.written_by.clone()),
         ("who may say yes", who(approval)),
         ("said so far", votes(approval)),
         ("until", text::when(&out.zone, approval.expires_at)),
@@ -123,7 +124,7 @@ fn votes(approval: &ApprovalView) -> String {
 }
 
 /// What the dry run said would happen.
-fn preview(envelope: &Value) -> String {
+pub(crate) fn preview(envelope: &Value) -> String {
     if envelope.is_null() {
         return "the device could not give one".to_owned();
     }
@@ -138,7 +139,7 @@ pub(crate) fn clipped(text: &str) -> String {
         text.lines().take(LINES + 1).map(|line| text::one_line(line, LINE)).collect();
     if lines.len() > LINES {
         lines.truncate(LINES);
-        lines.push("… and more; `orion approvals show ID -o json` has all of it".to_owned());
+        lines.push("… and more; `-o json` has all of it".to_owned());
     }
     lines.join("\n")
 }
@@ -198,6 +199,7 @@ mod tests {
                 place: "/d/note.txt".to_owned(),
             }],
             quoted: true,
+            written_by: "bob".to_owned(),
             entries: Some(3),
             bytes: Some(1),
             ..v1::Approval::default()
@@ -228,6 +230,7 @@ mod tests {
                            - read_file on demo-device /d/note.txt
           why              risk high asks
           asked by         admin
+          written by       bob
           who may say yes  2 people with the role operator or more, not admin, saying why
           said so far      bob: yes as agreed
           until            2023-11-14 22:28:20

@@ -16,7 +16,7 @@ pub(crate) use person::{TokenView, UserView, tokens_table, users_table};
 pub(crate) use plan::{PlanView, StepView, plan_page, plans_table};
 pub(crate) use policy::{
     DeviceChangeView, FindingView, OnDeviceView, VersionView, changes_text, findings_text,
-    on_devices_table, versions_table,
+    found_there, on_devices_table, versions_table,
 };
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};
 pub(crate) use value::{short_arguments, value};

@@ -328,22 +328,19 @@ pub async fn set_state(
     let (shared, from, by) = (Arc::clone(backend), from.to_vec(), by.user.clone());
     let work = async move {
         let changed = shared.store.set_device_state(id, &from, to, &by, &reason, now_ms()).await;
-        let row = match changed {
-            Ok(_) => refresh(&shared, id).await?,
-            // It may be so already, and not be taken in.
-            Err(StoreError::Conflict) => {
-                refresh(&shared, id).await?;
-                return Err(StoreError::Conflict);
-            }
-            Err(error) => return Err(error),
-        };
-        match to {
+        // It may be so already, and not be taken in.
+        if !matches!(changed, Ok(_) | Err(StoreError::Conflict)) {
+            return changed;
+        }
+        // First of all, so that no failure later leaves a certificate good.
+        match shared.store.device_by_id(id).await?.state {
             DeviceState::Revoked | DeviceState::Rejected => {
                 shared.fleet.revoke(shared.store.certificates_of(id).await?);
             }
             DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
         }
-        Ok(row)
+        let row = refresh(&shared, id).await?;
+        changed.map(|_| row)
     };
     backend.whole(work).await
 }

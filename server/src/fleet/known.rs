@@ -6,7 +6,7 @@ use orion_domain::evaluate::{Mode, RiskDefaults};
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
-use orion_wire::{DeviceFacts, DevicePolicy, Timezone};
+use orion_wire::{DeviceFacts, DevicePolicy, Os, Timezone};
 
 use super::ToDevice;
 use crate::policy::FILE_NAME;
@@ -187,6 +187,15 @@ impl Known {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, DeviceState::Rejected | DeviceState::Revoked)
+    }
+
+    /// What it has told of itself, as the linter of policy files takes it.
+    #[must_use]
+    pub fn told(&self) -> Option<orion_policy::Facts> {
+        self.facts.as_ref().map(|facts| orion_policy::Facts {
+            places: facts.places.clone(),
+            folds_case: facts.os != Os::Linux,
+        })
     }
 
     /// Where its paths begin, once it has said so.

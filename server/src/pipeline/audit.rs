@@ -48,6 +48,8 @@ pub struct Incoming {
     pub plan: Option<OfPlan>,
     /// Whether the one who asked goes on at once and looks for the end later.
     pub background: bool,
+    /// Whether the backend asks for itself, to show what another call would do.
+    pub is_own: bool,
 }
 
 impl Incoming {
@@ -58,7 +60,8 @@ impl Incoming {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
         request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
         let strangers = Strangers::default();
-        Self { id, caller, request, created_at, strangers, plan: None, background: false }
+        let plan = None;
+        Self { id, caller, request, created_at, strangers, plan, background: false, is_own: false }
     }
 
     /// The arguments in the form that is recorded.
@@ -94,6 +97,7 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         state,
         idempotency_key: incoming.request.idempotency_key.clone(),
         plan: incoming.plan.as_ref().map(|plan| plan.id),
+        is_own_preview: incoming.is_own && incoming.request.dry_run,
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         queued_until: queued_until(backend, incoming),
@@ -136,6 +140,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         state: CallState::Received,
         idempotency_key: incoming.request.idempotency_key.clone(),
         plan: incoming.plan.as_ref().map(|plan| plan.id),
+        is_own_preview: incoming.is_own && incoming.request.dry_run,
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         queued_until: None,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::audit::Incoming;
 use super::authorize::Judged;
 use super::preview::Preview;
-use super::{Reply, authorize, count, run, validate};
+use super::{Reply, authorize, count, run_incoming, validate};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::Known;
@@ -173,7 +173,8 @@ pub async fn ask_device(
     if explained.decision != Decision::Allow {
         return Ok(not_asked(&unsent(&known.name)));
     }
-    let reply = run(backend, caller, preview).await?;
+    let preview = Incoming { is_own: true, ..Incoming::new(caller, preview) };
+    let reply = run_incoming(backend, preview).await?;
     Ok(DeviceVerdict::Asked(Box::new(reply)))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use orion_domain::{DeviceId, UserName};
+use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// From how many turns on those that nobody takes are forgotten.
@@ -24,16 +24,21 @@ pub struct Place {
 }
 
 impl Load {
-    /// A place among at most so many; none where all are taken.
-    #[must_use]
-    pub fn place(&self, user: &UserName, most: u32) -> Option<Place> {
+    /// A place among at most so many.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` where all are taken.
+    pub fn place(&self, user: &UserName, most: u32) -> Result<Place, ToolError> {
         let mut count = self.under_way.entry(user.clone()).or_insert(0);
         if *count >= most {
-            return None;
+            let message = format!(
+                "{user} has {most} calls under way, which is as many as one person may. Wait for some to end and try again."
+            );
+            return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
         }
         *count += 1;
         drop(count);
-        Some(Place { user: user.clone(), under_way: Arc::clone(&self.under_way) })
+        Ok(Place { user: user.clone(), under_way: Arc::clone(&self.under_way) })
     }
 
     /// Waits until nobody else counts this person's calls on this device. Whoever holds it has
@@ -66,11 +71,13 @@ mod tests {
     fn a_person_has_so_many_places_and_gets_them_back() {
         let (load, ann): (Load, UserName) = (Load::default(), "ann".parse().unwrap());
         let places: Vec<_> = (0..3).map(|_| load.place(&ann, 3).unwrap()).collect();
-        assert!(load.place(&ann, 3).is_none());
-        assert!(load.place(&"bob".parse().unwrap(), 3).is_some());
+        let full = load.place(&ann, 3).unwrap_err();
+        assert_eq!(full.code, ErrorCode::ResourceExhausted);
+        assert!(full.message.starts_with("ann has 3 calls under way"), "{full:?}");
+        assert!(load.place(&"bob".parse().unwrap(), 3).is_ok());
         drop(places);
         assert!(load.under_way.is_empty());
-        assert!(load.place(&ann, 3).is_some());
+        assert!(load.place(&ann, 3).is_ok());
     }
 
     #[tokio::test]

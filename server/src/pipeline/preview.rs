@@ -55,15 +55,28 @@ pub async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Preview {
     let Ok(reply) = dry_run(backend, judged, TIME, plan).await else { return Preview::Missing };
     let would_fail =
         matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
-    if would_fail
-        && let Ok(Envelope { error: Some(error), .. }) = serde_json::from_slice(&reply.result)
-    {
-        return Preview::WouldFail(error);
+    match said(&reply) {
+        Some(Ok(envelope)) => shown(&envelope),
+        Some(Err(error)) if would_fail => Preview::WouldFail(error),
+        Some(Err(_)) | None => Preview::Missing,
     }
-    if reply.state == CallState::Succeeded && reply.result.len() <= LARGEST {
-        return Preview::Shown(reply.result);
+}
+
+/// What the device said, or why the call would not do what it should; none where it said neither.
+fn said(reply: &Reply) -> Option<Result<Envelope, ToolError>> {
+    let mut envelope: Envelope = serde_json::from_slice(&reply.result).ok()?;
+    match envelope.error.take() {
+        Some(error) => Some(Err(error)),
+        None => (reply.state == CallState::Succeeded).then_some(Ok(envelope)),
     }
-    Preview::Missing
+}
+
+/// A preview that is kept, where it is not too large to be.
+fn shown(envelope: &Envelope) -> Preview {
+    match serde_json::to_vec(envelope) {
+        Ok(shown) if shown.len() <= LARGEST => Preview::Shown(shown),
+        Ok(_) | Err(_) => Preview::Missing,
+    }
 }
 
 /// What a device says of a step of a plan.
@@ -90,13 +103,7 @@ pub async fn observe(
     }
     let of_plan = OfPlan { id: plan, observe: true, observed: Vec::new() };
     let reply = dry_run(backend, judged, LONGER, Some(of_plan)).await?;
-    let mut envelope: Envelope = serde_json::from_slice(&reply.result).map_err(|_| no_preview())?;
-    if let Some(error) = envelope.error {
-        return Err(error);
-    }
-    if reply.state != CallState::Succeeded {
-        return Err(no_preview());
-    }
+    let mut envelope = said(&reply).ok_or_else(no_preview)??;
     // For comparing, not for reading: it holds digests of what people may not read.
     let Some(observed) = envelope.meta.observed.take() else {
         let message = format!(
@@ -114,9 +121,7 @@ pub async fn observe(
     if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
         return Err(no_preview());
     }
-    let shown = serde_json::to_vec(&envelope).map_err(|_| no_preview())?;
-    let preview = if shown.len() <= LARGEST { Preview::Shown(shown) } else { Preview::Missing };
-    Ok(Seen { preview, observed })
+    Ok(Seen { preview: shown(&envelope), observed })
 }
 
 fn no_preview() -> ToolError {
@@ -136,7 +141,8 @@ async fn dry_run(
         timeout_ms: Some(u64::try_from(time.as_millis()).unwrap_or(5_000)),
         ..judged.incoming.request.clone()
     };
-    let incoming = Incoming { plan, ..Incoming::new(judged.incoming.caller.clone(), request) };
+    let incoming =
+        Incoming { plan, is_own: true, ..Incoming::new(judged.incoming.caller.clone(), request) };
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
     route::route(backend, &dry, permit).await.map_err(|error| {

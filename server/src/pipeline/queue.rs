@@ -168,6 +168,7 @@ async fn judge(
         strangers: strangers(&row),
         plan: None,
         background: false,
+        is_own: false,
         request: CallRequest {
             tool: row.tool.clone(),
             device: row.device.as_ref().map(|(id, _)| id.to_string()),

@@ -71,7 +71,7 @@ fn look(backend: &Backend, text: &str, kind: Text) -> Checked {
         Text::New => {
             let known = backend.fleet.all().into_iter().filter(|known| !known.has_ended());
             let devices: BTreeMap<_, _> =
-                known.map(|known| (known.name.clone(), known.places().cloned())).collect();
+                known.map(|known| (known.name.clone(), known.told())).collect();
             Surroundings { devices: Some(devices), now_ms: Some(now_ms()) }
         }
     };

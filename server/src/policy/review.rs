@@ -12,7 +12,7 @@ use super::FILE_NAME;
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::Known;
-use crate::store::{RecordedCall, StoreError, first_id_at};
+use crate::store::{Found, FoundKind, RecordedCall, StoreError, first_id_at};
 
 /// How many days of calls are looked at.
 pub const DAYS: u32 = 30;
@@ -36,7 +36,7 @@ pub struct GrantReview {
     pub uses: u64,
     /// When last, Unix milliseconds; 0 for never.
     pub last_used_at: i64,
-    /// What the linter says of it.
+    /// What the linter says of it, and what the device found.
     pub lint: Vec<String>,
     /// A narrower entry, or to remove it; empty where it fits.
     pub proposal: String,
@@ -104,7 +104,8 @@ pub async fn review(backend: &Backend, known: &Known) -> Result<Review, StoreErr
         after = last.id.to_string();
         page.iter().for_each(|call| uses.see(known, call));
     }
-    Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses) })
+    let found = backend.store.device(&known.id.to_string()).await?.found;
+    Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses, &found) })
 }
 
 impl Uses {
@@ -141,7 +142,7 @@ impl Uses {
     }
 }
 
-fn entries(known: &Known, uses: &Uses) -> Vec<GrantReview> {
+fn entries(known: &Known, uses: &Uses, there: &[Found]) -> Vec<GrantReview> {
     let grants = &known.policy.grants;
     let ceiling = known.policy.ceiling.as_ref();
     let mut found = Vec::new();
@@ -178,8 +179,17 @@ fn entries(known: &Known, uses: &Uses) -> Vec<GrantReview> {
     }
     let findings = findings(known);
     for entry in &mut found {
-        let quoted = format!("`{}`", entry.entry.split(" (").next().unwrap_or_default());
+        let written = match entry.kind {
+            "path" => entry.entry.rsplit_once(" (").map_or(entry.entry.as_str(), |it| it.0),
+            _ => entry.entry.as_str(),
+        };
+        let quoted = format!("`{written}`");
         entry.lint = findings.iter().filter(|it| it.contains(&quoted)).cloned().collect();
+        let is_app = entry.kind == "app";
+        let there = there
+            .iter()
+            .filter(|found| found.entry == written && is_app == (found.kind == FoundKind::App));
+        entry.lint.extend(there.map(Found::words));
     }
     found
 }
@@ -249,7 +259,7 @@ fn common(places: &BTreeSet<DevicePath>) -> Option<DevicePath> {
 fn findings(known: &Known) -> Vec<String> {
     let grants: &Grants = &known.grants;
     let file = json!({"version": 1, "devices": {known.name.as_str(): grants}}).to_string();
-    let devices = [(known.name.clone(), known.places().cloned())].into();
+    let devices = [(known.name.clone(), known.told())].into();
     let surroundings = Surroundings { devices: Some(devices), now_ms: None };
     let (_, findings) = orion_policy::check(&file, FILE_NAME, &surroundings);
     let text =

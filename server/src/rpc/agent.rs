@@ -18,7 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use self::incoming::{answer, grants, greeting, heads};
+use self::incoming::{answer, found, grants, greeting, heads};
 use self::pace::Pace;
 use super::status;
 use crate::backend::Backend;
@@ -144,7 +144,9 @@ pub(super) async fn talk(
     };
     let (chain, saw) = heads(&hello)?;
     let (greeting, unfinished) = greeting(hello)?;
-    if !is_in_pace(&backend, &pace, id, &greeting.ceiling, "") {
+    let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
+    let told = (&greeting.ceiling, workspace.as_deref().unwrap_or_default(), "");
+    if !is_in_pace(&backend, &pace, id, told) {
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }
     let Connection { since, serial, over } = connection;
@@ -210,11 +212,14 @@ fn is_in_pace(
     backend: &Backend,
     pace: &Pace,
     device: DeviceId,
-    ceiling: &Grants,
-    fault: &str,
+    (ceiling, workspace, fault): (&Grants, &str, &str),
 ) -> bool {
     let known = backend.fleet.known(device);
-    let is_known = known.is_some_and(|known| known.ceiling.as_ref() == Some(ceiling));
+    let is_known = known.is_some_and(|known| {
+        let places = known.places();
+        let begins = places.and_then(|places| places.workspace.as_ref()).map(ToString::to_string);
+        known.ceiling.as_ref() == Some(ceiling) && begins.unwrap_or_default() == workspace
+    });
     (is_known && fault.is_empty()) || pace.take(device, Instant::now())
 }
 
@@ -273,7 +278,7 @@ async fn from_device(
 ) -> Result<(), &'static str> {
     match message {
         link_request::Message::Hello(_) => return Err("a second hello"),
-        link_request::Message::PolicyAck(v1::PolicyAck { version, error }) => {
+        link_request::Message::PolicyAck(v1::PolicyAck { version, error, findings }) => {
             if version.len() > MAX_VERSION {
                 return Err("a policy version that is none");
             }
@@ -285,7 +290,9 @@ async fn from_device(
             // Of any other version there is nothing to say: it was replaced, or never sent.
             let current = backend.fleet.known(known.id);
             if current.is_some_and(|current| current.policy.version == version) {
-                let stored = backend.store.acknowledge_policy(known.id, &version, now_ms()).await;
+                let found = found(findings);
+                let stored =
+                    backend.store.acknowledge_policy(known.id, &version, &found, now_ms()).await;
                 if let Err(error) = stored {
                     tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
                 }
@@ -296,7 +303,7 @@ async fn from_device(
             let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
             let fault: String = fault.chars().filter(|c| !c.is_control()).take(500).collect();
-            if !is_in_pace(backend, pace, known.id, &ceiling, &fault) {
+            if !is_in_pace(backend, pace, known.id, (&ceiling, &workspace, &fault)) {
                 return Err(TOO_OFTEN);
             }
             let told = CeilingTold { ceiling, workspace, fault };

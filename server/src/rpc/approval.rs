@@ -233,6 +233,7 @@ pub(super) fn approval(row: ApprovalRow) -> v1::Approval {
         by_standing_answer: row.standing.is_some(),
         is_cut: false,
         plan_id: row.plan.map(|plan| plan.to_string()).unwrap_or_default(),
+        written_by: row.written_by.map(String::from).unwrap_or_default(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::fleet::enrollment::{Invitation, invite, set_state};
 use crate::fleet::holding::{begin_dangerous, end_dangerous};
 use crate::fleet::presence::facts_from_json;
 use crate::policy::{DAYS, GrantReview, Review, review};
-use crate::store::{DeviceRow, DeviceState, StoreError};
+use crate::store::{DeviceRow, DeviceState, Found, StoreError};
 
 #[tonic::async_trait]
 impl DeviceService for Api {
@@ -205,6 +205,7 @@ impl Api {
             certificate_not_after: row.certificate_not_after.unwrap_or_default(),
             dangerous: known.as_ref().and_then(|known| dangerous(known)),
             policy_source: known.as_ref().map(|it| it.policy_source()).unwrap_or_default(),
+            policy_warnings: row.found.iter().map(Found::words).collect(),
             grants: known
                 .and_then(|known| serde_json::to_string(&known.grants).ok())
                 .unwrap_or(row.grants),

@@ -186,6 +186,7 @@ fn wire_step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
         policy_version: _,
         preview,
         observed,
+        earlier,
         after,
         state,
         code,
@@ -193,6 +194,7 @@ fn wire_step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
         began_at,
         ended_at,
     } = step;
+    let compared = observed.len() + earlier.as_ref().map_or(0, |it| it.seen.len());
     v1::PlanStep {
         number,
         device: device.1.to_string(),
@@ -211,7 +213,8 @@ fn wire_step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
         message,
         began_at: began_at.unwrap_or_default(),
         ended_at: ended_at.unwrap_or_default(),
-        compared: u32::try_from(observed.len()).unwrap_or(u32::MAX),
+        compared: u32::try_from(compared).unwrap_or(u32::MAX),
+        compared_before: earlier.map(|it| it.before).unwrap_or_default(),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::clock::now_ms;
 use crate::fleet::{Known, enrollment};
 use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
 use crate::policy::{self, Applied, Checked, Text};
-use crate::store::StoreError;
+use crate::store::{Found, StoreError};
 
 /// The most bytes of a policy file that are taken.
 const LARGEST: usize = 1024 * 1024;
@@ -252,6 +252,7 @@ impl Api {
                 version: known.policy.version.clone(),
                 acknowledged_version: row.acknowledged_version.unwrap_or_default(),
                 line: known.policy_line().unwrap_or_default(),
+                warnings: row.found.iter().map(Found::words).collect(),
             })
         });
         Ok(shown.collect())

@@ -29,9 +29,9 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at, plan_id, queued_until) \
+    admitted_at, plan_id, is_own_preview, queued_until) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)";
 
 /// What the audit holds of a call's end.
 #[derive(Serialize)]
@@ -346,6 +346,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(call.quoted)
         .bind(call.admitted_at)
         .bind(call.plan.map(|plan| plan.to_string()))
+        .bind(call.is_own_preview)
         .bind(call.queued_until)
         .execute(&mut tx.conn)
         .await?;

@@ -3,6 +3,7 @@
 mod certificates;
 mod enroll;
 mod hello;
+mod found;
 mod lookup;
 mod modes;
 mod row;
@@ -16,6 +17,7 @@ use super::{Store, StoreError};
 
 pub use enroll::{Candidate, RedeemError};
 pub use hello::{Hello, HelloError};
+pub use found::{Found, FoundKind};
 pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState};
 
@@ -222,7 +224,8 @@ impl Store {
         .await
     }
 
-    /// Keeps which version of its policy a device says it holds.
+    /// Keeps which version of its policy a device says it holds, and what it found beside what that
+    /// version names.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -230,15 +233,19 @@ impl Store {
         &self,
         id: DeviceId,
         version: &str,
+        found: &[Found],
         now: i64,
     ) -> Result<(), StoreError> {
         let version = version.to_owned();
+        let found = serde_json::to_string(found).map_err(|_| StoreError::Corrupt)?;
         self.write_one(Durability::Commit, move |tx| {
             Box::pin(async move {
                 let done = sqlx::query(
-                    "UPDATE devices SET acknowledged_version = $1, last_seen_at = $2 WHERE id = $3",
+                    "UPDATE devices SET acknowledged_version = $1, policy_findings_json = $2, \
+                     last_seen_at = $3 WHERE id = $4",
                 )
                 .bind(version)
+                .bind(found)
                 .bind(now)
                 .bind(id.to_string())
                 .execute(&mut tx.conn)

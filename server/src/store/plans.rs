@@ -14,7 +14,7 @@ use super::{MOST_OPEN, Store, StoreError, approvals, calls};
 
 pub use decide::{DecidePlanError, NewPlanVote};
 pub use progress::StepEnd;
-pub use row::{NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
+pub use row::{Earlier, NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
 
 /// How many calls of one person's plans may wait for a yes.
 const MOST_OPEN_OF_PERSON: i64 = 64;
@@ -143,16 +143,17 @@ impl Store {
         Ok(plans)
     }
 
-    /// The calls that wait for a plan which has ended; at most 500.
+    /// The calls with greater ids that wait for a plan which has ended, in order; at most 500.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn calls_of_ended_plans(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn calls_of_ended_plans(&self, after: &str) -> Result<Vec<String>, StoreError> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT calls.id FROM calls JOIN plans ON plans.id = calls.plan_id \
              WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
-             AND plans.ended_at IS NOT NULL LIMIT 500",
+             AND plans.ended_at IS NOT NULL AND calls.id > $1 ORDER BY calls.id LIMIT 500",
         )
+        .bind(after)
         .fetch_all(self.reads())
         .await?;
         Ok(rows.into_iter().map(|(id,)| id).collect())
@@ -264,8 +265,8 @@ async fn insert(tx: &mut Tx, new: NewPlan) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO plan_steps (plan_id, number, call_id, device_id, device_name, tool, \
              arguments, risk, touches_json, decision, rule, policy_version, preview, \
-             observed_json, after_number, state) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'waiting')",
+             observed_json, earlier_json, after_number, state) VALUES ($1, $2, $3, $4, $5, $6, $7, \
+             $8, $9, $10, $11, $12, $13, $14, $15, $16, 'waiting')",
         )
         .bind(new.id.to_string())
         .bind(number)
@@ -281,6 +282,7 @@ async fn insert(tx: &mut Tx, new: NewPlan) -> Result<(), StoreError> {
         .bind(step.policy_version)
         .bind(step.preview)
         .bind(text(serde_json::to_string(&step.observed))?)
+        .bind(text(serde_json::to_string(&step.earlier))?)
         .bind(step.after)
         .execute(&mut tx.conn)
         .await?;

@@ -122,6 +122,7 @@ fn call(n: u128) -> NewCall {
         state: CallState::Received,
         idempotency_key: None,
         plan: None,
+        is_own_preview: false,
         deadline_at: 61_000,
         queued_until: None,
         created_at: 1_000,

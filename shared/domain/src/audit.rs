@@ -237,4 +237,11 @@ mod tests {
 
         assert_eq!(verify(&rows[..4], head), Err(Break::Head { found: 4, recorded: 5 }));
     }
+
+    #[test]
+    fn a_break_says_which_row_to_look_at() {
+        assert_eq!(Break::Changed { seq: 3 }.seq(), 3);
+        assert_eq!(Break::Unlinked { seq: 4 }.seq(), 4);
+        assert_eq!(Break::Head { found: 5, recorded: 7 }.seq(), 5);
+    }
 }

@@ -109,6 +109,8 @@ mod tests {
         let one =
             CanonicalArguments::from_value(&json!({"b": 1, "a": [true, {"d": null, "c": "x"}]}));
         assert_eq!(one.as_str(), r#"{"a":[true,{"c":"x","d":null}],"b":1}"#);
+        assert_eq!(one.as_bytes(), one.as_str().as_bytes());
+        assert_eq!(one.digest(), Digest::of(one.as_bytes()));
         let other = CanonicalArguments::from_value(&json!({"b": 2, "a": []}));
         assert_ne!(one.digest(), other.digest());
     }

@@ -180,4 +180,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_ran_out_or_broke_is_no_denial() {
+        use ErrorCode::{ApprovalRequired, Cancelled, ExecutionFailed, FileNotFound, Timeout};
+        for code in [ApprovalRequired, Cancelled, ExecutionFailed, FileNotFound, Timeout] {
+            assert!(!code.is_denial(), "{code}");
+        }
+    }
 }

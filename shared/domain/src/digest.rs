@@ -79,7 +79,7 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, NotADigest> {
         let text = text.as_bytes();
-        if text.len() != 64 {
+        if text.len() != 64 || !text.iter().all(u8::is_ascii_hexdigit) {
             return Err(NotADigest);
         }
         let mut bytes = [0; 32];
@@ -122,6 +122,20 @@ mod tests {
     fn text_and_back() {
         let digest = Digest::of(b"orion");
         assert_eq!(digest.to_string().parse(), Ok(digest));
-        assert_eq!("zz".parse::<Digest>(), Err(NotADigest));
+        assert_eq!(format!("{digest:?}"), digest.to_string());
+        assert_eq!(serde_json::to_value(digest).unwrap(), digest.to_string());
+        for bad in
+            ["zz".to_owned(), "0".repeat(63), "0".repeat(65), "+f".repeat(32), "é".repeat(32)]
+        {
+            assert_eq!(bad.parse::<Digest>(), Err(NotADigest), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bytes_and_back() {
+        let digest = Digest::of(b"orion");
+        assert_eq!(Digest::from_slice(digest.as_bytes()), Some(digest));
+        assert_eq!(Digest::from_slice(&digest.as_bytes()[1..]), None);
+        assert_eq!(Digest::from_slice(&[0; 32]), Some(Digest::ZERO));
     }
 }

@@ -1,6 +1,7 @@
 //! What is possible on a device at all: the grants that the backend keeps, and the ceiling that the
 //! device's owner keeps. Both are written alike and compiled alike.
 
+mod denied;
 mod hosts;
 mod scope;
 mod tools;
@@ -13,8 +14,9 @@ use crate::capability::Capability;
 use crate::path::{DevicePath, PathError, PathPattern, Places, built_in_denies, start_files};
 use crate::touches::Access;
 
+pub use denied::{DeniedPath, DenyList};
 pub use hosts::{Address, address_of};
-pub use scope::{AllowedPath, DeniedPath, Scope};
+pub use scope::{AllowedPath, Scope};
 
 /// A first set of capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -221,7 +223,8 @@ impl Grants {
         for entry in &self.deny_paths {
             match PathPattern::parse(places, entry) {
                 Ok(pattern) => {
-                    scope.denied.push(DeniedPath { pattern, built_in: false, may_be_read: false })
+                    let entry = DeniedPath { pattern, built_in: false, may_be_read: false };
+                    scope.denied.extend([entry]);
                 }
                 Err(error) => {
                     scope.deny_all_paths = true;

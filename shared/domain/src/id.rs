@@ -176,7 +176,8 @@ mod tests {
     fn names_hold_only_what_is_safe_to_print_and_type() {
         const ID: &str = "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e";
         const SIMPLE: &str = "0199b2c47f3e7c119a520d3f1c2b4a5e";
-        for good in ["a", "laptop-123", "web_1.lab", "9"] {
+        let longest = "a".repeat(63);
+        for good in ["a", "laptop-123", "web_1.lab", "9", longest.as_str()] {
             assert_eq!(good.parse::<DeviceName>().unwrap().as_str(), good);
         }
         let long = "a".repeat(64);
@@ -189,6 +190,27 @@ mod tests {
     fn an_id_survives_text() {
         let id = CallId::new(Uuid::from_u128(7));
         assert_eq!(id.to_string().parse::<CallId>(), Ok(id));
+        assert_eq!(id.uuid(), Uuid::from_u128(7));
         assert!("laptop".parse::<CallId>().is_err());
+    }
+
+    #[test]
+    fn what_is_no_id_or_name_is_quoted_in_part() {
+        let text = "A".repeat(100);
+        let shown = "A".repeat(80);
+        let (id, name) = (text.parse::<CallId>(), text.parse::<UserName>());
+        assert_eq!(id, Err(IdError::NotUuid { kind: "call", text: shown.clone() }));
+        assert_eq!(name, Err(IdError::BadName { kind: "user", text: shown }));
+    }
+
+    #[test]
+    fn a_name_is_written_as_it_is() {
+        let name: DeviceName = "laptop-123".parse().unwrap();
+        assert_eq!(
+            (name.to_string(), String::from(name.clone())),
+            ("laptop-123".into(), "laptop-123".into())
+        );
+        assert_eq!(serde_json::from_str::<DeviceName>("\"laptop-123\"").unwrap(), name);
+        assert!(serde_json::from_str::<DeviceName>("\"a b\"").is_err());
     }
 }

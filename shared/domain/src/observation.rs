@@ -138,6 +138,41 @@ mod tests {
     }
 
     #[test]
+    fn what_has_drifted_is_told_by_what_it_was() {
+        let of = |kind, bytes, digest: &[u8]| Observation {
+            kind,
+            bytes,
+            digest: Some(Digest::of(digest)),
+            ..file()
+        };
+        for (kind, told) in [
+            (Kind::Nothing, None),
+            (Kind::File, Some("its content has changed, at the same size")),
+            (Kind::Folder, Some("what is in it has changed, at the same size")),
+            (Kind::Link, Some("it leads elsewhere")),
+            (Kind::Special, Some("it has changed, at the same size")),
+        ] {
+            let before = of(kind, 5, b"before");
+            assert_eq!(before.drift(&before), None, "{kind:?}");
+            assert_eq!(before.drift(&of(kind, 5, b"now")).as_deref(), told, "{kind:?}");
+        }
+        let (before, now) = (of(Kind::Folder, 5, b"x"), of(Kind::Folder, 6, b"x"));
+        let told = before.drift(&now);
+        assert_eq!(told.as_deref(), Some("what is in it has changed: it had 5 bytes, 6 now"));
+        let (before, now) = (of(Kind::Special, 5, b"x"), of(Kind::File, 5, b"x"));
+        let told = before.drift(&now);
+        assert_eq!(told.as_deref(), Some("it was a FIFO, a socket or a device and is a file"));
+        let (before, now) = (of(Kind::Folder, 5, b"x"), of(Kind::Link, 5, b"x"));
+        assert_eq!(before.drift(&now).as_deref(), Some("it was a folder and is a link"));
+    }
+
+    #[test]
+    fn what_is_bound_of_it_is_every_field() {
+        let text = String::from_utf8(file().canonical()).unwrap();
+        assert_eq!(serde_json::from_str::<Observation>(&text).unwrap(), file());
+    }
+
+    #[test]
     fn what_was_not_hashed_is_told_by_its_time() {
         let before = Observation { digest: None, ..file() };
         assert_eq!(before.drift(&before), None);

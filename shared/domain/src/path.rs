@@ -9,6 +9,7 @@ mod name;
 mod pattern;
 mod places;
 mod posix;
+mod prefilter;
 mod start;
 mod system;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use error::PathError;
 pub use pattern::PathPattern;
 pub use places::Places;
+pub(crate) use prefilter::Prefilter;
 pub use start::start_files;
 pub use system::{built_in_denies, covers, holds_system, system_folders};
 
@@ -93,7 +95,6 @@ pub struct DevicePath {
     prefix: Name,
     names: Vec<Name>,
     signature: Signature,
-    is_ascii: bool,
 }
 
 impl DevicePath {
@@ -106,7 +107,7 @@ impl DevicePath {
         let (prefix, rest) = style.split_prefix(text)?.ok_or(PathError::NotAbsolute)?;
         let prefix = Name::new(style, &prefix);
         let signature = Signature::default();
-        Self { style, prefix, names: Vec::new(), signature, is_ascii: true }.walk(rest)
+        Self { style, prefix, names: Vec::new(), signature }.walk(rest)
     }
 
     /// Reads a path as a person or a model writes it on one device: `~` is home, a relative path starts at the workspace.
@@ -152,7 +153,6 @@ impl DevicePath {
             return Err(PathError::TooLong);
         }
         self.signature = signature(&self.names);
-        self.is_ascii = is_ascii(&self.names);
         Ok(self)
     }
 
@@ -187,9 +187,13 @@ impl DevicePath {
     /// Wider than [`DevicePath::contains`], as a deny compares: in either case, whatever the style.
     ///
     /// For what must not go with this path, on a file system that takes both spellings for one.
+    #[inline]
     pub fn may_contain(&self, other: &Self) -> bool {
+        other.signature.may_hold(self.signature) && self.may_be_above(other)
+    }
+
+    fn may_be_above(&self, other: &Self) -> bool {
         self.style == other.style
-            && other.signature.may_hold(self.signature)
             && self.prefix.drive() == other.prefix.drive()
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.loose() == its.loose())
@@ -204,8 +208,7 @@ impl DevicePath {
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.names.split_last()?;
         let (style, prefix) = (self.style, self.prefix.clone());
-        let (signature, is_ascii) = (signature(above), is_ascii(above));
-        Some(Self { style, prefix, names: above.to_vec(), signature, is_ascii })
+        Some(Self { style, prefix, names: above.to_vec(), signature: signature(above) })
     }
 
     /// The last component; `None` at the root.
@@ -232,10 +235,6 @@ impl DevicePath {
 
 fn signature(names: &[Name]) -> Signature {
     names.iter().fold(Signature::default(), |all, name| all.and(name.signature()))
-}
-
-fn is_ascii(names: &[Name]) -> bool {
-    names.iter().all(|name| name.written().is_ascii())
 }
 
 /// Writes `/a/b`, `C:/a/b` or `//server/share/a`, which [`DevicePath::parse`] reads back as the same path.

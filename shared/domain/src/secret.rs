@@ -32,6 +32,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_kept_is_given_to_whoever_asks_for_it() {
+        assert_eq!(Secret::new("hunter2").expose(), "hunter2");
+    }
+
+    #[test]
     fn debug_shows_nothing() {
         assert_eq!(format!("{:?}", Secret::new("hunter2")), "Secret(…)");
     }

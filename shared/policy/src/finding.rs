@@ -83,6 +83,8 @@ codes! {
     Interpreter = "interpreter";
     /// An entry that lends nearly everything.
     TooWide = "too-wide";
+    /// Entries that case alone tells apart, where it does not.
+    Case = "case";
     /// A profile that no device has.
     Unused = "unused";
     /// An example that is not a call.

@@ -30,7 +30,7 @@ pub use compile::CompiledDevice;
 pub use diff::{Change, ChangeKind, diff, diff_grants};
 pub use file::PolicyFile;
 pub use finding::{Code, Finding, Severity};
-pub use lint::Surroundings;
+pub use lint::{Facts, Surroundings};
 
 /// Reads a policy file and looks at it as a whole. The file is given only when no finding is an error.
 ///

@@ -1,6 +1,7 @@
 //! What the grammar cannot see: what a policy says that can never hold, holds for too much, or is not
 //! what it says of itself.
 
+mod case;
 mod commands;
 mod examples;
 mod grants;
@@ -20,10 +21,19 @@ use crate::finding::{Finding, Findings};
 /// What is known around a policy file. What is not known is not held against it.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// The devices that are enrolled, each with its places where it has told them.
-    pub devices: Option<BTreeMap<DeviceName, Option<Places>>>,
+    /// The devices that are enrolled, each with what it has told of itself.
+    pub devices: Option<BTreeMap<DeviceName, Option<Facts>>>,
     /// The time, Unix milliseconds. Without it no rule is held to have expired.
     pub now_ms: Option<i64>,
+}
+
+/// What a device has told of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// How it writes paths, and where they begin.
+    pub places: Places,
+    /// Whether names that differ in case alone are one name there, as is usual on Windows and macOS.
+    pub folds_case: bool,
 }
 
 /// The devices of each rule, by their positions among the grounds. Rules with the same selectors share
@@ -35,6 +45,8 @@ type Members = Vec<Rc<[usize]>>;
 pub(crate) struct Ground {
     name: DeviceName,
     places: Places,
+    /// Whether case tells names apart there, as far as that is known.
+    folds_case: Option<bool>,
     scope: Scope,
 }
 
@@ -49,12 +61,18 @@ impl PolicyFile {
             .map(|(name, entry)| {
                 let grants = self.grants(entry);
                 let told = surroundings.devices.as_ref().and_then(|all| all.get(name)?.clone());
-                let places = told.unwrap_or_else(|| {
-                    let written = grants.paths.iter().map(|path| path.path.as_str());
-                    guess(written.chain(grants.deny_paths.iter().map(String::as_str)))
-                });
+                let (places, folds_case) = match told {
+                    Some(Facts { places, folds_case }) => (places, Some(folds_case)),
+                    None => {
+                        let written = grants.paths.iter().map(|path| path.path.as_str());
+                        let denied = grants.deny_paths.iter().map(String::as_str);
+                        let places = guess(written.chain(denied));
+                        let is_windows = places.style == PathStyle::Windows;
+                        (places, is_windows.then_some(true))
+                    }
+                };
                 let scope = grants.compile(&places).0;
-                Ground { name: name.clone(), places, scope }
+                Ground { name: name.clone(), places, folds_case, scope }
             })
             .collect();
         grants::look(self, surroundings, &grounds, &mut findings);
@@ -62,6 +80,7 @@ impl PolicyFile {
         let members = self.members(&grounds);
         reach::look(self, surroundings, &grounds, &members, &mut findings);
         shadow::look(self, &grounds, &members, &mut findings);
+        case::look(self, &grounds, &members, &mut findings);
         examples::look(self, &grounds, &mut findings);
         findings.into_sorted()
     }

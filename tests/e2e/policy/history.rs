@@ -119,6 +119,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             state: CallState::Received,
             idempotency_key: None,
             plan: None,
+            is_own_preview: false,
             deadline_at: at + 30_000,
             queued_until: None,
             created_at: at,

@@ -20,14 +20,14 @@ m = (p.user == "*" || r.user == p.user) && (p.access == "*" || r.access == p.acc
 "#;
 
 /// See the module.
-pub struct Casbin {
+pub(crate) struct Casbin {
     enforcer: Enforcer,
     requests: Vec<[String; 4]>,
 }
 
 impl Casbin {
     /// Loads the policy and builds the requests.
-    pub async fn new() -> Result<Self> {
+    pub(crate) async fn new() -> Result<Self> {
         let model = DefaultModel::from_str(MODEL).await.context("the casbin model")?;
         let mut enforcer = Enforcer::new(model, MemoryAdapter::default()).await?;
         enforcer.add_function(

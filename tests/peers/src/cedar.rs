@@ -10,7 +10,7 @@ use cedar_policy::{
 use crate::world::{self, Deny, EACH, Touch};
 
 /// See the module.
-pub struct Cedar {
+pub(crate) struct Cedar {
     authorizer: Authorizer,
     policies: PolicySet,
     entities: Entities,
@@ -19,7 +19,7 @@ pub struct Cedar {
 
 impl Cedar {
     /// Parses the policies and builds the requests.
-    pub fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let tools: Vec<_> = (0..EACH).map(|it| format!("Action::\"{}\"", world::tool(it))).collect();
         let tools = tools.join(", ");
         let beneath = |path: &str| {

@@ -15,7 +15,7 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 /// Something that decides.
-pub trait Engine {
+pub(crate) trait Engine {
     /// As it is shown.
     fn name(&self) -> &'static str;
     /// Whether the question at this position is allowed.

@@ -23,7 +23,7 @@ struct Prepared {
 }
 
 /// See the module.
-pub struct Orion {
+pub(crate) struct Orion {
     policy: Policy,
     device: DeviceName,
     questions: Vec<Prepared>,
@@ -31,7 +31,7 @@ pub struct Orion {
 
 impl Orion {
     /// Compiles the policy and prepares the questions.
-    pub fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let places = Places { style: PathStyle::Posix, workspace: None, home: None };
         let access = |index| {
             let both = [Access::Read, Access::Write];

@@ -47,14 +47,14 @@ beneath(path, folder) if startswith(path, concat("", [folder, "/"]))
 const ENTRY: &str = "data.orion.allow";
 
 /// See the module.
-pub struct Rego {
+pub(crate) struct Rego {
     vm: RegoVM,
     inputs: Vec<Value>,
 }
 
 impl Rego {
     /// Compiles the policy and builds the inputs.
-    pub fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let set = |names: Vec<String>| -> serde_json::Value {
             names.into_iter().map(|name| (name, json!(true))).collect::<serde_json::Map<_, _>>().into()
         };

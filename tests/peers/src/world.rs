@@ -2,12 +2,12 @@
 //! applications and 50 rules that deny.
 
 /// How many tools, paths and applications.
-pub const EACH: usize = 20;
+pub(crate) const EACH: usize = 20;
 /// How many rules.
-pub const RULES: usize = 50;
+pub(crate) const RULES: usize = 50;
 
 /// What a rule denies.
-pub enum Deny {
+pub(crate) enum Deny {
     /// One tool to one person.
     ToolTo(usize, usize),
     /// Whatever lies at or beneath one path.
@@ -15,7 +15,7 @@ pub enum Deny {
 }
 
 /// The rules, by position.
-pub fn rules() -> Vec<Deny> {
+pub(crate) fn rules() -> Vec<Deny> {
     (0..RULES)
         .map(|rule| {
             if rule % 2 == 0 {
@@ -28,42 +28,42 @@ pub fn rules() -> Vec<Deny> {
 }
 
 /// A tool's name.
-pub fn tool(index: usize) -> String {
+pub(crate) fn tool(index: usize) -> String {
     format!("tool_{index:02}")
 }
 
 /// A granted path; the first ten may be written, all may be read.
-pub fn path(index: usize) -> String {
+pub(crate) fn path(index: usize) -> String {
     format!("/srv/folder-{index:02}")
 }
 
 /// Whether a granted path may be written.
-pub fn is_writable(index: usize) -> bool {
+pub(crate) fn is_writable(index: usize) -> bool {
     index < EACH / 2
 }
 
 /// An application's name.
-pub fn app(index: usize) -> String {
+pub(crate) fn app(index: usize) -> String {
     format!("app-{index:02}")
 }
 
 /// A person's name.
-pub fn user(index: usize) -> String {
+pub(crate) fn user(index: usize) -> String {
     format!("user-{index:02}")
 }
 
 /// One question.
-pub struct Asked {
+pub(crate) struct Asked {
     /// Who.
-    pub user: usize,
+    pub(crate) user: usize,
     /// Which tool; from [`EACH`] on, one that is not granted.
-    pub tool: usize,
+    pub(crate) tool: usize,
     /// What is touched.
-    pub touch: Touch,
+    pub(crate) touch: Touch,
 }
 
 /// What is touched.
-pub enum Touch {
+pub(crate) enum Touch {
     /// A path, to write or to read.
     Path(String, bool),
     /// An application.
@@ -71,7 +71,7 @@ pub enum Touch {
 }
 
 /// Questions of all kinds, most of which are allowed, as in daily use.
-pub fn questions() -> Vec<Asked> {
+pub(crate) fn questions() -> Vec<Asked> {
     (0..200)
         .map(|n| {
             let within = path(n % (EACH + 1));

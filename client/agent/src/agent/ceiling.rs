@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::event::Event;
+use super::there::{Ground, look};
 use super::{Agent, lent};
 use crate::apps::Apps;
 use crate::config::{Found, Settings, Source};
@@ -166,12 +167,17 @@ impl Agent {
         }
     }
 
-    /// What was lent some time ago is open.
-    pub(super) fn opened(&mut self) {
+    /// What was lent some time ago is open, and this was found beside what its policy names.
+    pub(super) fn opened(&mut self, found: Vec<v1::PolicyFinding>) {
         let again = std::mem::take(&mut self.opening) == Opening::Again;
         while self.tasks.try_join_next().is_some() {}
         if again {
             self.open();
+        } else if found != self.found {
+            self.found.clone_from(&found);
+            let version = self.guard.policy().version.clone();
+            let ack = v1::PolicyAck { version, error: String::new(), findings: found };
+            self.send(link_request::Message::PolicyAck(ack));
         }
     }
 
@@ -181,6 +187,11 @@ impl Agent {
         self.opening = Opening::UnderWay;
         let (roots, events) = (Arc::clone(&self.roots), self.events.clone());
         let (policy, kept) = (self.guard.kept(), self.state.path(KEPT_POLICY));
+        let ground = self.guard.taken().map(|policy| Ground {
+            policy: policy.clone(),
+            settings: self.settings.clone(),
+            toolbox: Arc::clone(&self.toolbox),
+        });
         let opening = tokio::task::spawn_blocking(move || {
             LazyLock::force(&roots);
             if let Some(policy) = policy
@@ -188,10 +199,11 @@ impl Agent {
             {
                 tracing::debug!(%error, "the policy could not be kept for `ceiling show`");
             }
+            ground.as_ref().map(look).unwrap_or_default()
         });
         self.tasks.spawn(async move {
-            drop(opening.await);
-            drop(events.send(Event::Opened).await);
+            let found = opening.await.unwrap_or_default();
+            drop(events.send(Event::Opened { found }).await);
         });
     }
 }

@@ -61,7 +61,10 @@ pub enum Event {
     /// The device's owner changed the file.
     Owner(Word),
     /// What is lent was opened, and the policy that lends it was kept.
-    Opened,
+    Opened {
+        /// What that policy names and is not there as it is named.
+        found: Vec<v1::PolicyFinding>,
+    },
     /// Something more is on disk of the device's own audit.
     Noted,
     /// A time has come that was waited for.

@@ -40,13 +40,13 @@ impl Taken {
 #[must_use]
 pub(crate) struct Turn(Vec<Taken>);
 
-/// Waits until nobody else changes any of these paths. All of a call's are asked for at once, so that
-/// no two calls wait for each other.
+/// Waits until nobody else changes any of these paths, nor any that must be as it was shown, and
+/// compares those then. All of a call's are asked for at once, so that no two calls wait for each other.
 ///
 /// # Errors
-/// `CANCELLED` or `TIMEOUT`.
+/// `CANCELLED` or `TIMEOUT`, and `PRECONDITION_FAILED` where something is not as it was shown.
 pub(crate) fn turn(context: &Context<'_>, paths: &[&DevicePath]) -> Result<Turn, ToolError> {
-    take(context, paths.iter().map(|path| Taken::Path((*path).clone())).collect())
+    take(context, paths.iter().map(|path| Taken::Path((*path).clone())))
 }
 
 /// The same, for taking back a call.
@@ -56,17 +56,23 @@ pub(super) fn turn_to_undo(
     paths: &[DevicePath],
 ) -> Result<Turn, ToolError> {
     let paths = paths.iter().map(|path| Taken::Path(path.clone()));
-    take(context, paths.chain([Taken::Call(call)]).collect())
+    take(context, paths.chain([Taken::Call(call)]))
 }
 
-fn take(context: &Context<'_>, wanted: Vec<Taken>) -> Result<Turn, ToolError> {
+fn take(context: &Context<'_>, wanted: impl Iterator<Item = Taken>) -> Result<Turn, ToolError> {
+    let shown = context.expected.iter().flat_map(|expected| &expected.touches.paths);
+    let wanted: Vec<Taken> =
+        wanted.chain(shown.map(|touch| Taken::Path(touch.path.clone()))).collect();
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     while wanted.iter().any(|wanted| taken.iter().any(|taken| taken.excludes(wanted))) {
         context.check()?;
         taken = FREED.wait_timeout(taken, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
     }
     taken.extend(wanted.iter().cloned());
-    Ok(Turn(wanted))
+    drop(taken);
+    let turn = Turn(wanted);
+    context.compare()?;
+    Ok(turn)
 }
 
 impl Drop for Turn {

@@ -90,7 +90,7 @@ async fn happened(job: Job, admission: Admission) -> Vec<String> {
             | Event::Writable(_)
             | Event::Renewed(_)
             | Event::Owner(_)
-            | Event::Opened
+            | Event::Opened { .. }
             | Event::Due
             | Event::Noted
             | Event::Shutdown => panic!("a call posted what is not its own"),

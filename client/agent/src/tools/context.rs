@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use orion_domain::{Access, CallId, DevicePath, ErrorCode, Places, ToolError};
 
+use super::observe::{Expected, compare};
 use crate::apps::Apps;
 use crate::roots::{Located, Roots};
 use crate::trash::Trash;
@@ -26,6 +27,8 @@ pub struct Context<'a> {
     pub device_id: &'a str,
     /// Whether nothing may change.
     pub dry_run: bool,
+    /// What must still be as it was shown when the call acts.
+    pub expected: Option<Expected<'a>>,
     /// Set when a person stops the call.
     pub cancelled: &'a AtomicBool,
     /// When the call has to be over.
@@ -60,6 +63,14 @@ impl Context<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses the call where something is not as it was shown.
+    ///
+    /// # Errors
+    /// As [`compare`].
+    pub(crate) fn compare(&self) -> Result<(), ToolError> {
+        self.expected.map_or(Ok(()), |expected| compare(&expected, self))
     }
 
     /// Takes an argument as a path of this device.

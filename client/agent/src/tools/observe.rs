@@ -33,6 +33,17 @@ pub enum Seeing {
     Compare(Touches, Vec<Observation>),
 }
 
+/// What a call touches was like this when it was shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'a> {
+    /// What the call touches.
+    pub touches: &'a Touches,
+    /// What was seen of it.
+    pub before: &'a [Observation],
+    /// Whether folders were looked into.
+    pub deep: bool,
+}
+
 /// What is seen of each path of a call, in the order of the call. `deep` looks into folders.
 ///
 /// # Errors
@@ -58,12 +69,8 @@ pub fn observe(
 ///
 /// # Errors
 /// `PRECONDITION_FAILED` with the path and what changed, and as [`observe`].
-pub fn compare(
-    touches: &Touches,
-    before: &[Observation],
-    deep: bool,
-    context: &Context<'_>,
-) -> Result<(), ToolError> {
+pub fn compare(expected: &Expected<'_>, context: &Context<'_>) -> Result<(), ToolError> {
+    let Expected { touches, before, deep } = *expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
     if let Some(other) = before.iter().find(|seen| !named(&seen.path)) {
         let shown: String = other.path.chars().take(200).collect();
@@ -149,8 +156,17 @@ fn one(
                 .dir
                 .read_link_contents(name)
                 .map_err(|error| io_failure(&error, Wanted::Path, path))?;
-            let digest = may_read.then(|| Digest::of(target.as_os_str().as_encoded_bytes()));
-            Ok(Observation { kind: Kind::Link, digest, ..seen })
+            // Where it leads may be for nobody to know; that it was replaced is.
+            let digest = if may_read {
+                Digest::of(target.as_os_str().as_encoded_bytes())
+            } else {
+                Digest::of(
+                    &[metadata.len(), modified(&metadata, 1).cast_unsigned()]
+                        .map(u64::to_be_bytes)
+                        .concat(),
+                )
+            };
+            Ok(Observation { kind: Kind::Link, digest: Some(digest), ..seen })
         }
         What::Special => Ok(Observation { kind: Kind::Special, ..seen }),
         What::Folder => {
@@ -164,7 +180,7 @@ fn one(
     }
 }
 
-/// What a folder holds, as far as it may be looked into.
+/// What a folder holds; no digest where it may not be looked into, or holds more than is looked at.
 fn folder(
     located: Located,
     seen: Observation,
@@ -177,7 +193,7 @@ fn folder(
     }
     let mut hasher = Sha256::new();
     let (mut entries, mut bytes) = (0_u64, 0_u64);
-    walk(&located, Mode::Deep, context, &mut |visit: &Visit<'_>| {
+    let is_cut = walk(&located, Mode::Deep, context, &mut |visit: &Visit<'_>| {
         let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
         let (what, size, modified) = match visit.what {
             What::File => (0_u8, metadata.len(), modified(&metadata, 1)),
@@ -197,8 +213,11 @@ fn folder(
         hasher.update(size.to_be_bytes());
         hasher.update(modified.to_be_bytes());
         entries += 1;
-        Ok(if entries < MAX_ENTRIES { Next::On } else { Next::Stop })
+        Ok(if entries <= MAX_ENTRIES { Next::On } else { Next::Stop })
     })?;
+    if is_cut || entries > MAX_ENTRIES {
+        return Ok(seen);
+    }
     Ok(Observation { bytes, digest: Digest::from_slice(&hasher.finalize()), ..seen })
 }
 

@@ -164,6 +164,7 @@ impl Device {
             trash: &self.trash,
             device_id: "kiosk",
             dry_run,
+            expected: None,
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,
             progress: &|done, _, _| self.progress.set(done),

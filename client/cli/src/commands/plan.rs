@@ -94,7 +94,9 @@ Example:
     #[command(after_help = "\
 Examples:
   orion plan approve 0199b2c4-7f3e-7c11 --wait
-  orion plan approve 0199b2c4-7f3e-7c11 --reason \"Agreed in the stand-up\"")]
+  orion plan approve 0199b2c4-7f3e-7c11 --reason \"Agreed in the stand-up\"
+
+At a terminal the plan is shown first, unless --yes or --hash is given.")]
     Approve {
         /// The plan's id; may be shortened
         id: String,
@@ -174,11 +176,18 @@ impl Plan {
             What::Approve { id, wait, reason, hash } => {
                 let client = app.signed_in().await?;
                 let plan = get(client, &id).await?;
-                if hash.is_some_and(|hash| !hash.eq_ignore_ascii_case(&plan.hash)) {
+                if hash.as_ref().is_some_and(|hash| !hash.eq_ignore_ascii_case(&plan.hash)) {
                     return Err(Failure::Conflict(format!(
                         "the plan has another hash than that, so nothing was approved; look at it anew: orion plan show {}",
                         plan.plan_id
                     )));
+                }
+                let asks = hash.is_none() && !app.yes && plan.state == "open";
+                if asks && terminal::is_interactive() {
+                    app.out.error_line(&plan_page(app.out, &plan));
+                    if !terminal::confirm("Say yes to all of it?").await? {
+                        return Err(Failure::Conflict("nothing was approved".to_owned()));
+                    }
                 }
                 let decided = decide(client, &plan, true, &reason).await?;
                 if decided.state == "open" {

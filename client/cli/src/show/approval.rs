@@ -45,6 +45,7 @@ pub(crate) struct ApprovalView {
     pub(crate) by_standing_answer: bool,
     pub(crate) is_cut: bool,
     pub(crate) plan_id: String,
+    pub(crate) written_by: String,
 }
 
 /// One person's word.
@@ -163,6 +164,7 @@ impl From<v1::Approval> for ApprovalView {
             by_standing_answer,
             is_cut,
             plan_id,
+            written_by,
         } = approval;
         Self {
             approval_id,
@@ -206,6 +208,7 @@ impl From<v1::Approval> for ApprovalView {
             by_standing_answer,
             is_cut,
             plan_id,
+            written_by,
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct DeviceView {
     pub(crate) ceiling: Value,
     /// Where the policy file lends the grants; empty where the device has its own.
     pub(crate) policy_source: String,
+    /// What the policy names and is not there as it is named.
+    pub(crate) policy_warnings: Vec<String>,
     /// Set while it is not held strictly.
     pub(crate) dangerous: Option<DangerousView>,
     /// How much of the device's own audit the backend has seen.
@@ -80,6 +82,7 @@ impl From<v1::Device> for DeviceView {
             chain_hash,
             chain_problem,
             chain_problem_at,
+            policy_warnings,
         } = device;
         Self {
             device_id,
@@ -106,6 +109,7 @@ impl From<v1::Device> for DeviceView {
             grants: json::embedded(&grants),
             ceiling: json::embedded(&ceiling),
             policy_source,
+            policy_warnings,
             dangerous: dangerous.map(DangerousView::from),
             chain_seq,
             chain_hash: text::hex(&chain_hash),
@@ -160,6 +164,8 @@ impl DeviceView {
             }
         };
         let at = |ms| text::when(&out.zone, ms);
+        let warnings = self.policy_warnings.iter().map(|it| text::one_line(it, 1_000));
+        let warnings = warnings.collect::<Vec<_>>().join("\n");
         facts([
             ("name", self.name.clone()),
             ("id", self.device_id.clone()),
@@ -176,6 +182,7 @@ impl DeviceView {
             ("mode", self.mode(out)),
             ("policy", self.policy()),
             ("audit", self.audit(out)),
+            ("found there", warnings),
             ("grants from", self.policy_source.clone()),
             ("grants", grants(&self.grants)),
             ("ceiling", grants(&self.ceiling)),

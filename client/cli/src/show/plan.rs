@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ApprovalView, short_arguments};
-use crate::card::{clipped, who};
+use crate::card::{self, clipped, who};
 use crate::output::{Output, facts, table};
 use crate::text;
 
@@ -46,6 +46,7 @@ pub(crate) struct StepView {
     pub(crate) preview: Value,
     pub(crate) after_step: u32,
     pub(crate) compared: u32,
+    pub(crate) compared_before: u32,
     pub(crate) approval: Option<ApprovalView>,
     pub(crate) call_id: String,
     pub(crate) state: &'static str,
@@ -125,6 +126,7 @@ impl From<v1::PlanStep> for StepView {
             began_at,
             ended_at,
             compared,
+            compared_before,
         } = step;
         Self {
             number,
@@ -138,6 +140,7 @@ impl From<v1::PlanStep> for StepView {
             preview: serde_json::from_slice(&preview).unwrap_or(Value::Null),
             after_step,
             compared,
+            compared_before,
             approval: approval.map(ApprovalView::from),
             call_id,
             state: match v1::PlanStepState::try_from(state) {
@@ -170,12 +173,21 @@ impl StepView {
     fn dry_run(&self) -> String {
         let message = self.preview["message"].as_str().unwrap_or_default();
         let only_looks = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| !spec.has_effects);
-        match (message, self.after_step) {
-            ("", 0) if only_looks => "only looks".to_owned(),
+        let shown = match (message, self.after_step) {
+            ("", 0) if only_looks => return "only looks".to_owned(),
             ("", 0) => "too large to be shown".to_owned(),
-            ("", after) => format!("after step {after}: {}", self.touches.join(", ")),
-            (message, 0) => message.to_owned(),
-            (message, after) => format!("{message} (not compared: step {after} changes it)"),
+            ("", after) => return format!("after step {after}: {}", self.touches.join(", ")),
+            (message, _) => message.to_owned(),
+        };
+        let is_path = |touch: &String| {
+            ["read ", "write ", "delete "].iter().any(|access| touch.starts_with(access))
+        };
+        let paths = self.touches.iter().filter(|touch| is_path(touch)).count();
+        match (self.compared, self.compared_before) {
+            (0, _) if paths == 0 => shown,
+            (0, _) => format!("{shown} (not compared before it runs)"),
+            (_, 0) => shown,
+            (_, before) => format!("{shown} (compared before step {before})"),
         }
     }
 
@@ -209,7 +221,23 @@ pub(crate) fn plan_page(out: &Output, plan: &PlanView) -> String {
         ("hash", plan.hash.clone()),
     ]);
     let mut parts = vec![steps_table(out, plan)];
-    parts.extend(plan.steps.iter().filter(|step| is_long(out, step)).map(details));
+    let is_open = plan.state == "open";
+    for step in &plan.steps {
+        let tells = |field: &str| !step.preview["data"][field].is_null();
+        let is_asked = is_open && step.approval.is_some();
+        let tells_more = is_asked && (tells("diff") || tells("first_entries"));
+        let mut lines = Vec::new();
+        if is_long(out, step) {
+            lines.push(long_arguments(step));
+        }
+        if tells_more {
+            lines.push(card::preview(&step.preview));
+        }
+        if !lines.is_empty() {
+            let lines = text::plain(&lines.join("\n")).replace('\n', "\n  ");
+            parts.push(format!("step {}\n  {lines}", step.number));
+        }
+    }
     parts.push(page);
     parts.join("\n\n")
 }
@@ -223,15 +251,14 @@ fn is_long(out: &Output, step: &StepView) -> bool {
 }
 
 /// A step's arguments where a row has no room for them.
-fn details(step: &StepView) -> String {
+fn long_arguments(step: &StepView) -> String {
     let lines = step.arguments.as_object().into_iter().flatten().map(|(name, value)| {
         match value.as_str() {
             Some(text) => format!("{name}: {text}"),
             None => format!("{name}: {value}"),
         }
     });
-    let lines = clipped(&lines.collect::<Vec<_>>().join("\n"));
-    format!("step {}\n  {}", step.number, text::plain(&lines).replace('\n', "\n  "))
+    clipped(&lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn steps_table(out: &Output, plan: &PlanView) -> String {

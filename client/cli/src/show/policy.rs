@@ -3,7 +3,7 @@
 use orion_wire::v1;
 use serde::Serialize;
 
-use crate::output::{BAD, DIM, Output, table};
+use crate::output::{ASKS, BAD, DIM, Output, table};
 use crate::text;
 
 /// A version as programs read it; the comments in `proto/` say what the fields are.
@@ -86,7 +86,7 @@ impl From<&orion_policy::Finding> for FindingView {
 pub(crate) fn findings_text(file: &str, findings: &[FindingView]) -> String {
     let lines = findings.iter().map(|finding| {
         let FindingView { severity, code, line, column, message, hint } = finding;
-        let style = if *severity == "error" { BAD } else { crate::output::ASKS };
+        let style = if *severity == "error" { BAD } else { ASKS };
         let message = text::one_line(message, 2000);
         let mut shown =
             format!("{file}:{line}:{column}: {style}{severity}[{code}]:{style:#} {message}");
@@ -158,13 +158,15 @@ pub(crate) struct OnDeviceView {
     pub(crate) acknowledged_version: String,
     pub(crate) is_active: bool,
     pub(crate) line: u32,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl From<v1::PolicyOnDevice> for OnDeviceView {
     fn from(on: v1::PolicyOnDevice) -> Self {
-        let v1::PolicyOnDevice { device, online, version, acknowledged_version, line } = on;
+        let v1::PolicyOnDevice { device, online, version, acknowledged_version, line, warnings } =
+            on;
         let is_active = version == acknowledged_version;
-        Self { device, online, version, acknowledged_version, is_active, line }
+        Self { device, online, version, acknowledged_version, is_active, line, warnings }
     }
 }
 
@@ -180,6 +182,18 @@ pub(crate) fn on_devices_table(devices: &[OnDeviceView]) -> String {
         vec![on.device.clone(), text::one_line(&on.version, 13), state.to_owned(), grants]
     };
     table(&["DEVICE", "POLICY", "THERE", "GRANTS"], devices.iter().map(row))
+}
+
+/// What devices found beside what their policy names, for people.
+pub(crate) fn found_there(devices: &[OnDeviceView]) -> String {
+    let lines = devices.iter().flat_map(|on| {
+        let line = |it: &String| {
+            let device = text::one_line(&on.device, 80);
+            format!("{ASKS}warning:{ASKS:#} {device}: {}", text::one_line(it, 1_000))
+        };
+        on.warnings.iter().map(line)
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -240,6 +254,7 @@ mod tests {
             version: "0123456789abcdef".to_owned(),
             acknowledged_version: acknowledged.to_owned(),
             line,
+            warnings: Vec::new(),
         };
         let devices = [
             on("laptop-123", true, "0123456789abcdef", 12),

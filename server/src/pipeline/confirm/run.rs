@@ -93,6 +93,7 @@ async fn try_approved(
         strangers: approval.card.strangers.clone(),
         plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
         background: false,
+        is_own: false,
     };
     let reply = Reply::from(row);
     let found = validate::target(backend, &incoming.request).and_then(|target| {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use orion_domain::rule::RuleAction;
-use orion_domain::{Caller, DeviceName, DevicePath, Places, Risk, Rule, UserName};
-use orion_policy::{Code, Severity, Surroundings};
+use orion_domain::{Caller, DeviceName, DevicePath, PathStyle, Places, Risk, Rule, UserName};
+use orion_policy::{Code, Facts, Severity, Surroundings};
 use serde_json::{Map, Value, json};
 
 use super::answer::Unanswered;
@@ -98,7 +98,8 @@ fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<String> {
         "paths": rule.paths, "because": rule.because, "action": "allow",
     });
     let text = format!("version: 1\ndevices:\n  \"{device}\": {lent}\nrules:\n  - {written}\n");
-    let devices = Some([(device.clone(), Some(places))].into());
+    let folds_case = places.style == PathStyle::Windows;
+    let devices = Some([(device.clone(), Some(Facts { places, folds_case }))].into());
     let (_, findings) =
         orion_policy::check(&text, "", &Surroundings { devices, now_ms: Some(now_ms()) });
     let mut findings = findings.into_iter().filter(|finding| finding.line >= LINE);
@@ -167,8 +168,6 @@ pub async fn revoke_rule(
 
 #[cfg(test)]
 mod tests {
-    use orion_domain::PathStyle;
-
     use super::*;
 
     #[test]

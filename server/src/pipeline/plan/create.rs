@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
+use orion_domain::observation::Kind;
 use orion_domain::plan::MAX_STEPS;
 use orion_domain::{
-    Access, CallRequest, CallState, Caller, DevicePath, ErrorCode, PlanBinding, PlanId,
-    StepBinding, ToolError, Touches,
+    Access, CallRequest, CallState, Caller, DevicePath, ErrorCode, Observation, PlanBinding,
+    PlanId, StepBinding, ToolError, Touches,
 };
 use serde_json::Value;
 
@@ -18,7 +19,9 @@ use crate::pipeline::audit::{self, Incoming, OfPlan};
 use crate::pipeline::authorize::{self, Judged};
 use crate::pipeline::preview::{Preview, Seen, observe};
 use crate::pipeline::{confirm, count, validate};
-use crate::store::{Card, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError};
+use crate::store::{
+    Card, Earlier, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
+};
 
 /// The most bytes that the arguments of all steps take together.
 pub const MAX_PLAN_BYTES: usize = 512 * 1024;
@@ -27,6 +30,8 @@ pub const MAX_PLAN_BYTES: usize = 512 * 1024;
 struct Planned {
     judged: Judged,
     seen: Seen,
+    /// Of what it touches, that which earlier steps change.
+    earlier: Option<Earlier>,
     after: Option<u32>,
 }
 
@@ -53,14 +58,8 @@ async fn make(
     let PlanRequest { steps, keep_going } = request;
     fits(&steps).map_err(|error| Unplanned::Plan(Box::new(error)))?;
     let most = backend.config.calls.in_flight_per_person;
-    let Some(_place) = backend.load.place(&caller.user, most) else {
-        let message = format!(
-            "{} has {most} calls under way, which is as many as one person may. Wait for some to end and try again.",
-            caller.user
-        );
-        let error = ToolError::new(ErrorCode::ResourceExhausted, message);
-        return Err(Unplanned::Plan(Box::new(error)));
-    };
+    let _place =
+        backend.load.place(&caller.user, most).map_err(|error| Unplanned::Plan(Box::new(error)))?;
     let id = PlanId::new(new_uuid());
     // All are judged before any device is asked.
     let mut judged = Vec::with_capacity(steps.len());
@@ -207,11 +206,24 @@ async fn look(
             "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
         ));
     }
-    // What the plan itself changes before is not as it was, and should not be.
-    let kept = |path: &&&DevicePath| !changed.iter().any(|(_, changed)| meets(path, changed));
-    let kept: Vec<String> = paths.iter().filter(kept).map(ToString::to_string).collect();
-    let observed = seen.observed.into_iter().filter(|it| kept.contains(&it.path)).collect();
-    Ok(Planned { judged, seen: Seen { observed, ..seen }, after })
+    // What the plan itself changes before is not as it was at its turn, and should not be: that is
+    // compared before the first step that changes any of it.
+    let met = |seen: &Observation| {
+        let path = paths.iter().find(|path| path.to_string() == seen.path)?;
+        changed.iter().filter(|(_, it)| meets(path, it)).map(|(number, _)| *number).min()
+    };
+    let (observed, of_earlier): (Vec<_>, Vec<_>) =
+        seen.observed.into_iter().filter(tells).partition(|seen| met(seen).is_none());
+    let before = of_earlier.iter().filter_map(met).min();
+    let earlier = before.map(|before| Earlier { before, seen: of_earlier });
+    let seen = Seen { observed, ..seen };
+    Ok(Planned { judged, seen, earlier, after })
+}
+
+/// Whether what was seen tells a change later: of a folder that could not be looked through, nothing
+/// but that it is there.
+fn tells(seen: &Observation) -> bool {
+    seen.kind != Kind::Folder || seen.digest.is_some()
 }
 
 /// Whether what is missing is what an earlier step touches, or lies below it.
@@ -257,14 +269,19 @@ fn plan(
     keep_going: bool,
     planned: Vec<Planned>,
 ) -> NewPlan {
+    let compared = |Planned { seen, earlier, .. }: &Planned| -> Vec<Observation> {
+        seen.observed.iter().chain(earlier.iter().flat_map(|it| &it.seen)).cloned().collect()
+    };
+    let compared: Vec<_> = planned.iter().map(compared).collect();
     let bindings: Vec<StepBinding<'_>> = planned
         .iter()
-        .map(|Planned { judged, seen, after }| StepBinding {
+        .zip(&compared)
+        .map(|(Planned { judged, after, .. }, observed)| StepBinding {
             call: judged.incoming.id,
             device: judged.target.device.id,
             tool: judged.target.spec.name,
             arguments: &judged.parsed.arguments,
-            observed: &seen.observed,
+            observed,
             after: *after,
             policy_version: &judged.target.device.policy.version,
         })
@@ -277,7 +294,7 @@ fn plan(
 }
 
 fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> NewStep {
-    let Planned { judged, seen: Seen { preview, observed }, after } = planned;
+    let Planned { judged, seen: Seen { preview, observed }, earlier, after } = planned;
     let quantity = preview.quantity().unwrap_or_default();
     let shown = match preview {
         Preview::Shown(bytes) => Some(bytes),
@@ -310,6 +327,7 @@ fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> N
         policy_version: judged.target.device.policy.version.clone(),
         preview: shown,
         observed,
+        earlier,
         after,
         asked,
     }

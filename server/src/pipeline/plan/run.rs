@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use orion_catalog::ParsedCall;
 use orion_domain::evaluate::Decision;
 use orion_domain::{CallRequest, CallState, Envelope, ErrorCode, PlanId, ToolError};
 use serde_json::Value;
@@ -13,10 +14,12 @@ use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::pipeline::audit::{self, Incoming, OfPlan};
-use crate::pipeline::authorize::Judged;
+use crate::pipeline::authorize::{self, Judged};
 use crate::pipeline::confirm::run as approved;
+use crate::pipeline::preview::{Seen, observe};
+use crate::pipeline::validate::Target;
 use crate::pipeline::{Reply, count, renew, route, validate};
-use crate::store::{PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
+use crate::store::{Earlier, PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
 
 /// The longest sentence that is kept of a step's end, in characters.
 const MESSAGE: usize = 500;
@@ -48,19 +51,35 @@ pub(super) async fn run(backend: &Arc<Backend>, id: PlanId) {
 
 async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
     let plan = backend.store.plan(&id.to_string()).await?;
-    let mut state = PlanState::Succeeded;
-    let mut why = "the plan was stopped";
-    for step in &plan.steps {
+    let (mut state, mut why) = (PlanState::Succeeded, "");
+    let mut done: Vec<u32> = Vec::new();
+    for turn in turns(&plan) {
+        let step = turn.step();
+        if done.contains(&step.number) {
+            continue;
+        }
         if backend.shutdown.is_cancelled() {
             (state, why) = (PlanState::Interrupted, "the backend stopped while the plan ran");
             break;
         }
+        let drifted = match turn {
+            Turn::Run(_) => None,
+            Turn::Compare(step, earlier) => match compare(backend, &plan, step, earlier).await? {
+                Ok(()) => continue,
+                Err(error) => Some(error),
+            },
+        };
         if !backend.store.begin_step(id, step.number, now_ms()).await? {
-            state = PlanState::Cancelled;
+            (state, why) = (PlanState::Cancelled, "the plan was stopped");
             break;
         }
+        done.push(step.number);
         backend.bus.publish(Change::Plan(id));
-        let end = end_of(&one(backend, &plan, step).await?);
+        let reply = match drifted {
+            None => one(backend, &plan, step).await?,
+            Some(error) => unsent(backend, &plan, step, error).await?,
+        };
+        let end = end_of(&reply);
         let good = is_good(end.state);
         tracing::info!(plan = %id, step = step.number, state = end.state.as_str(), "a step ended");
         backend.store.end_step(id, step.number, end, now_ms()).await?;
@@ -68,7 +87,7 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
         if !good {
             state = PlanState::Failed;
             if !plan.keep_going {
-                why = "a step before it did not do what it should";
+                why = "another step did not do what it should";
                 break;
             }
         }
@@ -79,24 +98,83 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Runs one step, and tells how its call ended.
-async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<Reply, StoreError> {
-    let most = backend.config.calls.in_flight_per_person;
-    let place = backend.load.place(&plan.caller.user, most);
-    let full = || {
-        let message = format!(
-            "{} has {most} calls under way, which is as many as one person may.",
-            plan.caller.user
-        );
-        ToolError::new(ErrorCode::ResourceExhausted, message)
-    };
-    if let Some(question) = plan.question(step) {
-        if place.is_none() {
-            let row = backend.store.call(&step.call.to_string()).await?;
-            return audit::close(backend, Reply::from(row), full()).await;
+/// What is done next.
+enum Turn<'a> {
+    /// A step is compared with what it was shown with, before an earlier one changes that.
+    Compare(&'a StepRow, &'a Earlier),
+    /// A step is run.
+    Run(&'a StepRow),
+}
+
+impl<'a> Turn<'a> {
+    const fn step(&self) -> &'a StepRow {
+        match self {
+            Self::Compare(step, _) | Self::Run(step) => step,
         }
-        return approved::run_approved(backend, question, step.observed.clone()).await;
     }
+}
+
+/// Each step in order, and before it the later ones that touch what it is the first to change.
+fn turns(plan: &PlanRow) -> impl Iterator<Item = Turn<'_>> {
+    plan.steps.iter().flat_map(|step| {
+        let later = plan.steps.iter().filter(|later| {
+            later.earlier.as_ref().is_some_and(|earlier| earlier.before == step.number)
+        });
+        let compared =
+            later.filter_map(|later| Some(Turn::Compare(later, later.earlier.as_ref()?)));
+        compared.chain([Turn::Run(step)])
+    })
+}
+
+/// Whether what a step is about to change is still what a later one was shown with.
+async fn compare(
+    backend: &Arc<Backend>,
+    plan: &PlanRow,
+    later: &StepRow,
+    Earlier { before, seen }: &Earlier,
+) -> Result<Result<(), ToolError>, StoreError> {
+    let Ready { incoming, target, parsed } = match ready(backend, plan, later).await? {
+        Ok(ready) => ready,
+        Err(unready) => return Ok(Err(unready.error)),
+    };
+    let judged = authorize::call(incoming, target, parsed);
+    let now = match observe(backend, &judged, plan.id).await {
+        Ok(Seen { observed, .. }) => observed,
+        Err(error) => return Ok(Err(error)),
+    };
+    for seen in seen {
+        // The device told of each path, or there would be no preview.
+        let now = now.iter().find(|now| now.path == seen.path);
+        if let Some(change) = now.and_then(|now| seen.drift(now)) {
+            let path = &seen.path;
+            let error = ToolError::new(
+                ErrorCode::PreconditionFailed,
+                format!(
+                    "{path} is not as it was when the preview was shown, so nothing was done: {change}. It was compared before step {before}, which would change it."
+                ),
+            );
+            let error = error.with("reason", "drift").with("attempted_path", path.as_str());
+            return Ok(Err(error.with("changed", change)));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// A step as it would run at this moment.
+struct Ready {
+    incoming: Incoming,
+    target: Target,
+    parsed: ParsedCall,
+}
+
+/// A step that cannot run, as that is recorded.
+struct Unready {
+    incoming: Incoming,
+    target: Option<Target>,
+    error: ToolError,
+}
+
+fn incoming(plan: &PlanRow, step: &StepRow) -> Result<Incoming, StoreError> {
     let Ok(Value::Object(arguments)) = serde_json::from_slice(&step.arguments) else {
         return Err(StoreError::Corrupt);
     };
@@ -104,32 +182,74 @@ async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<R
     let request = CallRequest {
         tool: step.tool.clone(),
         device: Some(step.device.0.to_string()),
-        arguments: arguments.clone(),
+        arguments,
         // The steps after it would have to wait as well.
         queue: Some(false),
         ..CallRequest::default()
     };
-    let incoming = Incoming {
+    Ok(Incoming {
         id: step.call,
         plan: Some(of_plan),
         ..Incoming::new(plan.caller.clone(), request)
+    })
+}
+
+async fn ready(
+    backend: &Backend,
+    plan: &PlanRow,
+    step: &StepRow,
+) -> Result<Result<Ready, Box<Unready>>, StoreError> {
+    let mut incoming = incoming(plan, step)?;
+    let found = match renew::person(backend, &plan.caller).await? {
+        Ok(caller) if caller.role == plan.caller.role => {
+            incoming.caller = caller;
+            validate::target(backend, &incoming.request)
+        }
+        Ok(_) => Err(another()),
+        Err(error) => Err(error),
     };
-    if place.is_none() {
-        return audit::deny(backend, incoming, None, full()).await;
-    }
-    let caller = match renew::person(backend, &plan.caller).await? {
-        Ok(caller) if caller.role == plan.caller.role => caller,
-        Ok(_) => return audit::deny(backend, incoming, None, another()).await,
-        Err(error) => return audit::deny(backend, incoming, None, error).await,
-    };
-    let incoming = Incoming { caller, ..incoming };
-    let target = match validate::target(backend, &incoming.request) {
+    let target = match found {
         Ok(target) => target,
-        Err(error) => return audit::deny(backend, incoming, None, error).await,
+        Err(error) => return Ok(Err(Box::new(Unready { incoming, target: None, error }))),
     };
-    let parsed = match validate::arguments(&target, arguments) {
-        Ok(parsed) => parsed,
-        Err(error) => return audit::deny(backend, incoming, Some(&target), error).await,
+    Ok(match validate::arguments(&target, incoming.request.arguments.clone()) {
+        Ok(parsed) => Ok(Ready { incoming, target, parsed }),
+        Err(error) => Err(Box::new(Unready { incoming, target: Some(target), error })),
+    })
+}
+
+/// Ends the call of a step that is not sent.
+async fn unsent(
+    backend: &Arc<Backend>,
+    plan: &PlanRow,
+    step: &StepRow,
+    error: ToolError,
+) -> Result<Reply, StoreError> {
+    if plan.question(step).is_some() {
+        let row = backend.store.call(&step.call.to_string()).await?;
+        return audit::close(backend, Reply::from(row), error).await;
+    }
+    let incoming = incoming(plan, step)?;
+    let target = validate::target(backend, &incoming.request).ok();
+    audit::deny(backend, incoming, target.as_ref(), error).await
+}
+
+/// Runs one step, and tells how its call ended.
+async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<Reply, StoreError> {
+    let most = backend.config.calls.in_flight_per_person;
+    let _place = match backend.load.place(&plan.caller.user, most) {
+        Ok(place) => place,
+        Err(error) => return unsent(backend, plan, step, error).await,
+    };
+    if let Some(question) = plan.question(step) {
+        return approved::run_approved(backend, question, step.observed.clone()).await;
+    }
+    let Ready { incoming, target, parsed } = match ready(backend, plan, step).await? {
+        Ok(ready) => ready,
+        Err(unready) => {
+            let Unready { incoming, target, error } = *unready;
+            return audit::deny(backend, incoming, target.as_ref(), error).await;
+        }
     };
     let judged = count::judge(backend, incoming, target, parsed).await?;
     match judged.decision() {
@@ -191,13 +311,18 @@ pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
         interrupt(backend, &plan).await?;
         tracing::warn!(plan = %plan.id, "a plan that ran at the last stop was ended");
     }
-    for call in backend.store.calls_of_ended_plans().await? {
-        let row = backend.store.call(&call).await?;
-        let Some(plan) = row.plan else { continue };
-        let error = skipped(plan, "the plan had ended when the backend stopped");
-        close_unsent(backend, &call, error).await?;
+    let mut after = String::new();
+    loop {
+        let calls = backend.store.calls_of_ended_plans(&after).await?;
+        let Some(last) = calls.last() else { return Ok(()) };
+        after.clone_from(last);
+        for call in calls {
+            let row = backend.store.call(&call).await?;
+            let Some(plan) = row.plan else { continue };
+            let error = skipped(plan, "the plan had ended when the backend stopped");
+            close_unsent(backend, &call, error).await?;
+        }
     }
-    Ok(())
 }
 
 /// Ends a plan that ran and can go no further, with the step that had begun.

@@ -8,7 +8,7 @@ use tonic::Status;
 use crate::fleet::Answer;
 use crate::fleet::presence::Greeting;
 use crate::rpc::status;
-use crate::store::Witness;
+use crate::store::{Found, FoundKind, Witness};
 
 /// The largest result taken from a device, in bytes.
 const MAX_RESULT: usize = 2 * 1024 * 1024;
@@ -108,4 +108,28 @@ pub(super) fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
         duration_us,
         witness: chain.map(|AuditHead { seq, hash }| Witness { entry: chain_entry, seq, hash }),
     })
+}
+
+/// The most that a device may find beside what its policy names.
+const MOST_FOUND: usize = 64;
+/// The longest text of it, in characters.
+const LONGEST_FOUND: usize = 300;
+
+/// What a device found beside what its policy names, without what cannot be shown; of kinds that are
+/// not known, nothing.
+pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<Found> {
+    let plain = |text: String| {
+        text.chars().filter(|c| !c.is_control()).take(LONGEST_FOUND).collect::<String>()
+    };
+    let known = |finding: v1::PolicyFinding| {
+        let v1::PolicyFinding { kind, entry, found } = finding;
+        let kind = match kind.as_str() {
+            "link" => FoundKind::Link,
+            "case" => FoundKind::Case,
+            "app" => FoundKind::App,
+            _ => return None,
+        };
+        Some(Found { kind, entry: plain(entry), found: plain(found) })
+    };
+    findings.into_iter().take(MOST_FOUND).filter_map(known).collect()
 }

@@ -67,8 +67,8 @@ pub fn first_id_at(unix_ms: i64) -> String {
 }
 
 impl Store {
-    /// The call before the newest `most` of one device or of all, by id and time; none where there
-    /// are not so many.
+    /// The call before the newest `most` of one device or of all, by id and time; none where there are
+    /// not so many. Previews that the backend made for itself are left out.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -79,7 +79,7 @@ impl Store {
     ) -> Result<Option<(String, i64)>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT id, created_at FROM calls WHERE ($2 IS NULL OR device_id = $2) \
-             ORDER BY id DESC LIMIT 1 OFFSET $1",
+             AND NOT is_own_preview ORDER BY id DESC LIMIT 1 OFFSET $1",
         )
         .bind(signed(most))
         .bind(device.map(|id| id.to_string()))
@@ -87,7 +87,7 @@ impl Store {
         .await?)
     }
 
-    /// The next calls with ids after this text, of one device or of all: as many as 1,000 and 8 MiB of
+    /// The next calls with ids after this text, of one device or of all, and not those previews: as many as 1,000 and 8 MiB of
     /// arguments, and one at least.
     ///
     /// # Errors
@@ -103,7 +103,8 @@ impl Store {
              admitted_at IS NOT NULL AS was_admitted \
              FROM calls JOIN (SELECT page_id, SUM(size) OVER (ORDER BY page_id) AS bytes, \
              ROW_NUMBER() OVER (ORDER BY page_id) AS place FROM (SELECT id AS page_id, \
-             LENGTH(arguments) AS size FROM calls WHERE id > $1 AND ($2 IS NULL OR device_id = $2) ORDER BY id LIMIT $3)) \
+             LENGTH(arguments) AS size FROM calls WHERE id > $1 AND ($2 IS NULL OR device_id = $2) \
+             AND NOT is_own_preview ORDER BY id LIMIT $3)) \
              ON page_id = id WHERE bytes <= $4 OR place = 1 ORDER BY id",
         )
         .bind(after)

@@ -53,6 +53,8 @@ pub struct NewCall {
     pub idempotency_key: Option<String>,
     /// The plan that it is a step of, or a step's preview.
     pub plan: Option<PlanId>,
+    /// Whether the backend made it for itself, as a preview of another call.
+    pub is_own_preview: bool,
     /// When it must have ended.
     pub deadline_at: i64,
     /// Until when it may wait for a device that is away; not at all where there is none.

@@ -8,8 +8,9 @@ use serde::Serialize;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, Row as _};
 
+use super::Found;
 use crate::store::StoreError;
-use crate::store::row::{digest_option, parsed};
+use crate::store::row::{digest_option, json, parsed};
 
 /// Whether a device may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -161,6 +162,8 @@ pub struct DeviceRow {
     pub policy_version: Option<String>,
     /// The version that it says it holds.
     pub acknowledged_version: Option<String>,
+    /// What it found beside what that version names.
+    pub found: Vec<Found>,
     /// SHA-256 of what it asks with until it is connected.
     pub ticket_hash: Option<Digest>,
     /// When it enrolled.
@@ -189,6 +192,7 @@ impl FromRow<'_, SqliteRow> for DeviceRow {
             grants: row.try_get("grants_json")?,
             policy_version: row.try_get("policy_version")?,
             acknowledged_version: row.try_get("acknowledged_version")?,
+            found: json(row, "policy_findings_json")?,
             ticket_hash: digest_option(row, "ticket_hash")?,
             created_at: row.try_get("created_at")?,
             last_seen_at: row.try_get("last_seen_at")?,

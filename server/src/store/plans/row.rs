@@ -5,7 +5,7 @@ use std::str::FromStr;
 use orion_domain::{
     CallId, Caller, DeviceId, DeviceName, Digest, ErrorCode, Observation, PlanId, Risk, UserName,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
@@ -84,6 +84,15 @@ words! {
     }
 }
 
+/// What a step was shown with and earlier steps change, so that it is compared before they do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The first step that changes some of it.
+    pub before: u32,
+    /// What the preview saw.
+    pub seen: Vec<Observation>,
+}
+
 /// A step of a plan to be. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewStep {
@@ -109,6 +118,8 @@ pub struct NewStep {
     pub preview: Option<Vec<u8>>,
     /// What is compared right before it runs.
     pub observed: Vec<Observation>,
+    /// What is compared before an earlier step.
+    pub earlier: Option<Earlier>,
     /// The last earlier step that changes what this one touches.
     pub after: Option<u32>,
     /// Where a person is asked about it: the call that waits, and the question.
@@ -161,6 +172,8 @@ pub struct StepRow {
     pub preview: Option<Vec<u8>>,
     /// What is compared right before it runs.
     pub observed: Vec<Observation>,
+    /// What is compared before an earlier step.
+    pub earlier: Option<Earlier>,
     /// The last earlier step that changes what this one touches.
     pub after: Option<u32>,
     /// Where it is.
@@ -263,6 +276,7 @@ impl FromRow<'_, SqliteRow> for StepRow {
             policy_version: row.try_get("policy_version")?,
             preview: row.try_get("preview")?,
             observed: json(row, "observed_json")?,
+            earlier: json(row, "earlier_json")?,
             after: row.try_get("after_number")?,
             state: parsed(row, "state")?,
             code: row

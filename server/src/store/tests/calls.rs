@@ -345,6 +345,8 @@ async fn recorded_calls_come_in_pages_of_so_many_bytes_and_one_at_least() {
         let admitted_at = (n == 2).then_some(1_000);
         place.store.open_call(NewCall { arguments, admitted_at, ..call(n) }).await.unwrap();
     }
+    // What the backend asked for itself is nobody's call.
+    place.store.open_call(NewCall { is_own_preview: true, ..call(5) }).await.unwrap();
     let page = async |after: u128| {
         let after = if after == 0 { String::new() } else { call_id(after).to_string() };
         let page = place.store.calls_after(&after, Some(device_id(1))).await.unwrap();

@@ -6,7 +6,8 @@ use orion_domain::id::InviteId;
 
 use super::*;
 use crate::store::{
-    Candidate, DeviceRow, DeviceState, Hello, HelloError, NewInvite, RedeemError, StoreError,
+    Candidate, DeviceRow, DeviceState, Found, FoundKind, Hello, HelloError, NewInvite, RedeemError,
+    StoreError,
 };
 
 fn invite_id(n: u128) -> InviteId {
@@ -152,6 +153,7 @@ async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
         grants: open_invite().grants,
         policy_version: None,
         acknowledged_version: None,
+        found: Vec::new(),
         ticket_hash: Some(new.ticket_hash),
         created_at: 1_000,
         last_seen_at: None,
@@ -318,7 +320,14 @@ async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
     assert_eq!(set("{}", "v2", Some("v0")).await, Err(StoreError::Conflict));
     assert_eq!(set("{}", "v2", Some("v1")).await, Ok(()));
     assert_eq!(set(r#"{"apps":[]}"#, "v3", None).await, Ok(()));
-    place.store.acknowledge_policy(device_id(1), "v3", 2_500).await.unwrap();
+    let found =
+        Found { kind: FoundKind::Link, entry: "~/x".to_owned(), found: "/srv/x".to_owned() };
+    let acknowledge = async |found: &[Found]| {
+        place.store.acknowledge_policy(device_id(1), "v3", found, 2_500).await.unwrap();
+        place.store.device("kiosk").await.unwrap().found
+    };
+    assert_eq!(acknowledge(std::slice::from_ref(&found)).await, [found]);
+    assert_eq!(acknowledge(&[]).await, []);
     place.store.touch_device(device_id(1), 2_600).await.unwrap();
     let row = place.store.device("kiosk").await.unwrap();
     assert_eq!(row.grants, r#"{"apps":[]}"#);
@@ -336,5 +345,5 @@ async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
     );
     let nobody = StoreError::NotFound;
     assert_eq!(place.store.touch_device(device_id(9), 1).await, Err(nobody));
-    assert_eq!(place.store.acknowledge_policy(device_id(9), "v", 1).await, Err(nobody));
+    assert_eq!(place.store.acknowledge_policy(device_id(9), "v", &[], 1).await, Err(nobody));
 }

@@ -29,6 +29,7 @@ fn plan(n: u128, first: u128) -> NewPlan {
             policy_version: "v1".to_owned(),
             preview: None,
             observed: Vec::new(),
+            earlier: None,
             after: None,
             asked: asked.then(|| {
                 let question = NewApproval { plan: Some(plan_id(n)), ..question(call) };
@@ -125,7 +126,8 @@ async fn only_the_hash_that_was_shown_counts_and_only_in_time() {
     assert_eq!(store.expire_plans(5_000).await, Ok(vec![plan_id(1)]));
     let skipped = [StepState::Skipped; 2].to_vec();
     assert_eq!(state(&place).await, (PlanState::Expired, skipped, ApprovalState::Expired));
-    assert_eq!(store.calls_of_ended_plans().await, Ok(vec![call_id(1).to_string()]));
+    assert_eq!(store.calls_of_ended_plans("").await, Ok(vec![call_id(1).to_string()]));
+    assert_eq!(store.calls_of_ended_plans(&call_id(1).to_string()).await, Ok(Vec::new()));
 }
 
 #[tokio::test]

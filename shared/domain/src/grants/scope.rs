@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::denied::{DeniedPath, DenyList};
 use super::hosts;
 use crate::capability::Capability;
-use crate::path::{DevicePath, PathPattern, covers, holds_system};
+use crate::path::{DevicePath, covers, holds_system};
 use crate::touches::{Access, PathTouch};
 
 /// An allowed path, ready to compare.
@@ -14,36 +15,6 @@ pub struct AllowedPath {
     pub root: DevicePath,
     /// What may be done beneath it.
     pub access: BTreeSet<Access>,
-}
-
-/// A refused pattern, ready to compare.
-#[derive(Debug, Clone)]
-pub struct DeniedPath {
-    /// What is refused.
-    pub pattern: PathPattern,
-    /// Whether it is refused from the start, on every device.
-    pub built_in: bool,
-    /// Whether only writing and deleting are refused: what is there starts programs.
-    pub may_be_read: bool,
-}
-
-impl DeniedPath {
-    /// Whether this entry stands against what would be done.
-    #[must_use]
-    pub fn refuses(&self, touch: &PathTouch) -> bool {
-        self.keeps_out(&touch.path, touch.access) || self.goes_with(touch)
-    }
-
-    /// Whether this entry stands against one access to a path.
-    #[must_use]
-    pub fn keeps_out(&self, path: &DevicePath, access: Access) -> bool {
-        self.pattern.denies(path) && !(self.may_be_read && access == Access::Read)
-    }
-
-    fn goes_with(&self, touch: &PathTouch) -> bool {
-        touch.access == Access::Delete
-            && self.pattern.root().is_some_and(|root| touch.path.may_contain(root))
-    }
 }
 
 /// Grants or a ceiling for one device, compiled against that device's places.
@@ -56,7 +27,7 @@ pub struct Scope {
     /// Where files may be touched.
     pub allowed: Vec<AllowedPath>,
     /// What is refused all the same.
-    pub denied: Vec<DeniedPath>,
+    pub denied: DenyList,
     /// Applications.
     pub apps: BTreeSet<String>,
     /// Hosts with ports that addresses may name; empty means that nothing is said of them.
@@ -77,7 +48,7 @@ impl Scope {
             tools: Some(BTreeSet::new()),
             capabilities: Some(BTreeSet::new()),
             allowed: Vec::new(),
-            denied: Vec::new(),
+            denied: DenyList::default(),
             apps: BTreeSet::new(),
             hosts: BTreeSet::new(),
             read_only: true,
@@ -102,18 +73,14 @@ impl Scope {
     /// The deny entry that refuses this path whatever is done with it, if any.
     #[must_use]
     pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
-        self.denied.iter().find(|entry| entry.keeps_out(path, Access::Read))
+        self.denied.keeping_out(path, Access::Read)
     }
 
     /// The deny entry that refuses what would be done, if any. What is deleted goes with all that is
     /// in it, so an entry that begins somewhere beneath refuses that too.
     #[must_use]
     pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
-        let kept_out = self.denied.iter().find(|it| it.keeps_out(&touch.path, touch.access));
-        if kept_out.is_some() || touch.access != Access::Delete {
-            return kept_out;
-        }
-        self.denied.iter().find(|entry| entry.goes_with(touch))
+        self.denied.refusing(touch)
     }
 
     /// Whether a path holds an allowed path, or a system folder that the entry which covers it does
@@ -139,7 +106,7 @@ impl Scope {
     pub fn covering(&self, path: &DevicePath, access: Access) -> Option<usize> {
         self.allowed
             .iter()
-            .position(|entry| entry.access.contains(&access) && covers(&entry.root, path))
+            .position(|entry| covers(&entry.root, path) && entry.access.contains(&access))
     }
 
     /// The allowed roots for an access, as people read them.
@@ -150,5 +117,35 @@ impl Scope {
             .filter(|entry| entry.access.contains(&access))
             .map(|entry| entry.root.to_string())
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::grants::Grants;
+    use crate::path::{PathStyle, Places};
+
+    #[test]
+    fn what_is_denied_whatever_is_done_with_it_is_named_by_its_entry() {
+        let grants: Grants =
+            serde_json::from_value(json!({"paths": ["/srv"], "deny_paths": ["/srv/*.key"]}))
+                .unwrap();
+        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let (scope, bad) = grants.compile(&places);
+        assert_eq!(bad, []);
+        for (path, expected) in [
+            ("/srv/a.key", Some(("/srv/*.key", false))),
+            ("/srv/.ssh/id", Some(("**/.ssh", true))),
+            ("/srv/.bashrc", None),
+            ("/srv/a", None),
+        ] {
+            let path = DevicePath::parse(PathStyle::Posix, path).unwrap();
+            let entry = scope.denying(&path);
+            let found = entry.map(|entry| (entry.pattern.as_text(), entry.built_in));
+            assert_eq!(found, expected, "{path}");
+        }
     }
 }

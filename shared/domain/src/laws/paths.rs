@@ -197,7 +197,7 @@ fn compile(places: &Places, entries: &[&str]) -> Compiled {
     let denies_oddly = grants.deny_paths.iter().any(is_odd);
     let own = grants.deny_paths.len();
     let mut open = Scope { deny_all_paths: false, ..scope.clone() };
-    open.denied.retain(|entry| entry.built_in);
+    open.denied = scope.denied.iter().filter(|entry| entry.built_in).cloned().collect();
     assert!(open.denied.len() + own >= scope.denied.len(), "an entry became several");
     let ceiling = (!ceiling.paths.is_empty()).then(|| ceiling.compile(places).0);
     Compiled { grants: scope, ceiling, open, denies_oddly }

@@ -1,10 +1,12 @@
 //! One component, as written and as it is compared.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::PathStyle;
 
-/// Which components a path holds, in 128 bits, two for each loose key. What a path has to hold to fit
+/// Which components a path holds, in 128 bits, two for each loose key and for its ending. What a path has to hold to fit
 /// can be looked up in it: a bit that is missing says no for certain, and saves the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Signature(u128);
@@ -12,13 +14,16 @@ pub(super) struct Signature(u128);
 impl Signature {
     /// The signature of one loose key.
     pub(super) fn of(key: &str) -> Self {
-        // FNV-1a: short keys, and no secret.
-        let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        // It leaves the last bytes of a key in its low half; names that differ there alone are common.
-        let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self((1 << (hash >> 57)) | (1 << ((hash >> 25) & 127)))
+        let mut hasher = DefaultHasher::new();
+        hasher.write(key.as_bytes());
+        let hash = hasher.finish();
+        Self(1 << (hash >> 57)).and(Self(1 << (hash & 127)))
+    }
+
+    /// The signature of a component's ending, from its last dot on, which `*.pem` has to hold; empty
+    /// where there is none.
+    pub(super) fn of_ending(key: &str) -> Self {
+        key.rfind('.').map_or_else(Self::default, |dot| Self::of(&key[dot..]))
     }
 
     /// What both hold.
@@ -74,7 +79,7 @@ impl Name {
     }
 
     pub(super) fn signature(&self) -> Signature {
-        Signature::of(&self.loose)
+        Signature::of(&self.loose).and(Signature::of_ending(&self.loose))
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {

@@ -18,9 +18,7 @@ pub struct PathPattern {
     root: Option<DevicePath>,
     tail: Vec<Token>,
     /// Components that a path holds if it fits.
-    signature: Signature,
-    /// Whether some component holds a wildcard.
-    is_wild: bool,
+    pub(super) signature: Signature,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,17 +88,13 @@ impl PathPattern {
         }
         tokens.push(Token::AnyDepth);
         let from = root.as_ref().map_or_else(Signature::default, |root| root.signature);
-        let signature = tokens.iter().fold(from, |all, token| match token {
-            Token::One(name) => all.and(name.signature()),
-            Token::AnyDepth | Token::Wild(..) => all,
-        });
-        let is_wild = tokens.iter().any(|token| matches!(token, Token::Wild(..)));
-        Ok(Self { text: text.to_owned(), style, root, tail: tokens, signature, is_wild })
+        let signature = tokens.iter().fold(from, |all, token| all.and(token.signature()));
+        Ok(Self { text: text.to_owned(), style, root, tail: tokens, signature })
     }
 
     /// Whether the path is matched, or lies beneath what is matched, as the style's file systems compare names.
     pub fn matches(&self, path: &DevicePath) -> bool {
-        self.matches_by(Comparison::Exact, path)
+        self.may_match(path) && self.matches_by(Comparison::Exact, path)
     }
 
     /// Whether this entry of an allow list gives the path: it matches, and a system folder that holds the path is named by the entry itself.
@@ -118,7 +112,7 @@ impl PathPattern {
         // wildcard stands, may be several in the loose form.
         self.may_match(path)
             && (self.matches_by(Comparison::Loose, path)
-                || (self.is_wild && !path.is_ascii && self.matches(path)))
+                || self.matches_by(Comparison::Exact, path))
     }
 
     /// Whether what this entry of a deny list takes away lies in the folder at `path`, by what is
@@ -172,9 +166,6 @@ impl PathPattern {
     }
 
     fn matches_by(&self, comparison: Comparison, path: &DevicePath) -> bool {
-        if !self.may_match(path) {
-            return false;
-        }
         let Some(root) = &self.root else {
             return self.tail_matches(comparison, &path.names);
         };
@@ -200,6 +191,15 @@ impl PathPattern {
 }
 
 impl Token {
+    /// What a component holds for certain if it fits.
+    fn signature(&self) -> Signature {
+        match self {
+            Self::AnyDepth => Signature::default(),
+            Self::One(name) => name.signature(),
+            Self::Wild(name, _, loose) => Signature::of_ending(&name.loose()[loose.last..]),
+        }
+    }
+
     /// Whether one component is what stands here; `**` stands for none in particular.
     fn fits(&self, comparison: Comparison, name: &Name) -> bool {
         match self {
@@ -249,18 +249,13 @@ fn token(name: Name) -> Token {
     }
 }
 
+/// What stands before the first wildcard and behind the last is compared as it is, which tells most
+/// names apart; the rest by each wildcard.
 fn wild_matches(pattern: &str, Ends { first, last }: Ends, name: &str) -> bool {
-    // Most names are told apart by their last or first byte, and the rest of most by their ends.
-    let (begin, end) = (&pattern.as_bytes()[..first], &pattern.as_bytes()[last..]);
-    let bytes = name.as_bytes();
-    if end.last().is_some_and(|byte| bytes.last() != Some(byte))
-        || begin.first().is_some_and(|byte| bytes.first() != Some(byte))
-        || !bytes.starts_with(begin)
-        || !bytes.ends_with(end)
-    {
-        return false;
-    }
-    if pattern.is_ascii() && name.is_ascii() {
+    let between =
+        name.strip_prefix(&pattern[..first]).and_then(|name| name.strip_suffix(&pattern[last..]));
+    let (pattern, Some(name)) = (&pattern[first..last], between) else { return false };
+    if name.is_ascii() {
         return wildcard_match(
             pattern.as_bytes(),
             name.as_bytes(),
@@ -308,4 +303,42 @@ fn wildcard_match<P, T>(
         }
     }
     pattern.iter().skip(at).all(is_star)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The plainest reading of `*` and `?`, a character at a time.
+    fn plain(pattern: &[char], name: &[char]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            (['*', after @ ..], _) => {
+                plain(after, name)
+                    || name.split_first().is_some_and(|(_, rest)| plain(pattern, rest))
+            }
+            ([wanted, after @ ..], [found, rest @ ..]) => {
+                (*wanted == '?' || wanted == found) && plain(after, rest)
+            }
+            ([_, ..], []) | ([], [_, ..]) => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn wildcards_match_as_they_are_read_plainly(pattern in "[abé*?]{0,3}[*?][abé*?]{0,3}", name in "[abé]{0,6}") {
+            let of = |text: &str| text.chars().collect::<Vec<_>>();
+            let ends = Ends::of(&pattern).unwrap();
+            prop_assert_eq!(wild_matches(&pattern, ends, &name), plain(&of(&pattern), &of(&name)));
+        }
+    }
+
+    #[test]
+    fn where_wildcards_stand_is_told_in_bytes() {
+        assert_eq!(Ends::of("é*a?é"), Some(Ends { first: 2, last: 5 }));
+        assert_eq!(Ends::of("?"), Some(Ends { first: 0, last: 1 }));
+        assert_eq!(Ends::of("é"), None);
+    }
 }

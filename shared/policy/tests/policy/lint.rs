@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use orion_domain::{PathStyle, Places};
-use orion_policy::{Surroundings, check};
+use orion_policy::{Code, Facts, Surroundings, check};
 use rstest::rstest;
 
 use crate::{code, codes, findings};
@@ -161,7 +161,8 @@ devices:
 rules:
   - { id: old, tool: delete_file, devices: [web-1, web-2, web-3], expires: \"2026-01-01T00:00:00Z\", action: ask }
 ";
-    let posix = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
+    let places = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
+    let posix = Facts { places, folds_case: false };
     let devices = BTreeMap::from([("web-2".parse().unwrap(), Some(posix.clone()))]);
     let told = |devices, now_ms| -> Vec<_> {
         let surroundings = Surroundings { devices, now_ms };
@@ -196,4 +197,103 @@ fn aliases_of_tools_are_resolved_and_told() {
     let policy = crate::valid(&text);
     let grants = policy.compile(&"a".parse().unwrap()).unwrap().grants;
     assert_eq!(grants.tools, Some([name.to_owned()].into()));
+}
+
+/// What is told of `case` on devices of one kind, by line.
+fn by_case(text: &str, style: PathStyle, folds_case: bool) -> Vec<String> {
+    let home = if style == PathStyle::Windows { "C:/Users/ann" } else { "/home/ann" };
+    let places = Places::parse(style, None, Some(home)).unwrap();
+    let facts = Facts { places, folds_case };
+    let devices = ["a", "b"].map(|name| (name.parse().unwrap(), Some(facts.clone())));
+    let surroundings = Surroundings { devices: Some(devices.into()), now_ms: None };
+    let findings = check(text, "policy.yaml", &surroundings).1;
+    let told = findings.iter().filter(|finding| finding.code == Code::Case);
+    told.map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
+}
+
+#[test]
+fn two_entries_that_differ_in_case_alone_are_told_as_the_device_takes_them() {
+    let text = "\
+devices:
+  a: { profile: operator, paths: [\"~/Work\", \"~/work\", \"~/other\"] }
+  b: { profile: operator, paths: [\"~/Work/x\", \"~/Work/X/y\"] }
+";
+    let told =
+        |so: &str| vec![format!("2: `~/work` and `~/Work` on a differ in case alone, and {so}.")];
+    assert_eq!(
+        by_case(text, PathStyle::Posix, false),
+        told("are two folders there: what is denied and rules that tighten hold for both")
+    );
+    let one = told("are one folder there: it is lent for what either says");
+    assert_eq!(by_case(text, PathStyle::Posix, true), one);
+    assert_eq!(by_case(text, PathStyle::Windows, true), one);
+    let unknown = findings(text);
+    let unknown = unknown.iter().filter(|it| it.code == Code::Case).map(|it| it.message.as_str());
+    assert_eq!(
+        unknown.collect::<Vec<_>>(),
+        [
+            "`~/work` and `~/Work` on a differ in case alone, and are two folders on Linux, and one on macOS."
+        ]
+    );
+}
+
+#[test]
+fn what_is_lent_and_denied_by_another_spelling_is_told_on_every_kind_of_device() {
+    let text = "\
+profiles:
+  p: { profile: operator, paths: [\"~/work/a\"], deny_paths: [\"~/Work\", \"~/WORK/**/b\"] }
+devices:
+  a: { profile: p }
+  b: { profile: p, paths: [\"~/Work\", \"~/works\"] }
+";
+    let told = [
+        "2: `~/work/a` lends nothing on a: `~/Work` keeps it out, for what is denied is denied in either case.",
+    ];
+    assert_eq!(by_case(text, PathStyle::Posix, false), told);
+    assert_eq!(by_case(text, PathStyle::Windows, true), told);
+}
+
+#[test]
+fn a_preapproval_of_another_spelling_is_told_where_case_tells_apart() {
+    let text = "\
+devices:
+  a: { profile: operator, paths: [\"~/work\"] }
+rules:
+  - { id: spare, tool: delete_file, devices: [a], paths: [\"~/Work/tmp\", \"~/work/x\"], action: allow }
+";
+    let told = [
+        "4: `~/Work/tmp` pre-approves nothing on a: what is lent there is `/home/ann/work`, and what allows is compared as it is written.",
+    ];
+    assert_eq!(by_case(text, PathStyle::Posix, false), told);
+    assert_eq!(by_case(text, PathStyle::Windows, true), [""; 0]);
+}
+
+#[test]
+fn rules_whose_paths_only_case_tells_apart_are_told_where_one_of_them_tightens() {
+    let rules = |one: &str, other: &str| {
+        format!(
+            "devices:\n  a: {{ profile: operator, paths: [\"~/work\", \"~/docs\"] }}\n  b: {{ profile: operator, paths: [\"~/work\"] }}\nrules:\n  - {{ id: one, tool: delete_file, {one} }}\n  - {{ id: other, tool: delete_file, {other} }}\n"
+        )
+    };
+    let told = |one: &str, other: &str| by_case(&rules(one, other), PathStyle::Posix, false);
+    let both = |path: &str, before: &str, which: &str| {
+        vec![format!(
+            "6: `{path}` and `{before}` of one differ in case alone, which a rule that tightens does not tell apart: {which} speaks of both."
+        )]
+    };
+    let (upper, lower) = ("paths: [\"~/work/X\"]", "paths: [\"~/work/x\"]");
+    let on = |devices: &str, path: &str, action: &str| {
+        format!("devices: [{devices}], {path}, action: {action}")
+    };
+    assert_eq!(
+        told(&on("a", upper, "deny"), &on("\"a\", \"b\"", lower, "allow")),
+        both("~/work/x", "~/work/X", "one")
+    );
+    assert_eq!(
+        told(&format!("{upper}, action: allow"), &format!("{lower}, action: ask")),
+        both("~/work/x", "~/work/X", "other")
+    );
+    assert_eq!(told(&on("a", upper, "deny"), &on("b", lower, "ask")), [""; 0], "elsewhere");
+    assert_eq!(told(&on("a", upper, "allow"), &on("a", lower, "allow")), [""; 0], "both tell");
+    assert_eq!(told(&on("a", upper, "deny"), &on("a", upper, "ask")), [""; 0], "the same");
 }

@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::Write;
 
-use orion_domain::Access;
+use orion_domain::{Access, Touches};
 use serde_json::json;
 
 use crate::changes::{Change, NO_SWAP, Over, Print, Refused, Target};
 use crate::tools::Context;
+use crate::tools::observe::{Expected, observe};
 use crate::tools::testing::Device;
 
 fn target(context: &Context<'_>, name: &str) -> Target {
@@ -208,4 +209,44 @@ fn what_is_added_goes_behind_what_others_add_and_only_that_is_cut() {
         assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
     });
     assert_eq!(read(&device, "log"), "old theirs mine again");
+}
+
+#[test]
+fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
+    let device = Device::new();
+    device.put("files/a", "12345");
+    device.put("files/b", "1");
+    let (a, b) =
+        device.with_context(|context| (context.path("a").unwrap(), context.path("b").unwrap()));
+    let touches = Touches::nothing().and_path(a.clone(), Access::Delete);
+    let before = device.with_context(|context| observe(&touches, true, context)).unwrap();
+    let expected = Expected { touches: &touches, before: &before, deep: true };
+    let other = device.with_context(|context| crate::changes::turn(context, &[&a]).unwrap());
+    let (at, (compared, go)) = (device.at("files/a"), std::sync::mpsc::channel::<()>());
+    let writer = std::thread::spawn(move || {
+        go.recv().unwrap();
+        fs::write(at, "other").unwrap();
+        drop(other);
+    });
+    let error = device.with_context(|context| {
+        let context = Context { expected: Some(expected), ..*context };
+        context.compare().unwrap();
+        compared.send(()).unwrap();
+        let arguments = json!({"path": "a", "confirm": true});
+        (crate::tools::find("delete_file").unwrap().run)(arguments, &context).unwrap_err()
+    });
+    writer.join().unwrap();
+    assert_eq!(error.code, orion_domain::ErrorCode::PreconditionFailed);
+    assert_eq!(error.details["reason"], "drift");
+    assert_eq!(read(&device, "a"), "other");
+
+    // What was shown has the call's turn too, also where the call itself would not ask for it.
+    device.put("files/a", "12345");
+    let busy = device.with_context(|context| {
+        crate::changes::turn(&Context { expected: Some(expected), ..*context }, &[&b]).unwrap()
+    });
+    device.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+    let waiting = device.with_context(|context| crate::changes::turn(context, &[&a]));
+    assert_eq!(waiting.unwrap_err().code, orion_domain::ErrorCode::Cancelled);
+    drop(busy);
 }

@@ -164,6 +164,7 @@ impl Ground {
                 trash: &self.trash,
                 device_id: "kiosk",
                 dry_run,
+                expected: None,
                 cancelled: &AtomicBool::new(false),
                 deadline: Instant::now() + Duration::from_secs(60),
                 progress: &|_, _, _| {},

@@ -16,7 +16,8 @@ fn see(device: &Device, touches: &Touches) -> Vec<Observation> {
 }
 
 fn drift(device: &Device, touches: &Touches, before: &[Observation]) -> Option<String> {
-    let error = device.with_context(|context| compare(touches, before, true, context)).err()?;
+    let expected = Expected { touches, before, deep: true };
+    let error = device.with_context(|context| compare(&expected, context)).err()?;
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
     assert_eq!(error.details["reason"], "drift");
     let path = error.details["attempted_path"].as_str().unwrap().to_owned();
@@ -103,6 +104,36 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
     let a = touching(&device, &[("files/a.txt", Access::Write)]);
     let b = touching(&device, &[("files/b.txt", Access::Write)]);
     let seen = see(&device, &b);
-    let error = device.with_context(|context| compare(&a, &seen, true, context)).unwrap_err();
+    let expected = Expected { touches: &a, before: &seen, deep: true };
+    let error = device.with_context(|context| compare(&expected, context)).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_may_not_be_read_is_compared_by_what_may_be_seen_and_a_folder_not_at_all() {
+    let device = Device::lending(&[("files", &[Access::Write, Access::Delete])]);
+    device.link("files/way", "one");
+    device.folder("files/folder");
+    let link = touching(&device, &[("files/way", Access::Delete)]);
+    let folder = touching(&device, &[("files/folder", Access::Delete)]);
+    let (before, of_folder) = (see(&device, &link), see(&device, &folder));
+    assert_ne!(before[0].digest, Some(Digest::of(b"one")));
+    assert_eq!(drift(&device, &link, &before), None);
+    std::fs::remove_file(device.at("files/way")).unwrap();
+    device.link("files/way", "two");
+    assert_eq!(drift(&device, &link, &before).unwrap(), "/way: it leads elsewhere");
+    assert_eq!(of_folder[0].digest, None, "nothing of it can be compared");
+}
+
+#[test]
+fn a_folder_that_holds_more_than_is_looked_at_has_no_digest() {
+    let device = Device::new();
+    device.folder("files/deep/a");
+    let touches = touching(&device, &[("files/deep", Access::Delete)]);
+    assert!(see(&device, &touches)[0].digest.is_some());
+    device.folder(&format!("files/deep/{}", vec!["a"; 70].join("/")));
+    device.put("files/deep/b.txt", "12345");
+    let seen = see(&device, &touches);
+    assert_eq!((seen[0].digest, seen[0].bytes), (None, 0));
 }

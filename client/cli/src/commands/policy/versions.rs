@@ -10,7 +10,8 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{BAD, GOOD};
 use crate::show::{
-    FindingView, OnDeviceView, VersionView, findings_text, on_devices_table, versions_table,
+    FindingView, OnDeviceView, VersionView, findings_text, found_there, on_devices_table,
+    versions_table,
 };
 use crate::text;
 
@@ -65,6 +66,10 @@ pub(super) async fn show(
     }
     if app.out.is_for_people() && !policy.devices.is_empty() {
         app.out.note(&on_devices_table(&policy.devices));
+        let found = found_there(&policy.devices);
+        if !found.is_empty() {
+            app.out.note(&found);
+        }
     }
     app.out.show(&policy, || text::plain(policy.text.trim_end()))?;
     Ok(0)

@@ -95,3 +95,20 @@ fn the_risk_says_why_it_asks_and_where_it_is_spared() {
     let preview = Ask { dry_run: true, ..Ask::delete("C:/Users/njsch/Test") };
     assert_eq!(preview.of(&with(RuleAction::Ask)).0, Decision::Allow);
 }
+
+#[test]
+fn a_path_that_cannot_be_deleted_is_told_apart_from_one_outside() {
+    let lent = policy(&seed_grants());
+    let told = |path: &str| {
+        Ask::delete(path)
+            .asked(&lent, |question, evaluation| evaluation.refusal(question, &lent).message)
+    };
+    assert_eq!(
+        told("D:/Projects"),
+        "D:/Projects is itself an allowed path of laptop-123; only what is in it can be deleted."
+    );
+    assert_eq!(
+        told("D:/Other"),
+        "D:/Other is not inside a path that allows delete on laptop-123: C:/Users/njsch, D:/Projects."
+    );
+}

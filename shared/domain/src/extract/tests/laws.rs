@@ -68,6 +68,19 @@ fn behind_a_doubtful_name_a_bounded_length_is_looked_at() {
     check("{name:", 64 * 1024, 32);
 }
 
+#[rstest]
+#[case::each_byte_of_prose_once("prose", 5)]
+#[case::a_value_and_its_bracket_again(r#"{"tool":"t"}"#, 1 + 12)]
+#[case::a_broken_value_up_to_its_break(r#"{"a": b}"#, 1 + 6 + 2)]
+#[case::a_brace_in_prose(" {x} ", 1 + (1 + 1) + 3)]
+#[case::reasoning("a<think>b</think>c", 1 + (1 + 16) + 1)]
+#[case::a_fence_of_code("```py\nx\n```", 1 + 6)]
+#[case::a_fence_of_one_value("```py\n[1]\n```", 1 + 3 + 1 + (1 + 3) + 1 + 1)]
+#[case::a_fence_of_a_broken_value("```py\n[1,x]\n```", 1 + 3 + 10)]
+fn what_is_looked_at_is_counted(#[case] output: &str, #[case] examined: usize) {
+    assert_eq!(scan(output).examined, examined);
+}
+
 /// Reads `size_bytes` of the repeated unit, as it stands and inside one more bracket.
 fn check(unit: &str, size_bytes: usize, looks_per_byte: usize) {
     let garbage = unit.repeat(size_bytes / unit.len());

@@ -4,7 +4,9 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::{extract, made, prose};
-use crate::extract::{ExtractProblem as P, Extraction, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS};
+use crate::extract::{
+    ExtractProblem as P, Extraction, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, from_native,
+};
 
 #[rstest]
 #[case::cut_off(r#"{"tool":"t","path":"C:/Us"#, P::Unfinished { start: 0, at: 25 })]
@@ -156,6 +158,11 @@ fn the_size_is_bounded() {
         extract(&format!("{at_the_limit} ")),
         Extraction { problems, ..Extraction::default() }
     );
+    let at_the_limit = format!("{{}}{}", " ".repeat(MAX_OUTPUT_BYTES - 2));
+    assert_eq!(from_native(None, "t", &at_the_limit), Ok(made("t", None, json!({}))));
+    let (size_bytes, limit_bytes) = (MAX_OUTPUT_BYTES + 1, MAX_OUTPUT_BYTES);
+    let problem = P::TooLarge { size_bytes, limit_bytes };
+    assert_eq!(from_native(None, "t", &format!("{at_the_limit} ")), Err(problem));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::name::Name;
+use super::super::name::{Name, Signature};
 use super::*;
 
 fn style() -> impl Strategy<Value = PathStyle> {
@@ -68,7 +68,45 @@ fn reference(text: &str) -> Option<Vec<&str>> {
     })
 }
 
+/// One component, often alike for one comparison and not for another, with wildcards if they are wanted.
+fn component(wildcards: &'static str) -> impl Strategy<Value = String> {
+    let letters = "aAé.\u{301}K\u{212a}ßẞςΣİ\u{200c}".chars().chain(wildcards.chars());
+    let letter = prop::sample::select(letters.collect::<Vec<_>>());
+    prop::collection::vec(letter, 1..5).prop_map(|letters| letters.into_iter().collect())
+}
+
+/// An entry of a list and a path that it may fit.
+fn entry_and_path(style: PathStyle) -> impl Strategy<Value = (PathPattern, DevicePath)> {
+    let root = if style == PathStyle::Posix { "/" } else { "C:/" };
+    let start = prop::sample::select(vec!["**/", root]);
+    let entry = (start, prop::collection::vec(component("**?"), 1..4));
+    let names = prop::collection::vec(component(""), 0..4);
+    (entry, names).prop_filter_map("no entry and path", move |((start, entry), names)| {
+        let entry = PathPattern::parse(&places(style), &format!("{start}{}", entry.join("/")));
+        let path = DevicePath::parse(style, &format!("{root}{}", names.join("/")));
+        Some((entry.ok()?, path.ok()?))
+    })
+}
+
 proptest! {
+    #[test]
+    fn a_first_look_passes_over_nothing_that_fits(
+        (entry, path) in style().prop_flat_map(entry_and_path)
+    ) {
+        let mut plain = entry.clone();
+        plain.signature = Signature::default();
+        prop_assert_eq!(entry.matches(&path), plain.matches(&path));
+        prop_assert_eq!(entry.denies(&path), plain.denies(&path));
+    }
+
+    #[test]
+    fn a_first_look_passes_over_nothing_that_is_inside(
+        (outer, inner) in style().prop_flat_map(|style| (near(style), near(style)))
+    ) {
+        prop_assert_eq!(outer.contains(&inner), outer.is_above(&inner));
+        prop_assert_eq!(outer.may_contain(&inner), outer.may_be_above(&inner));
+    }
+
     #[test]
     fn what_is_read_is_normal_and_reads_back_the_same(style in style(), text in soup()) {
         if let Ok(path) = DevicePath::resolve(&places(style), &text) {
