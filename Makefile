@@ -57,8 +57,8 @@ test-slow: needs-rust ## measure other devices and the backend's memory beside d
 	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture
 
 test-identity: needs-rust ## the long forms: 1,000 redemptions of one token at once in 20 rounds, 20 copied state folders, 300 revocations
-	$(CARGO) build --locked --bins --tests $(PROGRAMS) -p orion-tests
-	ORION_REDEEMERS=1000 ORION_REDEEM_ROUNDS=20 ORION_COPIES=20 ORION_REVOCATIONS=300 $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e -- one_use:: copies:: revoking:: rotation:: renewal:: identities:: --nocapture --test-threads=1
+	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	ORION_REDEEMERS=1000 ORION_REDEEM_ROUNDS=20 ORION_COPIES=20 ORION_REVOCATIONS=300 $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e -- one_use:: copies:: revoking:: rotation:: renewal:: identities:: --nocapture --test-threads=1
 
 fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
 	@tests/fuzz/run

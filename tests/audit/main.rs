@@ -1,7 +1,7 @@
 //! The audit away from its backend: both verifiers, Orion's own and an independent one in Python, take
 //! what is whole and find every edit. `ORION_AUDIT_EDITS=50000` for the long form.
 
-#![expect(clippy::unwrap_used, reason = "a test says by panicking what is wrong")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test says by panicking what is wrong")]
 
 mod edits;
 mod sample;
@@ -51,12 +51,10 @@ fn python(sample: &Sample, more: &[&str]) -> (bool, String) {
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/audit/verify.py");
     #[expect(clippy::disallowed_methods, reason = "the second verifier is another program")]
-    let output = Command::new("python3")
-        .arg(script)
-        .args(&files)
-        .args(more)
-        .output()
-        .expect("python3 is missing: install it with the system's packages");
+    let output =
+        Command::new("python3").arg(script).args(&files).args(more).output().unwrap_or_else(
+            |error| panic!("python3 ({error}): install it with the system's packages"),
+        );
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.success(), format!("{said}{}", String::from_utf8_lossy(&output.stderr)))
 }

@@ -111,5 +111,5 @@ async fn what_happened_stands_in_it_in_order() {
     kinds.reverse();
     insta::assert_snapshot!(kinds.join("\n"));
     let shown = cli.run(&["audit", "show", "1", "-o", "json"]).await;
-    assert_eq!(shown.json()["kind"], "user.created");
+    assert_eq!(shown.json()["kind"], "authority.trusted");
 }

@@ -204,3 +204,44 @@ async fn a_counter_that_runs_backwards_is_a_copied_state() {
     assert_eq!(copied.code(), tonic::Code::Unauthenticated);
     assert!(copied.message().contains("ran backwards"), "{copied:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_it_says_of_its_chain_is_noted_and_does_not_fill_the_audit() {
+    let (world, _honest, _liar, mut agent) = world_with_a_liar().await;
+    let waiting = calling(&world, "liar");
+    let order = agent.order().await;
+    agent.say(lie(&order.call_id)).await;
+    agent.acknowledged(&order.call_id).await;
+    waiting.await.unwrap();
+    // Calls that nobody made, ends that come too late, and heads that jump about.
+    for n in 0..150_u128 {
+        let unknown = uuid::Uuid::from_u128(0x0199_0000_0000_7000_8000_0000_0000_0000 + n);
+        for call in [unknown.to_string(), order.call_id.clone()] {
+            let seq = i64::try_from(n % 7).unwrap();
+            let head = v1::ChainHead { seq, hash: vec![u8::try_from(n).unwrap(); 32].into() };
+            let (chain, chain_entry) = (Some(head), 1 + i64::try_from(n).unwrap());
+            let failed = Envelope::failure(
+                orion_domain::ToolError::new(orion_domain::ErrorCode::Timeout, "Late."),
+                false,
+                Meta::default(),
+            );
+            agent
+                .say(Message::CallResult(v1::CallResult {
+                    chain,
+                    chain_entry,
+                    result: serde_json::to_vec(&failed).unwrap().into(),
+                    ..result(&call, v1::CallState::TimedOut, "TIMEOUT")
+                }))
+                .await;
+            agent.acknowledged(&call).await;
+        }
+    }
+    everything_was_heard(&world, &mut agent).await;
+    let request = v1::ListAuditRequest { limit: 1_000, ..Default::default() };
+    let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+    let of = |kind: &str| rows.iter().filter(|row| row.kind == kind).count();
+    assert_eq!(of("device.unknown_call"), 100);
+    // With the call's opening and its end, sixteen rows are about it.
+    assert_eq!(of("call.told_late"), 14);
+    assert_eq!(of("device.chain_broken"), 1);
+}

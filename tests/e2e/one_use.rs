@@ -35,21 +35,26 @@ async fn of_many_that_come_with_one_token_at_once_one_gets_in_each_round() {
     // The last round's token is good for three.
     for round in 0..=rounds {
         let uses = if round == rounds { 3 } else { 1 };
-        let token = Arc::new(token(&world, uses).await);
-        let everybody = Arc::new(Barrier::new(redeemers));
+        let token = token(&world, uses).await;
+        // Keys take their time, and connections that nobody answers on meanwhile are given up.
+        let requests = tokio::task::spawn_blocking({
+            let token = token.clone();
+            let csr = || DeviceKey::generate().unwrap().csr().unwrap();
+            move || (0..redeemers).map(|_| enroll_request(&token, "pi", csr())).collect::<Vec<_>>()
+        });
+        let requests = requests.await.unwrap();
         let mut clients = Vec::new();
         for connection in 0..CONNECTIONS.min(redeemers) {
             let part = |number: usize| u8::try_from(number).unwrap();
             let from = IpAddr::from([127, 1, part(round), part(connection + 1)]);
             clients.push(enrolling_from(from, &token).await);
         }
+        let everybody = Arc::new(Barrier::new(redeemers));
         let mut tries = Vec::new();
-        for redeemer in 0..redeemers {
+        for (redeemer, request) in requests.into_iter().enumerate() {
             let mut client = clients[redeemer % clients.len()].clone();
-            let (token, everybody) = (Arc::clone(&token), Arc::clone(&everybody));
+            let everybody = Arc::clone(&everybody);
             tries.push(tokio::spawn(async move {
-                let csr = DeviceKey::generate().unwrap().csr().unwrap();
-                let request = enroll_request(&token, "pi", csr);
                 everybody.wait().await;
                 match client.enroll(request).await {
                     Ok(answer) => {

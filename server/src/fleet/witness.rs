@@ -2,15 +2,18 @@
 //! audit; the device is not cut off for it, since its owner may have had to restore it.
 
 use dashmap::DashMap;
-use orion_domain::DeviceId;
 use orion_domain::audit::AuditHead;
+use orion_domain::{CallId, CallState, DeviceId};
 use serde::Serialize;
 
 use crate::clock::now_ms;
-use crate::store::{DeviceChainRow, Store, StoreError};
+use crate::store::{DeviceChainRow, Store, StoreError, Witness};
 
 /// How often one device can make the audit say that its chain does not fit, in milliseconds.
 const AT_MOST_EVERY_MS: i64 = 60_000;
+
+/// How many calls that are not on record one device can bring into the audit, until the next start.
+const MOST_UNKNOWN: u32 = 100;
 
 /// What is known of one device's chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Witnessed {
 #[derive(Debug, Default)]
 pub struct Witnesses {
     chains: DashMap<DeviceId, Witnessed>,
+    /// How many calls each told of that are not on record.
+    unknown: DashMap<DeviceId, u32>,
 }
 
 #[derive(Serialize)]
@@ -47,6 +52,14 @@ struct OtherHistory {
     own: AuditHead,
 }
 
+#[derive(Serialize)]
+struct UnknownCall {
+    device_id: DeviceId,
+    call_id: CallId,
+    state: CallState,
+    witness: Witness,
+}
+
 impl Witnesses {
     /// Takes in what was kept.
     ///
@@ -63,6 +76,15 @@ impl Witnesses {
     #[must_use]
     pub fn of(&self, device: DeviceId) -> Option<Witnessed> {
         self.chains.get(&device).map(|entry| entry.clone())
+    }
+
+    /// The devices whose chain did not fit what was seen of it before.
+    #[must_use]
+    pub fn broken(&self) -> Vec<(DeviceId, Witnessed)> {
+        let broken = self.chains.iter().filter(|entry| !entry.problem.is_empty());
+        let mut broken: Vec<_> = broken.map(|entry| (*entry.key(), entry.clone())).collect();
+        broken.sort_by_key(|(_, chain)| chain.problem_at);
+        broken
     }
 
     /// Takes what a device says of its chain, in the order in which it says so.
@@ -119,6 +141,30 @@ impl Witnesses {
         self.tell(store, device, before.as_ref(), &problem, "device.other_history", body).await
     }
 
+    /// Takes a call that a device ran and that is not on record, as after a restore.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn told_of_unknown(
+        &self,
+        store: &Store,
+        device: DeviceId,
+        call: CallId,
+        state: CallState,
+        witness: Witness,
+    ) -> Result<(), StoreError> {
+        let count = {
+            let mut count = self.unknown.entry(device).or_default();
+            *count = count.saturating_add(1);
+            *count
+        };
+        if count > MOST_UNKNOWN {
+            return Ok(());
+        }
+        let body = UnknownCall { device_id: device, call_id: call, state, witness };
+        store.audit_event("device.unknown_call", body, now_ms()).await
+    }
+
     fn note(&self, device: DeviceId, head: AuditHead, problem: Option<String>) {
         let mut entry = self.chains.entry(device).or_insert_with(|| Witnessed {
             head,
@@ -149,7 +195,9 @@ impl Witnesses {
             return Ok(());
         }
         tracing::warn!(%device, problem, "a device's chain and this backend's do not fit");
-        store.audit_event(kind, body, now).await
+        store.audit_event(kind, body, now).await?;
+        self.flush(store).await;
+        Ok(())
     }
 
     /// Keeps what is new.

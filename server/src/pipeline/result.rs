@@ -1,7 +1,9 @@
 //! The last step: the device's answer goes on the record, and then to whoever waits.
 
+use orion_domain::audit::AuditRow;
 use orion_domain::{CallState, DeviceId, Digest, ErrorCode};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Reply;
 use crate::backend::Backend;
@@ -9,6 +11,11 @@ use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{Answer, ToDevice};
 use crate::store::{CloseCall, StoreError, Witness};
+
+/// What stands in the audit of a call whose device told another end than was recorded.
+const TOLD_LATE: &str = "call.told_late";
+/// From how many rows about one call on no more are added for what its device tells of it.
+const MOST_OF_CALL: u32 = 16;
 
 /// Closes a call with its device's answer and tells the device that it may forget it.
 ///
@@ -49,6 +56,12 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
     };
     if sent_to != Some(device) {
         tracing::warn!(%device, %call, "a device answered a call that is not its own; dropped");
+        if let Some(witness) =
+            answer.witness.filter(|witness| sent_to.is_none() && witness.entry > 0)
+        {
+            let witnesses = backend.fleet.witnesses();
+            witnesses.told_of_unknown(&backend.store, device, call, state, witness).await?;
+        }
         // Acknowledged all the same, or the device would keep it and say it again for ever.
         backend.fleet.tell(device, ToDevice::Ack(call, state));
         return Ok(());
@@ -77,13 +90,22 @@ async fn told_late(backend: &Backend, told: &CloseCall) -> Result<(), StoreError
     if before.state == told.state && before.result.as_deref() == Some(&told.result) {
         return Ok(());
     }
+    // Told again, or again and again: once is enough, and a device cannot fill the audit.
+    let rows = backend.store.audit_rows(MOST_OF_CALL, None, Some(&told.id.to_string())).await?;
+    let is_told = |row: &AuditRow| {
+        let body = serde_json::from_str::<Value>(&row.body).unwrap_or_default();
+        row.kind == TOLD_LATE && body["witness"]["entry"] == witness.entry
+    };
+    if rows.len() >= MOST_OF_CALL as usize || rows.iter().any(is_told) {
+        return Ok(());
+    }
     let body = ToldLate {
         state: told.state,
         code: told.code,
         result_digest: Digest::of(&told.result),
         witness,
     };
-    backend.store.audit_call_event("call.told_late", told.id, body, told.at).await
+    backend.store.audit_call_event(TOLD_LATE, told.id, body, told.at).await
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! `AgentService`: the stream to a device. Wire messages come in here and leave as domain values.
 
+mod connection;
 mod incoming;
 mod pace;
 
@@ -9,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use orion_domain::audit::AuditHead;
 use orion_domain::{CallId, DeviceId, Grants};
-use orion_mtls::DeviceIdentity;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
 use orion_wire::{PROTOCOL, call_state, observed_bytes, risk, v1};
@@ -18,6 +18,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
+pub(super) use self::connection::Connection;
+use self::connection::{identity, over, since};
 use self::incoming::{answer, found, grants, greeting, heads};
 use self::pace::Pace;
 use super::status;
@@ -25,7 +27,6 @@ use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, recognise, welcome};
 use crate::fleet::{Advance, Known, Order, Session, ToDevice, enrollment};
-use crate::listen::Peer;
 use crate::pipeline::result;
 use crate::pipeline::settle::{self, MOST_ASKED};
 use crate::store::Witness;
@@ -72,8 +73,11 @@ impl AgentService for Agents {
             .parse()
             .map_err(|_| Status::unauthenticated("The certificate names no device."))?;
         recognise(&self.backend, id, &identity).await.map_err(status::not_welcome)?;
-        let connection =
-            Connection { since, serial: identity.serial_hex.clone(), over: self.over(&identity) };
+        let connection = Connection {
+            since,
+            serial: identity.serial_hex.clone(),
+            over: over(&self.backend, &identity),
+        };
         let shared = (Arc::clone(&self.backend), Arc::clone(&self.pace));
         talk(shared, id, connection, request.into_inner()).await.map(Response::new)
     }
@@ -93,34 +97,6 @@ impl AgentService for Agents {
             authorities: self.backend.authority.certificates(),
         }))
     }
-}
-
-impl Agents {
-    /// Waits until a certificate that was checked in the handshake is good no longer.
-    fn over(&self, identity: &DeviceIdentity) -> Over {
-        let good_for = identity.not_after_ms.saturating_sub(now_ms());
-        let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
-        let (backend, issuer) = (Arc::clone(&self.backend), identity.issuer);
-        Box::pin(async move {
-            tokio::select! {
-                () = tokio::time::sleep(good_for) => "its certificate has ended",
-                () = backend.authority.gone(issuer) => "the authority of its certificate was retired",
-            }
-        })
-    }
-}
-
-/// Why a connection is good no longer, once it is not.
-pub(super) type Over = Pin<Box<dyn Future<Output = &'static str> + Send>>;
-
-/// What a device talks on.
-pub(super) struct Connection {
-    /// When it began.
-    pub(super) since: Instant,
-    /// The serial number of the certificate that was shown, hexadecimal.
-    pub(super) serial: String,
-    /// When its certificate is good no longer.
-    pub(super) over: Over,
 }
 
 /// Talks with a device whose certificate was checked, for as long as that is good, and gives what it is
@@ -192,19 +168,6 @@ pub(super) async fn talk(
         tracing::info!(device = %known.name, %reason, "disconnected");
     });
     Ok(Box::pin(ReceiverStream::new(outgoing)))
-}
-
-/// When the connection of a request began.
-fn since<T>(request: &Request<T>) -> Instant {
-    request.extensions().get::<Peer>().map_or_else(Instant::now, |peer| peer.since)
-}
-
-fn identity<T>(request: &Request<T>) -> Result<Arc<DeviceIdentity>, Status> {
-    request
-        .extensions()
-        .get::<Peer>()
-        .and_then(|peer| peer.device.clone())
-        .ok_or_else(|| Status::unauthenticated("This device showed no certificate."))
 }
 
 /// Whether a device may tell this ceiling now. One that says nothing new costs nothing.

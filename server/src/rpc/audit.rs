@@ -59,13 +59,11 @@ impl AuditService for Api {
     ) -> Result<Response<v1::VerifyAuditResponse>, Status> {
         let key = self.0.notary.signer().key();
         let verdict = self.0.store.verify_audit(Some(key)).await.map_err(status::store)?;
-        let chains = self.0.store.device_chains().await.map_err(status::store)?;
         let name = |id| self.0.fleet.known(id).map(|known| known.name.to_string());
-        let device_problems = chains
-            .into_iter()
-            .filter(|chain| !chain.problem.is_empty())
-            .map(|chain| v1::DeviceChainProblem {
-                device: name(chain.device).unwrap_or_else(|| chain.device.to_string()),
+        let broken = self.0.fleet.witnesses().broken().into_iter();
+        let device_problems = broken
+            .map(|(device, chain)| v1::DeviceChainProblem {
+                device: name(device).unwrap_or_else(|| device.to_string()),
                 problem: chain.problem,
                 at: chain.problem_at.unwrap_or_default(),
             })

@@ -4,8 +4,10 @@
 use orion_audit::merkle::Tree;
 use orion_domain::audit::AuditHead;
 use orion_domain::{DeviceId, Digest};
-use sqlx::FromRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
 
+use super::row::{digest, parsed};
 use super::writer::Durability;
 use super::{Store, StoreError};
 
@@ -51,6 +53,17 @@ pub struct DeviceChainRow {
     pub problem: String,
     /// When that was noticed, Unix milliseconds.
     pub problem_at: Option<i64>,
+}
+
+impl FromRow<'_, SqliteRow> for DeviceChainRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            device: parsed(row, "device_id")?,
+            head: AuditHead { seq: row.try_get("seq")?, hash: digest(row, "hash")? },
+            problem: row.try_get("problem")?,
+            problem_at: row.try_get("problem_at")?,
+        })
+    }
 }
 
 impl Store {
@@ -140,18 +153,8 @@ impl Store {
     /// # Errors
     /// The record cannot be read.
     pub async fn device_chains(&self) -> Result<Vec<DeviceChainRow>, StoreError> {
-        let rows: Vec<(String, i64, Vec<u8>, String, Option<i64>)> =
-            sqlx::query_as("SELECT device_id, seq, hash, problem, problem_at FROM device_chains")
-                .fetch_all(self.reads())
-                .await?;
-        rows.into_iter()
-            .map(|(device, seq, hash, problem, problem_at)| {
-                let device = device.parse().map_err(|_| StoreError::Corrupt)?;
-                let hash = Digest::from_slice(&hash).ok_or(StoreError::Corrupt)?;
-                let head = AuditHead { seq, hash };
-                Ok(DeviceChainRow { device, head, problem, problem_at })
-            })
-            .collect()
+        let sql = "SELECT device_id, seq, hash, problem, problem_at FROM device_chains";
+        Ok(sqlx::query_as(sql).fetch_all(self.reads()).await?)
     }
 
     /// Keeps where the chains of these devices end.

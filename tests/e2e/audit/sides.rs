@@ -44,7 +44,7 @@ async fn independently(world: &World, files: &[String]) -> String {
         .args(["--key", &key(world).await])
         .output()
         .await
-        .expect("python3 is missing: install it with the system's packages");
+        .unwrap_or_else(|error| panic!("python3 ({error}): install it with the system's packages"));
     String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
 }
 

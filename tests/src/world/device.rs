@@ -285,7 +285,12 @@ fn copy_folder(from: &Path, to: &Path) {
         if entry.file_type().unwrap().is_dir() {
             copy_folder(&entry.path(), &target);
         } else {
-            std::fs::copy(entry.path(), target).unwrap();
+            match std::fs::copy(entry.path(), target) {
+                Ok(_) => {}
+                // A file that was on its way to its name, when the agent runs.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => panic!("{}: {error}", entry.path().display()),
+            }
         }
     }
     std::fs::set_permissions(to, std::fs::metadata(from).unwrap().permissions()).unwrap();

@@ -118,10 +118,11 @@ impl Disk {
         let current = self.folder.join(FILE);
         let older = self.folder.join(OLDER);
         // Linked, not moved: at no moment is there no file to go on with.
-        fs::remove_file(&older).or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        })?;
+        if let Err(error) = fs::remove_file(&older)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
         fs::hard_link(&current, &older)?;
         sync_folder(&self.folder)?;
         let (file, bytes) = begin(&self.folder, &ChainHeader::new(&self.device, head))?;

@@ -4,7 +4,7 @@ use orion_audit::merkle::Tree;
 use orion_domain::audit::{AuditHead, AuditRow, Break};
 
 use super::*;
-use crate::notary::{Notary, NotSigned};
+use crate::notary::{NotSigned, Notary};
 use crate::store::{Grown, verify_file};
 
 async fn opened(place: &Place, from: u128, count: u128) {
