@@ -77,7 +77,7 @@ impl Surroundings for Simulated {
     fn link(&self, dialling: Dialling) -> BoxFuture<'static, Result<Link, ConnectError>> {
         let (answer, made) = oneshot::channel::<Ends>();
         self.wants().dials.push_back(answer);
-        let Dialling { address, tls: _, hello, device, state } = dialling;
+        let Dialling { address, tls: _, hello, device, state, chain: _ } = dialling;
         async move {
             let unreachable = |_| ConnectError::Unreachable {
                 address: address.clone(),

@@ -150,6 +150,12 @@ impl Chain {
 pub struct ChainWatch(watch::Receiver<Written>);
 
 impl ChainWatch {
+    /// Where the chain ends, as far as it is on disk.
+    #[must_use]
+    pub fn head(&self) -> AuditHead {
+        self.0.borrow().head
+    }
+
     /// Returns when something new is on disk, or cannot come there any more.
     pub async fn changed(mut self) {
         if self.0.changed().await.is_err() {

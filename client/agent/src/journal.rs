@@ -13,6 +13,7 @@ use std::path::Path;
 
 use orion_domain::{ApprovalId, CallId};
 use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
 
 use entry::{Entry, Loaded, read_all};
 pub use error::JournalError;
@@ -38,8 +39,6 @@ pub struct Journal {
     lines: usize,
     /// The size it had when it was last written anew.
     compacted: u64,
-    /// Whether every line of the file could be read.
-    is_whole: bool,
 }
 
 /// A call that may start, at once or when its entry is on disk.
@@ -65,6 +64,15 @@ impl Admission {
 }
 
 impl Journal {
+    /// Notes where there is no journal at `path` that there was one, and that nothing is known of the calls
+    /// until `now`, in Unix milliseconds: what a device does that has been connected before.
+    ///
+    /// # Errors
+    /// [`JournalError`] when the file cannot be written.
+    pub fn admit_loss(path: &Path, now: i64) -> Result<(), JournalError> {
+        writer::create(path, &Entry::Forgot { until: latest(now) }.to_line())
+    }
+
     /// Reads the journal at `path`, or begins one. Calls that had begun and not ended get the end
     /// that `explain` gives them, which is then reported like any other. `now` is in Unix
     /// milliseconds.
@@ -98,17 +106,21 @@ impl Journal {
         now: i64,
         explain: impl Fn(&Interrupted<'_>) -> Ended,
     ) -> Self {
-        if loaded.skipped > 0 {
-            tracing::warn!(lines = loaded.skipped, "the journal had damaged lines in its middle");
-        }
         let mut index = Index::default();
         for entry in loaded.entries {
             index.apply(entry);
         }
         let ends: Vec<_> = index.interrupted().map(|call| (call.call, explain(&call))).collect();
-        let is_whole = loaded.skipped == 0;
         let (bytes, lines) = (loaded.bytes, loaded.lines);
-        let mut journal = Self { index, writer, bytes, lines, compacted: 0, is_whole };
+        let mut journal = Self { index, writer, bytes, lines, compacted: 0 };
+        if loaded.skipped > 0 {
+            tracing::warn!(lines = loaded.skipped, "the journal had damaged lines in its middle");
+            // They may have been about any call until now, also once the file is written anew without them.
+            let until = journal.index.latest().max(Some(latest(now))).unwrap_or(latest(now));
+            let forgot = Entry::Forgot { until };
+            journal.write(&forgot).await;
+            journal.index.apply(forgot);
+        }
         for (call, ended) in ends {
             journal.end(call, ended, now).await;
         }
@@ -123,11 +135,11 @@ impl Journal {
         self.index.seen(call)
     }
 
-    /// Whether a call that is not known was never noted: no line of the file was damaged, and none of its
-    /// time was forgotten.
+    /// Whether a call with effects that is not known was never noted: nothing of its time was forgotten or
+    /// lost.
     #[must_use]
     pub fn remembers(&self, call: CallId) -> bool {
-        self.is_whole && self.index.remembers(call)
+        self.index.remembers(call)
     }
 
     /// Whether a call was ever run on this approval.
@@ -244,6 +256,12 @@ impl Journal {
         self.lines = entries.len();
         self.writer.rewrite(text).await;
     }
+}
+
+/// The latest id of a call that is made at this moment, in Unix milliseconds: ids begin with their time.
+fn latest(now: i64) -> CallId {
+    let time = u128::try_from(now).unwrap_or_default() & 0xffff_ffff_ffff;
+    CallId::new(Uuid::from_u128((time << 80) | 0x7fff_bfff_ffff_ffff_ffff))
 }
 
 #[cfg(test)]

@@ -60,7 +60,11 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     let name = identity.name.to_string();
     let unclean = Trash::open(&state_dir).context("the trash can't be opened")?;
     let settled = clean_up(&settings, unclean).await;
-    let journal = Journal::open(&state.path("journal.log"), now_ms(), |call| {
+    let path = state.path("journal.log");
+    if state.has_connected() {
+        Journal::admit_loss(&path, now_ms())?;
+    }
+    let journal = Journal::open(&path, now_ms(), |call| {
         report::interrupted(call, &name, settled.get(&call.call).copied())
     })
     .await?;

@@ -70,6 +70,12 @@ impl State {
         &self.dir
     }
 
+    /// Whether a connection was ever counted.
+    #[must_use]
+    pub fn has_connected(&self) -> bool {
+        self.path(GENERATION).exists()
+    }
+
     /// Counts one connection more. The number is on disk before it is given, so that it never runs
     /// backwards: that would betray a copied state.
     ///

@@ -27,6 +27,17 @@ const MAX_IN_FLIGHT: usize = 16;
 /// The most calls that one question may be about.
 const MOST_ASKED: usize = 256;
 
+/// What is said of a call whose end the backend has acknowledged.
+const TOLD: &str = "This call came to the device before, which told what became of it once and keeps that no longer. It is not run again; look at the device, and make a new one where it is still wanted.";
+/// What is said of a call from a time that the device does not remember.
+const FORGOTTEN: &str = "This call is older than what the device remembers, so that it may have run there before. It is not run now; look at the device, and make a new one where it is still wanted.";
+
+/// Whether it changes nothing and uses nothing up, so that its entry was never on disk.
+fn is_harmless(message: &v1::Dispatch) -> bool {
+    let reads = orion_catalog::find(&message.tool).is_some_and(|(spec, _)| !spec.has_effects);
+    message.approval.is_none() && (reads || message.dry_run)
+}
+
 impl Agent {
     /// Says what became of calls that were sent on an earlier connection. Of that connection nothing is
     /// taken any more, so what was not seen until now does not run.
@@ -35,14 +46,16 @@ impl Agent {
         for call_id in call_ids.into_iter().take(MOST_ASKED) {
             let Ok(call) = call_id.parse::<CallId>() else { continue };
             match self.surroundings.seen(&self.journal, call) {
-                // A journal that lost a line, or forgot what is that old, may have lost this call.
+                // A journal that was lost, or forgot what is that old, may have held this call.
                 Seen::New if self.journal.remembers(call) => not_seen.push(call_id),
                 Seen::New => {}
                 Seen::Running => {
                     self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
                 }
+                // Its result follows when it is noted.
+                Seen::Ended if self.is_being_noted(call) => {}
                 Seen::Ended => self.push(Outgoing::Result(call)),
-                Seen::Acknowledged => self.answer_from_memory(call),
+                Seen::Acknowledged => self.answer_from_memory(call, TOLD),
             }
         }
         if !not_seen.is_empty() {
@@ -51,8 +64,9 @@ impl Agent {
         }
     }
 
-    /// The backend took this call's result once and asks again, as one does whose record was restored.
-    fn answer_from_memory(&mut self, call: CallId) {
+    /// Answers a backend that asks for what this device told or forgot, as one does whose record was
+    /// restored. How it ended is not known; that it may have run is, so that it is never called refused.
+    fn answer_from_memory(&mut self, call: CallId, why: &str) {
         let subject = Subject {
             call,
             device: self.guard.name().to_string(),
@@ -60,10 +74,7 @@ impl Agent {
             dry_run: false,
             sandbox: None,
         };
-        let error = ToolError::new(
-            ErrorCode::OutcomeUnknown,
-            "This call ran on the device, which told how it ended once and keeps that no longer.",
-        );
+        let error = ToolError::new(ErrorCode::OutcomeUnknown, why);
         self.answer(&subject, subject.failure(error, Duration::ZERO));
     }
 
@@ -83,17 +94,14 @@ impl Agent {
             sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
         };
         match self.surroundings.seen(&self.journal, call) {
-            Seen::New => {}
+            // A read that is made twice does no harm; anything else might have run before.
+            Seen::New if self.journal.remembers(call) || is_harmless(&message) => {}
+            Seen::New => return self.answer_from_memory(call, FORGOTTEN),
             // Its result follows.
             Seen::Running => return,
+            Seen::Ended if self.is_being_noted(call) => return,
             Seen::Ended => return self.push(Outgoing::Result(call)),
-            Seen::Acknowledged => {
-                let error = ToolError::new(
-                    ErrorCode::PermissionDenied,
-                    "This call ran and was answered before. A call runs once; make a new one.",
-                );
-                return self.answer(&subject, subject.failure(error, Duration::ZERO));
-            }
+            Seen::Acknowledged => return self.answer_from_memory(call, TOLD),
         }
         if self.stopping {
             let error = ToolError::new(

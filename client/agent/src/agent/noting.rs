@@ -35,7 +35,7 @@ pub fn happened(call: CallId, tool: &str, arguments: Option<Digest>, ended: &End
     }
 }
 
-fn to_head(head: AuditHead) -> v1::ChainHead {
+pub(super) fn to_head(head: AuditHead) -> v1::ChainHead {
     v1::ChainHead { seq: head.seq, hash: head.hash.as_bytes().to_vec().into() }
 }
 
@@ -94,10 +94,9 @@ impl Agent {
         }
     }
 
-    /// What the greeting says of the chains.
-    pub(super) fn chains(&self) -> (Option<v1::ChainHead>, Option<v1::ChainHead>) {
-        let chain = self.chain.as_ref();
-        (chain.map(|chain| to_head(chain.head())), chain.map(|chain| to_head(chain.backend())))
+    /// What the greeting says of the backend's chain.
+    pub(super) fn backend_head(&self) -> Option<v1::ChainHead> {
+        self.chain.as_ref().map(|chain| to_head(chain.backend()))
     }
 
     /// Takes where the backend says that its audit ends.

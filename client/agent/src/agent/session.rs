@@ -15,6 +15,7 @@ use tonic::transport::Channel;
 use super::event::Event;
 use super::surroundings::Dialling;
 use super::{Agent, Outgoing, Renewal, STALL};
+use crate::chain::Chain;
 use crate::clock::{now_ms, until};
 use crate::connect::backoff::{Backoff, STABLE};
 use crate::connect::renew::{Renewed, check, is_due, pause, renew, renew_at, retry_in};
@@ -122,9 +123,10 @@ impl Agent {
         let hello = self.hello();
         self.told_in_greeting();
         let (device, state) = (self.identity.device_id, Arc::clone(&self.state));
+        let chain = self.chain.as_ref().map(Chain::watch);
         let (events, surroundings) = (self.events.clone(), Arc::clone(&self.surroundings));
         let connecting = tokio::spawn(async move {
-            let dialling = Dialling { address, tls, hello, device, state };
+            let dialling = Dialling { address, tls, hello, device, state, chain };
             let connected = surroundings.link(dialling).await.map(Box::new);
             drop(events.send(Event::Connected(connected)).await);
         });
@@ -132,7 +134,6 @@ impl Agent {
     }
 
     fn hello(&self) -> v1::Hello {
-        let (chain, backend) = self.chains();
         v1::Hello {
             protocol_major: PROTOCOL.major,
             protocol_minor: PROTOCOL.minor,
@@ -144,8 +145,9 @@ impl Agent {
             ceiling: self.ceiling_bytes().into(),
             tools: EXECUTORS.iter().map(|executor| executor.name.to_owned()).collect(),
             generation: 0,
-            chain,
-            backend,
+            // The connection that stands may tell of more before this one does.
+            chain: None,
+            backend: self.backend_head(),
             unfinished_calls: self.journal.unfinished().iter().map(ToString::to_string).collect(),
         }
     }

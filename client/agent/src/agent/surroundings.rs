@@ -13,6 +13,8 @@ use rustls::ClientConfig;
 use tokio::sync::mpsc;
 
 use super::event::Event;
+use super::noting::to_head;
+use crate::chain::ChainWatch;
 use crate::connect::dial::dial;
 use crate::connect::{ConnectError, Link};
 use crate::execute::{self, Job, Work};
@@ -44,12 +46,14 @@ pub struct Dialling {
     pub address: String,
     /// How the device shows who it is.
     pub tls: Arc<ClientConfig>,
-    /// What it says first; the generation is filled in when the connection stands.
+    /// What it says first; the generation and the chain's head are filled in when the connection stands.
     pub hello: v1::Hello,
     /// Which device it is.
     pub device: DeviceId,
     /// Where connections are counted.
     pub state: Arc<State>,
+    /// Where the device's own audit ends, where it keeps one.
+    pub chain: Option<ChainWatch>,
 }
 
 /// The world as it is.
@@ -58,11 +62,12 @@ pub(crate) struct Real;
 
 impl Surroundings for Real {
     fn link(&self, dialling: Dialling) -> BoxFuture<'static, Result<Link, ConnectError>> {
-        let Dialling { address, tls, hello, device, state } = dialling;
+        let Dialling { address, tls, hello, device, state, chain } = dialling;
         async move {
             let dialled = dial(&address, tls).await?;
             let generation = generation(state).await?;
-            Link::open(dialled, v1::Hello { generation, ..hello }, device).await
+            let chain = chain.map(|chain| to_head(chain.head()));
+            Link::open(dialled, v1::Hello { generation, chain, ..hello }, device).await
         }
         .boxed()
     }

@@ -57,7 +57,7 @@ pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
 fn whole(chain: &DeviceChain) -> String {
     let head = chain.head();
     let hash = head.hash.to_string();
-    let from = chain.header.from.seq + 1;
+    let from = chain.header.from.seq.saturating_add(1);
     format!("whole: entries {from} to {}, head {}", head.seq, hash.get(..12).unwrap_or(&hash))
 }
 

@@ -276,6 +276,12 @@ impl Index {
         self.forgotten.is_none_or(|until| call > until)
     }
 
+    /// The latest id of a call that is known.
+    #[must_use]
+    pub fn latest(&self) -> Option<CallId> {
+        self.calls.keys().max().copied()
+    }
+
     /// Whether the call's entries belong on disk.
     #[must_use]
     pub fn is_durable(&self, call: CallId) -> bool {
@@ -326,7 +332,9 @@ impl Index {
     #[must_use]
     pub fn lines(&self) -> usize {
         let closed = self.approved.len() + self.remembered.len();
-        usize::from(self.forgotten.is_some()) + closed + 2 * self.calls.len().saturating_sub(closed + self.reads.len())
+        usize::from(self.forgotten.is_some())
+            + closed
+            + 2 * self.calls.len().saturating_sub(closed + self.reads.len())
     }
 
     /// The entries that the file needs, in order.

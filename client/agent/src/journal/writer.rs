@@ -94,6 +94,27 @@ impl Writer {
     }
 }
 
+/// Begins the file with this line where there is none.
+pub(super) fn create(path: &Path, line: &[u8]) -> Result<(), JournalError> {
+    let made = || -> io::Result<()> {
+        if path.try_exists()? {
+            return Ok(());
+        }
+        // Under another name until it is whole: an empty file would say that nothing was lost.
+        let new = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&new)?;
+        file.write_all(line)?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        sync_folder(path)
+    };
+    made().map_err(|error| JournalError::Open { path: path.to_owned(), reason: error.to_string() })
+}
+
 fn load(path: &Path) -> io::Result<(File, Loaded)> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);

@@ -154,12 +154,45 @@ async fn a_call_that_is_sent_again_is_answered_and_never_run_again() {
     // The same id with another wish is still the same call.
     assert_eq!(session.run(world.make(1, &world.files().join("y"))).await, first);
     session.acknowledge(&id(1)).await;
-    assert_eq!(session.refused(world.make(1, &target)).await, "PERMISSION_DENIED");
+    // It ran, so that it is never called refused.
+    let answer = session.run(world.make(1, &target)).await;
+    assert_eq!((answer.state, answer.code.as_str()), (CallState::Unknown, "OUTCOME_UNKNOWN"));
     world.stop().await;
     world.start();
     let mut session = world.ready().await;
-    assert_eq!(session.refused(world.make(1, &target)).await, "PERMISSION_DENIED");
+    assert_eq!(session.refused(world.make(1, &target)).await, "OUTCOME_UNKNOWN");
     assert!(!target.exists() && !world.files().join("y").exists());
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_that_lost_or_forgot_what_it_ran_runs_none_of_that_time_and_reads_all_the_same() {
+    let mut world = World::enrolled().await;
+    world.start();
+    let mut session = world.ready().await;
+    let target = world.files().join("x");
+    assert_eq!(session.run(world.make(1, &target)).await.state, CallState::Succeeded);
+    world.stop().await;
+    std::fs::remove_dir(&target).unwrap();
+    std::fs::remove_file(world.state_dir().join("journal.log")).unwrap();
+    for _ in 0..2 {
+        world.start();
+        let mut session = world.ready().await;
+        let asked = v1::CallQuery { call_ids: vec![id(1)] };
+        session.send(ToDevice::CallQuery(asked)).await;
+        let answer = session.run(world.make(1, &target)).await;
+        assert_eq!((answer.state, answer.code.as_str()), (CallState::Unknown, "OUTCOME_UNKNOWN"));
+        let path = world.files();
+        let read = session.run(world.call(2, "list_directory", &json!({"path": path}))).await;
+        assert_eq!(read.state, CallState::Succeeded);
+        world.stop().await;
+    }
+    // What is made from here on runs.
+    world.start();
+    let mut session = world.ready().await;
+    let now = Uuid::now_v7().as_u128();
+    assert_eq!(session.run(world.make(now, &target)).await.state, CallState::Succeeded);
+    assert!(target.exists());
     world.stop().await;
 }
 

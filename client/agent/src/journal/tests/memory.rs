@@ -51,6 +51,46 @@ fn a_clock_that_was_ahead_keeps_nothing_for_longer_than_a_day() {
     assert_eq!(known(&index), [false, false, false]);
 }
 
+/// A call that was made at this moment, Unix milliseconds.
+fn made_at(now: i64) -> CallId {
+    call((u128::try_from(now).unwrap() << 80) | (7 << 76) | (2 << 62))
+}
+
+#[tokio::test]
+async fn a_journal_that_was_lost_says_nothing_of_the_time_before_and_one_that_is_there_is_left() {
+    let room = Room::new();
+    Journal::admit_loss(&room.path, 5_000).unwrap();
+    Journal::admit_loss(&room.path, 9_000).unwrap();
+    let remembers =
+        |journal: &Journal| [4_000, 5_000, 5_001].map(|at| journal.remembers(made_at(at)));
+    let journal = room.open(9_000).await;
+    assert_eq!(remembers(&journal), [false, false, true]);
+    journal.close().await;
+    assert_eq!(remembers(&room.open(9_000).await), [false, false, true]);
+    // An empty one is of a device that has run nothing.
+    let room = Room::new();
+    room.open(1_000).await.close().await;
+    Journal::admit_loss(&room.path, 5_000).unwrap();
+    assert_eq!(remembers(&room.open(9_000).await), [true, true, true]);
+}
+
+#[tokio::test]
+async fn what_a_damaged_line_was_about_stays_open_when_the_file_is_written_anew_without_it() {
+    let room = Room::new();
+    let (_, text) = whole_file();
+    let mut damaged = text.clone();
+    damaged[20] ^= 1;
+    fs::write(&room.path, &damaged).unwrap();
+    let remembers = |journal: &Journal| [5_000, 5_001].map(|at| journal.remembers(made_at(at)));
+    let mut journal = room.open(5_000).await;
+    assert_eq!(remembers(&journal), [false, true]);
+    let anew: Vec<u8> = journal.index.snapshot().iter().flat_map(Entry::to_line).collect();
+    journal.writer.rewrite(anew).await;
+    journal.close().await;
+    journal = room.open(9_000).await;
+    assert_eq!(remembers(&journal), [false, true]);
+}
+
 #[test]
 fn of_a_time_that_was_forgotten_nothing_is_said_and_that_stays_so_when_the_file_is_written_anew() {
     const DAY: i64 = 24 * 60 * 60 * 1000;
