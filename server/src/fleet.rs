@@ -7,32 +7,23 @@ pub mod holding;
 mod known;
 pub mod presence;
 mod session;
+mod waiting;
 pub mod witness;
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dashmap::{DashMap, DashSet};
 use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
-use tokio::sync::{Mutex, MutexGuard, oneshot};
+use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
 
 pub use authority::Authority;
 pub use known::{Known, PolicyTerms, Terms};
-pub use session::{Advance, Answer, Order, Proof, Session, SessionId, ToDevice, Word};
+pub use session::{Advance, Answer, Order, Proof, Session, SessionId, ToDevice};
+pub use waiting::{Expected, Waiting, Word};
 use witness::Witnesses;
-
-/// How often those who watch a call are told how far it is.
-const ADVANCE: Duration = Duration::from_millis(100);
-
-/// A call that was sent and waits for its answer.
-#[derive(Debug)]
-struct Waiting {
-    device: DeviceId,
-    word: oneshot::Sender<Word>,
-    advance: Option<(Advance, Instant)>,
-}
 
 /// A call that waits for its device and is being sent: nobody else sends it meanwhile.
 #[derive(Debug)]
@@ -53,7 +44,7 @@ pub struct Fleet {
     known: DashMap<DeviceId, Arc<Known>>,
     names: DashMap<DeviceName, DeviceId>,
     sessions: DashMap<DeviceId, Session>,
-    waiting: DashMap<CallId, Waiting>,
+    waiting: Waiting,
     deliveries: DashSet<CallId>,
     revoked: Arc<RwLock<HashSet<String>>>,
     /// Devices of which the newest record could not be read.
@@ -175,7 +166,7 @@ impl Fleet {
     /// Whether the device has a live session.
     #[must_use]
     pub fn is_online(&self, id: DeviceId) -> bool {
-        self.sessions.contains_key(&id)
+        self.session(id).is_some()
     }
 
     /// Takes over from any older session of the device, which is ended.
@@ -200,7 +191,7 @@ impl Fleet {
     /// The live session of a device.
     #[must_use]
     pub fn session(&self, id: DeviceId) -> Option<Session> {
-        self.sessions.get(&id).map(|entry| entry.clone())
+        self.sessions.get(&id).filter(|entry| !entry.has_ended()).map(|entry| entry.clone())
     }
 
     /// Sends to a device without waiting; a device that does not keep up loses the message, and
@@ -209,61 +200,10 @@ impl Fleet {
         self.session(id).is_some_and(|session| session.send(message).is_ok())
     }
 
-    /// Registers a call as waiting for what this device and no other says of it.
-    pub fn expect(&self, call: CallId, device: DeviceId) -> oneshot::Receiver<Word> {
-        let (word, receiver) = oneshot::channel();
-        self.waiting.insert(call, Waiting { device, word, advance: None });
-        receiver
-    }
-
-    /// Nobody waits for this call's answer any longer.
-    pub fn forget(&self, call: CallId) {
-        self.waiting.remove(&call);
-    }
-
-    /// Whether somebody waits for this call's answer.
+    /// Calls that were sent and whose end is awaited.
     #[must_use]
-    pub fn is_expected(&self, call: CallId) -> bool {
-        self.waiting.contains_key(&call)
-    }
-
-    /// Hands an answer to whoever waits for it. Gives it back where nobody does, or where the call
-    /// was not sent to this device.
-    pub fn deliver(&self, device: DeviceId, answer: Answer) -> Result<(), Answer> {
-        let Some(word) = self.listener(device, answer.call) else { return Err(answer) };
-        match word.send(Word::Answer(answer)) {
-            Err(Word::Answer(answer)) => Err(answer),
-            Ok(()) | Err(Word::NotSeen) => Ok(()),
-        }
-    }
-
-    /// Tells whoever waits for a call that it never arrived; `false` where nobody waits.
-    pub fn not_seen(&self, device: DeviceId, call: CallId) -> bool {
-        self.listener(device, call).is_some_and(|word| word.send(Word::NotSeen).is_ok())
-    }
-
-    fn listener(&self, device: DeviceId, call: CallId) -> Option<oneshot::Sender<Word>> {
-        let taken = self.waiting.remove_if(&call, |_, waiting| waiting.device == device);
-        taken.map(|(_, waiting)| waiting.word)
-    }
-
-    /// Notes how far a call is. Tells whether those who watch it are to be woken: not more often than
-    /// they can see.
-    pub fn advance(&self, device: DeviceId, call: CallId, advance: Advance, now: Instant) -> bool {
-        let Some(mut waiting) = self.waiting.get_mut(&call) else { return false };
-        if waiting.device != device {
-            return false;
-        }
-        let told = waiting.advance.as_ref().map(|(_, told)| *told);
-        let wakes = told.is_none_or(|told| now.saturating_duration_since(told) >= ADVANCE);
-        waiting.advance = Some((advance, told.filter(|_| !wakes).unwrap_or(now)));
-        wakes
-    }
-
-    /// How far a call is, where its device told.
-    #[must_use]
-    pub fn advance_of(&self, call: CallId) -> Option<Advance> {
-        Some(self.waiting.get(&call)?.advance.as_ref()?.0.clone())
+    pub const fn waiting(&self) -> &Waiting {
+        &self.waiting
     }
 
     /// The right to send a call that waits for its device; none where somebody sends it already.

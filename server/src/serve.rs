@@ -43,6 +43,8 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long connections may stay open after that.
 const LINGER: Duration = Duration::from_secs(2);
+/// How long the last word to devices may take on its way.
+const FAREWELL: Duration = Duration::from_millis(100);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
 /// The record's file in the data folder.
@@ -92,7 +94,11 @@ pub async fn prepare(
     if recovered > 0 {
         tracing::warn!(recovered, "calls that were under way at the last stop were closed");
     }
-    let authority = Authority::open(data_dir, now_ms())?;
+    let authority = if store.knows_authorities().await? {
+        Authority::take_up(data_dir, now_ms())?
+    } else {
+        Authority::open(data_dir, now_ms())?
+    };
     store.record_authorities(authority.fingerprints(), now_ms()).await?;
     let first_admin = FirstAdmin::prepare(&store, data_dir).await?;
     let models = config
@@ -133,6 +139,8 @@ pub async fn prepare(
         enrollment::learn(&backend, &row).await?;
     }
     plan::recover(&backend).await?;
+    // What waited too long while the backend was down is over before its device can connect.
+    while queue::expire(&backend).await? > 0 {}
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
     Ok(Ready {
@@ -228,6 +236,8 @@ pub async fn close(backend: Arc<Backend>) {
         tracing::warn!("some calls did not end in time; their outcome is told at the next start");
     }
     backend.fleet.drain(RECONNECT);
+    // Long enough for the devices to hear it.
+    tokio::time::sleep(FAREWELL).await;
     backend.closing.cancel();
     backend.tasks.close();
     if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {

@@ -9,7 +9,7 @@ use orion_domain::{
     ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode,
     Observation, Risk,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::store::Witness;
@@ -101,15 +101,6 @@ pub struct Answer {
     pub witness: Option<Witness>,
 }
 
-/// What a device says of a call that was sent to it.
-#[derive(Debug)]
-pub enum Word {
-    /// How it ended.
-    Answer(Answer),
-    /// It never arrived, and what was sent of it on an earlier stream will not be run.
-    NotSeen,
-}
-
 /// How far a call is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Advance {
@@ -125,6 +116,14 @@ pub struct Advance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionId(u64);
 
+#[cfg(test)]
+impl SessionId {
+    /// An id for tests.
+    pub(super) const fn of_tests(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 /// See the module. Clones are handles to the same stream.
 #[derive(Debug, Clone)]
 pub struct Session {
@@ -132,6 +131,8 @@ pub struct Session {
     sender: mpsc::Sender<ToDevice>,
     ended: CancellationToken,
     in_flight: Arc<Semaphore>,
+    /// Wakes whoever sends what waits for the device.
+    queue: Arc<Notify>,
 }
 
 impl Session {
@@ -145,6 +146,7 @@ impl Session {
             sender,
             ended,
             in_flight: Arc::new(Semaphore::new(in_flight as usize)),
+            queue: Arc::default(),
         };
         (session, receiver)
     }
@@ -180,9 +182,25 @@ impl Session {
         }
     }
 
+    /// Something waits for the device.
+    pub fn wake(&self) {
+        self.queue.notify_one();
+    }
+
+    /// Resolves when something waits for the device, since the last time.
+    pub async fn woken(&self) {
+        self.queue.notified().await;
+    }
+
     /// Ends the stream.
     pub fn end(&self) {
         self.ended.cancel();
+    }
+
+    /// Whether nobody takes messages any more.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.has_ended() || self.sender.is_closed()
     }
 
     /// Whether the stream has ended.

@@ -41,7 +41,7 @@ pub struct Judged {
 }
 
 /// What was counted for a call.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Counts {
     earlier: Vec<u32>,
     quantity: Option<Quantity>,
@@ -115,6 +115,12 @@ impl Judged {
     pub fn counted(self, earlier: Vec<u32>) -> Self {
         let counts = Counts { earlier, ..self.counts };
         Self { counts, ..self }.judged_again()
+    }
+
+    /// The same call, judged by what was counted and measured for that one.
+    #[must_use]
+    pub fn counted_like(self, other: &Self) -> Self {
+        Self { counts: other.counts.clone(), ..self }.judged_again()
     }
 
     /// The same call, which nobody else is counted before until it is released.

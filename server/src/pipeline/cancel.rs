@@ -18,7 +18,8 @@ use crate::store::{CallRow, StoreError};
 pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Reply, StoreError> {
     // A step that waits ends with its plan, and not by itself.
     let waits_with_plan = call.plan.is_some() && call.state == CallState::AwaitingApproval;
-    if call.state.is_closed() || waits_with_plan {
+    let is_over = call.state.is_closed() && call.state != CallState::Unknown;
+    if is_over || waits_with_plan {
         return Ok(Reply::from(call));
     }
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
@@ -35,7 +36,10 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Rep
     let close = audit::closing(&Reply::from(call), error);
     if backend.store.close_unsent_call(close).await? {
         backend.bus.publish(Change::CallClosed(id));
-    } else if let Some(device) = device {
+    } else if !backend.fleet.waiting().stop(id)
+        && let Some(device) = device
+    {
+        // Nobody waits for it any more; where its device is there it may still run.
         backend.fleet.tell(device, ToDevice::Cancel(id));
     }
     backend.store.call(&id.to_string()).await.map(Reply::from)

@@ -99,6 +99,7 @@ pub async fn ask(
 /// Whether a call without a preview may wait for its device, which is away.
 fn waits(backend: &Backend, judged: &Judged, error: &ToolError) -> bool {
     error.code == ErrorCode::DeviceOffline
+        && !backend.fleet.is_online(judged.target.device.id)
         && backend.config.queue_time(&judged.incoming.request).is_some()
 }
 
@@ -134,7 +135,7 @@ async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result
     })?;
     let approval = backend.store.approval(&id.to_string()).await?;
     backend.bus.publish(Change::Approval(id));
-    run::run_approved(backend, &approval, Vec::new()).await.map(drop)
+    run::run_approved(backend, &approval, Vec::new(), None).await.map(drop)
 }
 
 /// The question about a call, asked at this moment (Unix milliseconds).

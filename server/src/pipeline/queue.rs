@@ -2,6 +2,7 @@
 //! judged anew when the device is back: by what holds then, for the person as they are let in then.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
 use orion_domain::{CallId, CallRequest, CallState, DeviceId, ErrorCode, ToolError};
@@ -11,6 +12,7 @@ use tokio::sync::Semaphore;
 use super::audit::{self, Incoming};
 use super::authorize::Judged;
 use super::confirm::run::run_approved;
+use super::route::Way;
 use super::{Reply, count, renew, route, validate};
 use crate::backend::Backend;
 use crate::bus::Change;
@@ -21,6 +23,8 @@ use crate::store::{CallRow, Label, StoreError, Strangers};
 /// How many calls that waited are sent to one device at a time. The rest of its places stay free for
 /// calls of this moment.
 const AT_ONCE: usize = 8;
+/// How long until what could not be sent is tried again.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// Puts a call on the record as waiting for its device.
 ///
@@ -44,8 +48,7 @@ pub(super) async fn wait(backend: &Arc<Backend>, judged: &Judged) -> Result<Repl
     Ok(waiting(backend, device, reply))
 }
 
-/// Lets a call that has a person's yes wait for its device, where it may; `None` where it may not, or
-/// where the device is there.
+/// Lets a call that has a person's yes wait for its device, which is away; `None` where it may not.
 ///
 /// # Errors
 /// The record cannot be kept.
@@ -54,21 +57,24 @@ pub(super) async fn wait_approved(
     row: &CallRow,
 ) -> Result<Option<Reply>, StoreError> {
     let Some((device, _)) = row.device else { return Ok(None) };
-    if backend.fleet.is_online(device) || row.queued_until.is_none_or(|until| until <= now_ms()) {
+    if row.queued_until.is_none_or(|until| until <= now_ms()) {
         return Ok(None);
     }
-    let waits = row.state == CallState::Queued
-        || backend.store.advance_call(row.id, CallState::Queued, now_ms()).await?;
+    let waits = row.state == CallState::Queued || {
+        let most = i64::from(backend.config.calls.queued_per_device);
+        backend.store.count_queued(device).await? < most
+            && backend.store.advance_call(row.id, CallState::Queued, now_ms()).await?
+    };
     Ok(waits.then(|| waiting(backend, device, Reply::from(row.clone()))))
 }
 
 /// What the caller of a call that waits is told.
-fn waiting(backend: &Arc<Backend>, device: DeviceId, reply: Reply) -> Reply {
+fn waiting(backend: &Backend, device: DeviceId, reply: Reply) -> Reply {
     tracing::info!(call = %reply.call, tool = %reply.tool, "a call waits for its device");
     backend.bus.publish(Change::CallMoved(reply.call));
     // It may have come back while the call was recorded.
     if let Some(session) = backend.fleet.session(device) {
-        begin(backend, device, session);
+        session.wake();
     }
     told(reply)
 }
@@ -88,37 +94,50 @@ pub(super) fn told(reply: Reply) -> Reply {
     Reply { state: CallState::Queued, result: told.result, approval: None, ..reply }
 }
 
-/// Sends what waits for this device, oldest first, as long as the session lives.
-pub(super) fn begin(backend: &Arc<Backend>, device: DeviceId, session: Session) {
-    let shared = Arc::clone(backend);
-    backend.tasks.spawn(async move {
-        if let Err(error) = deliver(&shared, device, &session).await {
-            tracing::error!(%device, %error, "calls that wait for a device could not be read");
+/// Sends what waits for this device, oldest first, for as long as the session lives.
+pub(super) async fn serve(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
+    let at_once = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let left = match deliver(backend, device, session, &at_once).await {
+            Ok(sent) => sent > 0,
+            Err(error) => {
+                tracing::error!(%device, %error, "calls that wait for a device could not be read");
+                true
+            }
+        };
+        // What could not be sent this time is looked at again.
+        tokio::select! {
+            () = session.woken() => {}
+            () = tokio::time::sleep(RETRY), if left => {}
+            () = session.ended() => return,
+            () = backend.shutdown.cancelled() => return,
         }
-    });
+    }
 }
 
+/// Begins to send what waits, and gives how many calls that were.
 async fn deliver(
     backend: &Arc<Backend>,
     device: DeviceId,
     session: &Session,
-) -> Result<(), StoreError> {
-    let at_once = Arc::new(Semaphore::new(AT_ONCE));
-    let mut after = None;
+    at_once: &Arc<Semaphore>,
+) -> Result<usize, StoreError> {
+    let (mut after, mut found) = (None, 0);
     loop {
         let page = backend.store.queued_calls(device, after).await?;
-        let Some(last) = page.last() else { return Ok(()) };
+        let Some(last) = page.last() else { return Ok(found) };
         after = Some(*last);
+        found += page.len();
         for call in page {
             let place = tokio::select! {
-                place = Arc::clone(&at_once).acquire_owned() => place.map_err(|_| StoreError::Unavailable)?,
-                () = session.ended() => return Ok(()),
-                () = backend.shutdown.cancelled() => return Ok(()),
+                place = Arc::clone(at_once).acquire_owned() => place.map_err(|_| StoreError::Unavailable)?,
+                () = session.ended() => return Ok(found),
+                () = backend.shutdown.cancelled() => return Ok(found),
             };
             let shared = Arc::clone(backend);
             backend.calls.spawn(async move {
                 let _place = place;
-                if let Err(error) = send(&shared, call).await {
+                if let Err(error) = send(&shared, device, call).await {
                     tracing::error!(%call, %error, "a call that waited could not be sent");
                 }
             });
@@ -126,21 +145,26 @@ async fn deliver(
     }
 }
 
-/// Sends one call that waited, if it still may run.
-async fn send(backend: &Arc<Backend>, call: CallId) -> Result<(), StoreError> {
+/// Sends one call that waited, if it still may run. It has its place before it is judged, so that what
+/// was judged is sent at once, and a yes that is spent is not spent in vain.
+async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<(), StoreError> {
     let Some(_delivery) = backend.fleet.delivery(call) else { return Ok(()) };
+    let Some(way) = Way::in_turn(backend, device).await else { return Ok(()) };
     let row = backend.store.call(&call.to_string()).await?;
-    if row.state != CallState::Queued || backend.fleet.is_expected(call) {
+    if row.state != CallState::Queued {
         return Ok(());
+    }
+    if row.queued_until.unwrap_or(row.deadline_at) <= now_ms() {
+        return end_overdue(backend, row).await;
     }
     if let Some(approval) = row.approval {
         let approval = backend.store.approval(&approval.to_string()).await?;
-        return run_approved(backend, &approval, Vec::new()).await.map(drop);
+        return run_approved(backend, &approval, Vec::new(), Some(way)).await.map(drop);
     }
     let reply = Reply::from(row.clone());
     match judge(backend, row).await? {
         Ok(judged) => match judged.permit(None) {
-            Ok(permit) => route::resume(backend, &judged, permit, reply, None).await,
+            Ok(permit) => route::resume(backend, &judged, permit, reply, None, way).await,
             Err(error) => audit::close(backend, reply, *error).await,
         },
         Err(error) => audit::close(backend, reply, error).await,
@@ -214,23 +238,39 @@ fn strangers(row: &CallRow) -> Strangers {
     Strangers { content, occurs: Vec::new(), quoted: row.quoted }
 }
 
-/// Ends the calls that have waited for their device for as long as they may.
+/// Ends the calls that have waited for their device for as long as they may, and those whose yes has
+/// run out meanwhile. Gives how many were looked at; there may be more.
 ///
 /// # Errors
 /// The record cannot be read or kept.
-pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
-    for row in backend.store.overdue_calls(now_ms()).await? {
-        // One that is being sent is not over.
-        let Some(_delivery) = backend.fleet.delivery(row.id) else { continue };
+pub async fn expire(backend: &Backend) -> Result<usize, StoreError> {
+    let overdue = backend.store.overdue_calls(now_ms()).await?;
+    let found = overdue.len();
+    for row in overdue {
+        // One that is being sent looks at its time itself.
+        if let Some(_delivery) = backend.fleet.delivery(row.id) {
+            end_overdue(backend, row).await?;
+        }
+    }
+    Ok(found)
+}
+
+async fn end_overdue(backend: &Backend, row: CallRow) -> Result<(), StoreError> {
+    let id = row.id;
+    let error = if row.queued_until.unwrap_or(row.deadline_at) <= now_ms() {
         let name = row.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default();
         let message = format!(
             "{name} did not come back in the time for which the call might wait. It was not run."
         );
-        let error = ToolError::new(ErrorCode::Timeout, message);
-        let close = audit::closing(&Reply::from(row.clone()), error);
-        if backend.store.close_unsent_call(close).await? {
-            backend.bus.publish(Change::CallClosed(row.id));
-        }
+        ToolError::new(ErrorCode::Timeout, message)
+    } else {
+        ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "The time of the approval was over before the device was back. It was not run: make the call again to be asked again.",
+        )
+    };
+    if backend.store.close_unsent_call(audit::closing(&Reply::from(row), error)).await? {
+        backend.bus.publish(Change::CallClosed(id));
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub async fn close(
     let (state, at) = (answer.state, now_ms());
     let result = answer.result.clone();
     let close = close_of(answer, at);
-    let closed = backend.store.close_call(close.clone()).await?;
+    let closed = backend.store.close_call_by_device(close.clone()).await?;
     if !closed {
         told_late(backend, &close).await?;
     }
@@ -67,7 +67,7 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
         return Ok(());
     }
     let close = close_of(answer, now_ms());
-    if backend.store.close_call(close.clone()).await? {
+    if backend.store.close_call_by_device(close.clone()).await? {
         tracing::info!(%device, %call, "a late answer completed the record");
         backend.bus.publish(Change::CallClosed(call));
     } else {

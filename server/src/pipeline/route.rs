@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallState, DeviceId, ErrorCode, Permit, ToolError};
+use orion_domain::{CallId, CallState, DeviceId, ErrorCode, Permit, ToolError};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 
 use super::authorize::Judged;
@@ -15,7 +15,7 @@ use super::{Reply, audit, queue, renew, result};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{Order, Proof, Session, SessionId, ToDevice, Word};
+use crate::fleet::{Expected, Order, Proof, Session, SessionId, ToDevice, Word};
 use crate::store::StoreError;
 
 /// How long a device may take to answer beyond the call's own time.
@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const RETURN: Duration = Duration::from_secs(20);
 
 /// How often a call that did not arrive is sent again.
-const AGAIN: u32 = 5;
+const MOST_SENT_AGAIN: u32 = 5;
 
 /// Records the call as sent, sends it, and waits for its end. Where the device is away and the call may
 /// wait for it, it is recorded as waiting instead.
@@ -36,14 +36,12 @@ pub async fn route(
     judged: &Judged,
     permit: Permit,
 ) -> Result<Reply, StoreError> {
-    match Journey::begin(backend, judged) {
-        Ok(journey) => {
+    match Way::now(backend, judged) {
+        Ok(way) => {
             let row = audit::row(backend, judged, CallState::Dispatched);
             let reply = Reply::of_new(&row);
-            if let Err(error) = backend.store.open_call(row).await {
-                journey.abandon();
-                return Err(error);
-            }
+            let journey = Journey::on(backend, judged, way);
+            backend.store.open_call(row).await?;
             judged.release();
             journey.go(reply, None, permit).await
         }
@@ -54,8 +52,8 @@ pub async fn route(
     }
 }
 
-/// The same for a call that stands in the record already: with a person's yes, or after it waited for
-/// its device.
+/// The same for a call that stands in the record already, with a place among those under way: with a
+/// person's yes, or after it waited for its device.
 ///
 /// # Errors
 /// The record cannot be kept.
@@ -65,32 +63,40 @@ pub async fn resume(
     permit: Permit,
     reply: Reply,
     proof: Option<Proof>,
+    way: Way,
 ) -> Result<Reply, StoreError> {
-    let begun = if reply.state == CallState::Queued {
-        Journey::begin_in_turn(backend, judged).await
-    } else {
-        Journey::begin(backend, judged)
-    };
-    let journey = match begun {
-        Ok(journey) => journey,
-        // A yes is spent by now, and what waits without one goes on waiting.
-        Err(NoWay::Away) if proof.is_none() && reply.state == CallState::Queued => {
-            return Ok(reply);
-        }
-        Err(no_way) => return audit::close(backend, reply, no_way.error(judged)).await,
-    };
+    let journey = Journey::on(backend, judged, way);
     let advanced = backend.store.advance_call(reply.call, CallState::Dispatched, now_ms()).await;
     judged.release();
-    match advanced {
-        Ok(true) => journey.go(reply, proof, permit).await,
-        Ok(false) => {
-            journey.abandon();
-            backend.store.call(&reply.call.to_string()).await.map(Reply::from)
+    if advanced? {
+        return journey.go(reply, proof, permit).await;
+    }
+    backend.store.call(&reply.call.to_string()).await.map(Reply::from)
+}
+
+/// A live session with a place among its calls under way.
+#[derive(Debug)]
+pub struct Way {
+    session: Session,
+    /// None for what the backend asks for itself while a call that has a place is judged.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Way {
+    fn now(backend: &Backend, judged: &Judged) -> Result<Self, NoWay> {
+        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
+        if judged.incoming.is_own {
+            return Ok(Self { session, place: None });
         }
-        Err(error) => {
-            journey.abandon();
-            Err(error)
-        }
+        let place = Some(session.place().ok_or(NoWay::Busy)?);
+        Ok(Self { session, place })
+    }
+
+    /// Waits for a place; none where the device is away or goes meanwhile.
+    pub async fn in_turn(backend: &Backend, device: DeviceId) -> Option<Self> {
+        let session = backend.fleet.session(device)?;
+        let place = Some(session.place_in_turn().await?);
+        Some(Self { session, place })
     }
 }
 
@@ -129,44 +135,24 @@ impl NoWay {
     }
 }
 
-/// A call that has a place on a live session and waits for its answer.
+/// A call on its way, and whoever waits for its answer.
 struct Journey<'a> {
     backend: &'a Arc<Backend>,
     judged: &'a Judged,
-    session: Session,
-    /// What the device says of it.
-    word: oneshot::Receiver<Word>,
-    place: OwnedSemaphorePermit,
+    way: Way,
+    /// What is said of it.
+    expected: Expected<'a>,
     /// Whether it was ever given to a session.
     was_sent: bool,
+    /// Whether a person stops it.
+    is_stopped: bool,
 }
 
 impl<'a> Journey<'a> {
-    fn begin(backend: &'a Arc<Backend>, judged: &'a Judged) -> Result<Self, NoWay> {
-        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
-        let place = session.place().ok_or(NoWay::Busy)?;
-        Ok(Self::with(backend, judged, session, place))
-    }
-
-    /// The same, which waits for a place.
-    async fn begin_in_turn(backend: &'a Arc<Backend>, judged: &'a Judged) -> Result<Self, NoWay> {
-        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
-        let place = session.place_in_turn().await.ok_or(NoWay::Away)?;
-        Ok(Self::with(backend, judged, session, place))
-    }
-
-    fn with(
-        backend: &'a Arc<Backend>,
-        judged: &'a Judged,
-        session: Session,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
-        let word = backend.fleet.expect(judged.incoming.id, judged.target.device.id);
-        Self { backend, judged, session, word, place, was_sent: false }
-    }
-
-    fn abandon(&self) {
-        self.backend.fleet.forget(self.judged.incoming.id);
+    fn on(backend: &'a Arc<Backend>, judged: &'a Judged, way: Way) -> Self {
+        let expected =
+            backend.fleet.waiting().expect(judged.incoming.id, judged.target.device.id);
+        Self { backend, judged, way, expected, was_sent: false, is_stopped: false }
     }
 
     async fn go(
@@ -175,53 +161,50 @@ impl<'a> Journey<'a> {
         proof: Option<Proof>,
         _permit: Permit,
     ) -> Result<Reply, StoreError> {
+        let (call, device) = (reply.call, self.judged.target.device.id);
         let time = self.backend.config.call_timeout(self.judged.incoming.request.timeout_ms);
-        let deadline = Instant::now() + time + GRACE;
-        let order = Arc::new(order(self.judged, proof.clone()));
-        if self.session.send(ToDevice::Dispatch(order, time)).is_ok() {
-            self.was_sent = true;
-        } else if !self.session.has_ended() {
-            self.abandon();
-            return audit::close(self.backend, reply, busy(self.judged)).await;
+        let deadline = Instant::now() + time;
+        if let Err(error) = self.send(order(self.judged, proof.clone()), time) {
+            return audit::close(self.backend, reply, error).await;
         }
-        self.backend.bus.publish(Change::CallMoved(reply.call));
-        let mut until = deadline;
+        self.backend.bus.publish(Change::CallMoved(call));
+        let mut until = deadline + GRACE;
         let (mut linked, mut sent_again) = (true, 0);
-        let device = self.judged.target.device.id;
         loop {
             tokio::select! {
-                word = &mut self.word => match word {
-                    Ok(Word::Answer(answer)) => {
+                word = self.expected.word() => match word {
+                    Word::Answer(answer) => {
                         return result::close(self.backend, device, reply, answer).await;
                     }
-                    Ok(Word::NotSeen) => {
-                        self.word = self.backend.fleet.expect(reply.call, device);
+                    Word::Stop => {
+                        self.is_stopped = true;
+                        self.tell_of_stop(call);
+                    }
+                    // What an older stream says late is no answer to what this one was asked.
+                    Word::NotSeen(session) if session != self.way.session.id() => {}
+                    Word::NotSeen(_) => {
                         sent_again += 1;
                         let time = deadline.saturating_duration_since(Instant::now());
-                        let again = self.again(&reply, proof.clone(), time, sent_again).await;
-                        if let Some(end) = again? {
+                        let again = self.again(&reply, proof.clone(), time, sent_again).await?;
+                        if let Some(end) = again {
                             return Ok(end);
                         }
                     }
-                    // Somebody else took over the waiting; the record knows.
-                    Err(_) => return self.backend.store.call(&reply.call.to_string()).await.map(Reply::from),
                 },
-                () = self.session.ended(), if linked => {
+                () = self.way.session.ended(), if linked => {
                     linked = false;
-                    until = deadline.min(Instant::now() + RETURN);
+                    until = (deadline + GRACE).min(Instant::now() + RETURN);
                 }
-                session = back(self.backend, device, self.session.id()), if !linked => {
-                    (linked, until) = (true, deadline);
+                session = back(self.backend, device, self.way.session.id()), if !linked => {
+                    (linked, until) = (true, deadline + GRACE);
                     // What runs there keeps its place among the calls under way, where there is one.
-                    if let Some(place) = session.place() {
-                        self.place = place;
-                    }
-                    self.session = session;
+                    self.way.place = session.place().or(self.way.place.take());
+                    self.way.session = session;
                     // It is the new session's first word of this call, so that nothing overtakes it.
-                    self.session.send(ToDevice::Query(vec![reply.call])).ok();
+                    self.way.session.send(ToDevice::Query(vec![call])).ok();
+                    self.tell_of_stop(call);
                 }
                 () = sleep_until(until) => {
-                    self.abandon();
                     let error = match (linked, self.was_sent) {
                         (_, false) => offline(self.judged),
                         (true, true) => self.timed_out(),
@@ -233,7 +216,26 @@ impl<'a> Journey<'a> {
         }
     }
 
-    /// Sends a call that did not arrive once more, if it still may run. Gives its end where it may not.
+    /// Gives the call to the session. A session that has ended meanwhile is not the call's end: the next
+    /// one is asked.
+    fn send(&mut self, order: Order, time: Duration) -> Result<(), ToolError> {
+        if self.way.session.send(ToDevice::Dispatch(Arc::new(order), time)).is_ok() {
+            self.was_sent = true;
+        } else if !self.way.session.is_closed() {
+            return Err(busy(self.judged));
+        }
+        Ok(())
+    }
+
+    /// Tells the device that a person stops the call; after what it was sent of it, so that it is heard.
+    fn tell_of_stop(&self, call: CallId) {
+        if self.is_stopped {
+            self.way.session.send(ToDevice::Cancel(call)).ok();
+        }
+    }
+
+    /// Sends a call that did not arrive once more, if it still may run. Gives its end where it may not:
+    /// then it is certain that it did not run.
     async fn again(
         &mut self,
         reply: &Reply,
@@ -241,23 +243,29 @@ impl<'a> Journey<'a> {
         time: Duration,
         times: u32,
     ) -> Result<Option<Reply>, StoreError> {
-        if times > AGAIN {
-            return self.give_back(reply, offline(self.judged)).await.map(Some);
+        let close = async |error| audit::close(self.backend, reply.clone(), error).await.map(Some);
+        if self.is_stopped {
+            let message = "This call was cancelled before it arrived. It was not run.";
+            return close(ToolError::new(ErrorCode::Cancelled, message)).await;
         }
-        let fresh = renew::afresh(self.backend, self.judged).await?;
+        if times > MOST_SENT_AGAIN {
+            return close(offline(self.judged)).await;
+        }
+        let fresh = renew::afresh(self.backend, self.judged).await?.counted_like(self.judged);
         let _permit = match self.permitted(&fresh, proof.as_ref()).await? {
             Ok(permit) => permit,
-            Err(error) => return self.give_back(reply, error).await.map(Some),
+            Err(error) => return close(error).await,
         };
+        let row = self.backend.store.call(&reply.call.to_string()).await?;
+        if row.state != CallState::Dispatched {
+            return Ok(Some(Reply::from(row)));
+        }
         let store = &self.backend.store;
         store.audit_call_event("call.sent_again", reply.call, json!({}), now_ms()).await?;
-        let order = Arc::new(order(&fresh, proof));
-        if self.session.send(ToDevice::Dispatch(order, time)).is_ok() {
-            self.was_sent = true;
-        } else if !self.session.has_ended() {
-            return self.give_back(reply, busy(self.judged)).await.map(Some);
+        match self.send(order(&fresh, proof), time) {
+            Ok(()) => Ok(None),
+            Err(error) => audit::close(self.backend, reply.clone(), error).await.map(Some),
         }
-        Ok(None)
     }
 
     async fn permitted(
@@ -286,17 +294,9 @@ impl<'a> Journey<'a> {
         })
     }
 
-    /// Ends a call of which it is certain that it did not run.
-    async fn give_back(&self, reply: &Reply, error: ToolError) -> Result<Reply, StoreError> {
-        self.abandon();
-        // It is as if it had waited: from there it can end in every way.
-        self.backend.store.advance_call(reply.call, CallState::Queued, now_ms()).await?;
-        audit::close(self.backend, reply.clone(), error).await
-    }
-
     fn timed_out(&self) -> ToolError {
         let call = self.judged.incoming.id;
-        self.session.send(ToDevice::Cancel(call)).ok();
+        self.way.session.send(ToDevice::Cancel(call)).ok();
         if self.judged.target.spec.has_effects && !self.judged.incoming.request.dry_run {
             return ToolError::new(
                 ErrorCode::OutcomeUnknown,

@@ -14,7 +14,7 @@ use crate::store::StoreError;
 /// The most calls that a device is asked about at once.
 pub const MOST_ASKED: usize = 256;
 /// How long a device that is slow to take a question is given before it is asked again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Asks a device that has just connected about the calls that nobody waits for any more, and then
 /// sends it what waits for it.
@@ -24,7 +24,7 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
         if let Err(error) = ask(&shared, device, &session).await {
             tracing::error!(%device, %error, "the calls that are not settled could not be read");
         }
-        queue::begin(&shared, device, session);
+        queue::serve(&shared, device, &session).await;
     });
 }
 
@@ -36,13 +36,13 @@ async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(
         after = Some(*last);
         // Whoever waits for a call's answer asks about it.
         let unheard: Vec<_> =
-            page.into_iter().filter(|call| !backend.fleet.is_expected(*call)).collect();
+            page.into_iter().filter(|call| !backend.fleet.waiting().is_expected(*call)).collect();
         for asked in unheard.chunks(MOST_ASKED) {
             while session.send(ToDevice::Query(asked.to_vec())).is_err() {
                 tokio::select! {
                     () = session.ended() => return Ok(()),
                     () = backend.shutdown.cancelled() => return Ok(()),
-                    () = tokio::time::sleep(AGAIN) => {}
+                    () = tokio::time::sleep(RETRY) => {}
                 }
             }
         }

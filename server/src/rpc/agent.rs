@@ -26,7 +26,7 @@ use super::status;
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, recognise, welcome};
-use crate::fleet::{Advance, Known, Order, Session, ToDevice, enrollment};
+use crate::fleet::{Advance, Known, Order, Session, SessionId, ToDevice, enrollment};
 use crate::pipeline::result;
 use crate::pipeline::settle::{self, MOST_ASKED};
 use crate::store::Witness;
@@ -128,7 +128,7 @@ pub(super) async fn talk(
     let Connection { since, serial, over } = connection;
     let known =
         welcome(&backend, id, since, serial, greeting).await.map_err(status::not_welcome)?;
-    heard(&backend, id, chain, saw).await;
+    heard(&backend, (id, since), chain, saw).await;
     tracing::info!(device = %known.name, unfinished, "connected");
 
     let (session, orders) =
@@ -158,7 +158,7 @@ pub(super) async fn talk(
         enrollment::attach(&backend, &known, &session).await;
         settle::begin(&backend, id, &session);
         let reason = tokio::select! {
-            reason = converse((&backend, &pace), &known, &session, orders, incoming, &sender) => reason,
+            reason = converse((&backend, &pace, since), &known, &session, orders, incoming, &sender) => reason,
             reason = over => reason,
         };
         session.end();
@@ -194,7 +194,7 @@ enum Event {
 }
 
 async fn converse(
-    shared: (&Arc<Backend>, &Pace),
+    shared: (&Arc<Backend>, &Pace, Instant),
     known: &Known,
     session: &Session,
     mut orders: mpsc::Receiver<ToDevice>,
@@ -226,7 +226,7 @@ async fn converse(
                 }
             }
             Event::FromDevice(message) => {
-                if let Err(reason) = from_device(shared, known, *message).await {
+                if let Err(reason) = from_device(shared, (known, session.id()), *message).await {
                     return reason;
                 }
             }
@@ -235,8 +235,8 @@ async fn converse(
 }
 
 async fn from_device(
-    (backend, pace): (&Arc<Backend>, &Pace),
-    known: &Known,
+    (backend, pace, since): (&Arc<Backend>, &Pace, Instant),
+    (known, session): (&Known, SessionId),
     message: link_request::Message,
 ) -> Result<(), &'static str> {
     match message {
@@ -286,7 +286,7 @@ async fn from_device(
             let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
             let note = note.chars().filter(|c| !c.is_control()).take(MAX_NOTE).collect();
             let advance = Advance { done, total, note };
-            if backend.fleet.advance(known.id, call, advance, Instant::now()) {
+            if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
                 backend.bus.publish(crate::bus::Change::CallMoved(call));
             }
         }
@@ -297,7 +297,7 @@ async fn from_device(
                 return Err("word of more calls than it is asked about at once");
             }
             for call in calls {
-                if !backend.fleet.not_seen(known.id, call)
+                if !backend.fleet.waiting().not_seen(known.id, session, call)
                     && let Err(error) = settle::never_ran(backend, known, call).await
                 {
                     tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
@@ -313,9 +313,9 @@ async fn from_device(
                 }
             };
             let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
-            heard(backend, known.id, chain, None).await;
+            heard(backend, (known.id, since), chain, None).await;
             // A device that sends what nobody waits for is held up by the record, and only itself.
-            if let Err(answer) = backend.fleet.deliver(known.id, answer)
+            if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer)
                 && let Err(error) = result::late(backend, known.id, answer).await
             {
                 tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
@@ -332,10 +332,10 @@ fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Messag
     })
 }
 
-/// Takes what a device says of its own chain, and of what it saw of this backend's.
+/// Takes what a device says of its own chain on a connection, and of what it saw of this backend's.
 async fn heard(
     backend: &Backend,
-    device: DeviceId,
+    (device, since): (DeviceId, Instant),
     chain: Option<AuditHead>,
     saw: Option<AuditHead>,
 ) {
@@ -345,7 +345,7 @@ async fn heard(
             witnesses.heard_of_us(&backend.store, device, saw).await?;
         }
         match chain {
-            Some(chain) => witnesses.heard(&backend.store, device, chain).await,
+            Some(chain) => witnesses.heard(&backend.store, device, since, chain).await,
             None => Ok(()),
         }
     };

@@ -223,7 +223,7 @@ fn tool(spec: &ToolSpec) -> v1::Tool {
 /// The same with how far it is, where its device told.
 fn with_advance(backend: &Backend, call: v1::Call) -> v1::Call {
     let id = call.call_id.parse().ok();
-    let advance = id.and_then(|id| backend.fleet.advance_of(id)).map(|advance| {
+    let advance = id.and_then(|id| backend.fleet.waiting().advance_of(id)).map(|advance| {
         let Advance { done, total, note } = advance;
         v1::CallAdvance { done, total, note }
     });

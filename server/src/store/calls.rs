@@ -144,7 +144,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Ends a call by its device's word; as [`Self::close_call`], and where nobody knew how it ended and
+    /// Ends a call that was sent by its device's word; as [`Self::close_call`], and where nobody knew how it ended and
     /// the device does not know either, its word takes the place of the backend's, once.
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl Store {
             .write_one(durability, move |tx| {
                 let unknown_too = close.state == CallState::Unknown;
                 Box::pin(async move {
-                    Ok(close_from(tx, close, |_| true, unknown_too).await?.is_some())
+                    Ok(close_from(tx, close, is_sent, unknown_too).await?.is_some())
                 })
             })
             .await?;
@@ -261,6 +261,11 @@ const fn durability(has_effects: bool) -> Durability {
 /// Whether a call in this state has not left the backend.
 const fn is_unsent(state: CallState) -> bool {
     matches!(state, CallState::Received | CallState::AwaitingApproval | CallState::Queued)
+}
+
+/// Whether a call in this state was sent to its device and may be ended by its word.
+const fn is_sent(state: CallState) -> bool {
+    matches!(state, CallState::Dispatched | CallState::Running | CallState::Unknown)
 }
 
 /// The states from which a call may become this one, as SQL.

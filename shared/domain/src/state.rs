@@ -109,10 +109,10 @@ impl CallState {
                 next,
                 Self::Dispatched | Self::Denied | Self::TimedOut | Self::Cancelled | Self::Failed
             ),
-            // What was sent and never arrived waits for its device again.
+            // What was sent and never arrived may be denied by then.
             Self::Dispatched | Self::Running => matches!(
                 (self, next),
-                (Self::Dispatched, Self::Running | Self::Queued)
+                (Self::Dispatched, Self::Running | Self::Denied)
                     | (
                         _,
                         Self::Succeeded

@@ -119,6 +119,9 @@ async fn cancel(app: &App<'_>, client: &Client, call: String) -> Result<u8, Fail
     app.out.note(match call.state {
         "cancelled" => "it is stopped and was not run",
         "dispatched" | "running" => "its device is told to stop it; `orion calls watch` shows how it ends",
+        "unknown" => {
+            "nobody knows how it ended; where its device is connected it is told to stop it"
+        }
         _ => "it has ended already",
     });
     app.out.show(&call, || call_page(app.out, &call))?;

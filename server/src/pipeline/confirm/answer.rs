@@ -237,7 +237,7 @@ const ONLY_ONCE: &str = "its risk is critical, a preview or several people are w
 fn start(backend: &Arc<Backend>, row: ApprovalRow, is_rule: bool) {
     let task = Arc::clone(backend);
     backend.calls.spawn(async move {
-        if let Err(error) = run::run_approved(&task, &row, Vec::new()).await {
+        if let Err(error) = run::run_approved(&task, &row, Vec::new(), None).await {
             tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
         }
         if is_rule && let Err(error) = enrollment::refresh(&task, row.device.0).await {

@@ -168,7 +168,7 @@ async fn make(
     let asked = backend.store.approval(&id.to_string()).await?;
     match vote(backend, by, &asked, true, reason, Lasting::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
-            run::run_approved(backend, &decided, Vec::new()).await.map_err(store)?;
+            run::run_approved(backend, &decided, Vec::new(), None).await.map_err(store)?;
             reply = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
             Ok(reply)
         }

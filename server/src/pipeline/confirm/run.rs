@@ -14,8 +14,9 @@ use crate::clock::now_ms;
 use crate::fleet::Proof;
 use crate::pipeline::audit::{self, Incoming, OfPlan};
 use crate::pipeline::authorize::Judged;
+use crate::pipeline::route::Way;
 use crate::pipeline::{Reply, count, queue, renew, route, validate};
-use crate::store::{ApprovalRow, StoreError};
+use crate::store::{ApprovalRow, CallRow, StoreError};
 
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
@@ -30,8 +31,9 @@ pub(in crate::pipeline) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
     observed: Vec<Observation>,
+    way: Option<Way>,
 ) -> Result<Reply, StoreError> {
-    let done = try_approved(backend, approval, observed).await;
+    let done = try_approved(backend, approval, observed, way).await;
     if done.is_err()
         && let Ok(row) = backend.store.call(&approval.call.to_string()).await
     {
@@ -60,14 +62,17 @@ async fn try_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
     observed: Vec<Observation>,
+    way: Option<Way>,
 ) -> Result<Reply, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
-    // The yes is spent when the call is sent, and not before its device is there.
-    if approval.plan.is_none()
-        && let Some(reply) = queue::wait_approved(backend, &row).await?
-    {
-        return Ok(reply);
-    }
+    // The yes is spent when the call is sent, and not before its device is there and has room for it.
+    let way = match way {
+        Some(way) => way,
+        None => match Way::in_turn(backend, approval.device.0).await {
+            Some(way) => way,
+            None => return away(backend, approval, row).await,
+        },
+    };
     let arguments = match serde_json::from_slice(&row.arguments) {
         Ok(Value::Object(object)) => object,
         Ok(_) | Err(_) => return Err(StoreError::Corrupt),
@@ -122,7 +127,23 @@ async fn try_approved(
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
         expires_at: approval.expires_at,
     };
-    route::resume(backend, &judged, permit, reply, Some(proof)).await
+    route::resume(backend, &judged, permit, reply, Some(proof), way).await
+}
+
+/// What becomes of an approved call whose device is away: it waits, where it may, or ends.
+async fn away(
+    backend: &Arc<Backend>,
+    approval: &ApprovalRow,
+    row: CallRow,
+) -> Result<Reply, StoreError> {
+    if approval.plan.is_none()
+        && let Some(reply) = queue::wait_approved(backend, &row).await?
+    {
+        return Ok(reply);
+    }
+    let message = format!("{} is not connected.", approval.device.1);
+    let error = ToolError::new(ErrorCode::DeviceOffline, message);
+    audit::close(backend, Reply::from(row), error).await
 }
 
 /// The yes, where it is still to what would run, and enough for it.
@@ -243,7 +264,7 @@ async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), St
         );
         return close_asked(backend, approval, error).await;
     }
-    run_approved(backend, approval, Vec::new()).await.map(drop)
+    run_approved(backend, approval, Vec::new(), None).await.map(drop)
 }
 
 /// Waits until the device is connected, for a while.

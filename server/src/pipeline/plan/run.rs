@@ -242,7 +242,7 @@ async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<R
         Err(error) => return unsent(backend, plan, step, error).await,
     };
     if let Some(question) = plan.question(step) {
-        return approved::run_approved(backend, question, step.observed.clone()).await;
+        return approved::run_approved(backend, question, step.observed.clone(), None).await;
     }
     let Ready { incoming, target, parsed } = match ready(backend, plan, step).await? {
         Ok(ready) => ready,

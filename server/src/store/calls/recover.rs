@@ -14,7 +14,8 @@ const PAGE: usize = 200;
 const LOST: &str = "SELECT calls.*, approvals.state AS answer, approvals.consumed_at AS used_at \
     FROM calls LEFT JOIN approvals ON approvals.id = calls.approval_id \
     WHERE calls.closed_at IS NULL AND (calls.state IN ('received', 'dispatched', 'running') \
-    OR (calls.state = 'awaiting_approval' AND (approvals.state NOT IN ('open', 'approved') \
+    OR (calls.state IN ('awaiting_approval', 'queued') \
+    AND (approvals.state NOT IN ('open', 'approved') \
     OR approvals.consumed_at IS NOT NULL))) ORDER BY calls.id LIMIT 200";
 
 impl Store {
