@@ -43,8 +43,6 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long connections may stay open after that.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long the last word to devices may take on its way.
-const FAREWELL: Duration = Duration::from_millis(100);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
 /// The record's file in the data folder.
@@ -236,8 +234,6 @@ pub async fn close(backend: Arc<Backend>) {
         tracing::warn!("some calls did not end in time; their outcome is told at the next start");
     }
     backend.fleet.drain(RECONNECT);
-    // Long enough for the devices to hear it.
-    tokio::time::sleep(FAREWELL).await;
     backend.closing.cancel();
     backend.tasks.close();
     if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {

@@ -29,7 +29,6 @@ async fn both_held(world: &World, name: &str, agents: [&Device; 2]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "the figures are what the long form is run for")]
 async fn a_device_and_its_copy_are_both_quarantined_whichever_comes_first() {
     let world = World::new().await;
     let copies = number("ORION_COPIES", 6);

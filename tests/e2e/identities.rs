@@ -25,7 +25,6 @@ enum Expected {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "the count is what people ask for")]
 async fn no_bad_identity_gets_in_and_an_honest_one_does() {
     let world = World::new().await;
     let ground = Ground::new(&world).await;
@@ -57,7 +56,6 @@ async fn no_bad_identity_gets_in_and_an_honest_one_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "the count is what people ask for")]
 async fn no_bad_request_becomes_a_certificate_and_none_spends_a_token() {
     let world = World::new().await;
     let ground = Ground::new(&world).await;

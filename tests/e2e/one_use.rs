@@ -28,7 +28,6 @@ async fn token(world: &World, uses: u32) -> EnrollmentToken {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "the figures are what the long form is run for")]
 async fn of_many_that_come_with_one_token_at_once_one_gets_in_each_round() {
     let world = World::new().await;
     let (redeemers, rounds) = (number("ORION_REDEEMERS", 200), number("ORION_REDEEM_ROUNDS", 3));

@@ -18,7 +18,6 @@ async fn token(world: &World, uses: usize) -> EnrollmentToken {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stderr, reason = "the figures are what it is run for")]
 async fn revoking_ends_live_streams_at_once() {
     let world = World::new().await;
     let devices = number("ORION_REVOCATIONS", 30);
@@ -76,5 +75,5 @@ async fn a_stream_ends_with_the_certificate_that_it_began_with() {
     assert!(now_ms() < issued.not_after_ms, "it took too long to connect");
     stream.ended().await;
     assert!(now_ms() >= issued.not_after_ms, "it ended before its certificate did");
-    enrolled.link(&world.device_address(), 2).await.expect("with the one of a day");
+    enrolled.link(&world.device_address(), 2).await.unwrap();
 }

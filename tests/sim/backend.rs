@@ -36,8 +36,15 @@ pub(crate) struct Backend {
     host: Host,
     /// Its files and doors.
     ready: Option<Ready>,
-    /// Set once it was asked to stop, and then when it has.
-    stopping: Option<Arc<AtomicBool>>,
+    /// Set once it was asked to stop.
+    stopping: Option<Arc<Stopping>>,
+}
+
+/// How far a backend is that was asked to stop.
+#[derive(Debug, Default)]
+struct Stopping {
+    closes: AtomicBool,
+    is_over: AtomicBool,
 }
 
 impl Backend {
@@ -53,13 +60,14 @@ impl Backend {
 
     /// Asks it to stop, as its program does.
     pub(crate) fn stop(&mut self) {
-        let (backend, stopped) = (Arc::clone(self.real()), Arc::new(AtomicBool::new(false)));
-        self.stopping = Some(Arc::clone(&stopped));
+        let (backend, stopping) = (Arc::clone(self.real()), Arc::new(Stopping::default()));
+        self.stopping = Some(Arc::clone(&stopping));
         self.host.spawn(async move {
             backend.shutdown.cancel();
             close(Arc::clone(&backend)).await;
+            stopping.closes.store(true, Ordering::Relaxed);
             backend.store.close().await;
-            stopped.store(true, Ordering::Relaxed);
+            stopping.is_over.store(true, Ordering::Relaxed);
         });
     }
 
@@ -69,7 +77,13 @@ impl Backend {
     }
 
     pub(crate) fn has_stopped(&self) -> bool {
-        self.stopping.as_ref().is_some_and(|stopped| stopped.load(Ordering::Relaxed))
+        self.stopping.as_ref().is_some_and(|stopping| stopping.is_over.load(Ordering::Relaxed))
+    }
+
+    /// Whether its record is being closed, which takes a thread of SQLite.
+    fn closes(&self) -> bool {
+        let closes = |stopping: &Arc<Stopping>| stopping.closes.load(Ordering::Relaxed);
+        self.stopping.as_ref().is_some_and(closes) && !self.has_stopped()
     }
 
     fn real(&self) -> &Arc<Real> {
@@ -81,10 +95,10 @@ impl Backend {
         let store = &self.real().store;
         for nap in 0..PATIENCE {
             self.host.turn();
-            if store.is_at_rest() {
+            if store.is_at_rest() && !self.closes() {
                 // What came from a thread in this very moment has been taken in.
                 self.host.turn();
-                if store.is_at_rest() {
+                if store.is_at_rest() && !self.closes() {
                     return;
                 }
             }

@@ -68,6 +68,15 @@ impl Record {
         self.states.get(&number).is_some_and(|states| states.iter().any(|it| !it.is_closed()))
     }
 
+    /// How many calls came to which end.
+    pub(crate) fn ends(&self) -> BTreeMap<&'static str, usize> {
+        let mut ends = BTreeMap::new();
+        for state in self.states.values().flatten() {
+            *ends.entry(state.as_str()).or_default() += 1;
+        }
+        ends
+    }
+
     fn is_unknown(&self, number: usize) -> bool {
         self.states.get(&number).is_some_and(|states| states.contains(&CallState::Unknown))
     }

@@ -109,7 +109,10 @@ impl Disk {
                 Entry::Ended { call, ended, .. } if ended.state != CallState::Unknown => {
                     interrupted.remove(&call);
                 }
-                Entry::Ended { .. } | Entry::Acked { .. } | Entry::Spent { .. } => {}
+                Entry::Ended { .. }
+                | Entry::Acked { .. }
+                | Entry::Spent { .. }
+                | Entry::Forgot { .. } => {}
             }
         }
         interrupted

@@ -1,5 +1,6 @@
 //! What must hold of every story, and that a story in which it does not is found.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -56,16 +57,24 @@ fn every_call_comes_to_an_end_and_none_runs_twice() {
         assert_eq!(story.wrong, Vec::<String>::new(), "in the story of seed {seed}");
         return;
     }
-    let (seeds, wrong, events) =
-        (number("SEEDS").unwrap_or(SEEDS), Mutex::new(Vec::new()), AtomicU64::new(0));
+    let seeds = number("SEEDS").unwrap_or(SEEDS);
+    let (wrong, events) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+    let ends = Mutex::new(BTreeMap::new());
     tell_all(seeds, Faults::None, |seed, story| {
         events.fetch_add(u64::try_from(story.trace.len()).unwrap(), Ordering::Relaxed);
+        for (end, count) in &story.ends {
+            *ends.lock().unwrap().entry(*end).or_insert(0) += count;
+        }
         if !story.wrong.is_empty() {
             wrong.lock().unwrap().push((seed, story.wrong.clone()));
         }
         true
     });
-    say(&format!("{seeds} stories of {} events", events.into_inner()));
+    let ends = ends.into_inner().unwrap();
+    say(&format!(
+        "{seeds} stories of {} events; calls by their ends: {ends:?}",
+        events.into_inner()
+    ));
     let mut wrong = wrong.into_inner().unwrap();
     wrong.sort();
     assert_eq!(wrong, Vec::new(), "SEED=N make test-sim tells the story of one");

@@ -1,6 +1,7 @@
 //! One story from its beginning to its end: a while in which anything may happen, and then a while in which
 //! nothing goes wrong any more and all of it has to come right.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::device::Faults;
@@ -19,6 +20,8 @@ const LONGEST: usize = 20_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Story {
     pub(crate) trace: Trace,
+    /// How many calls came to which end.
+    pub(crate) ends: BTreeMap<&'static str, usize>,
     /// What does not hold of what must.
     pub(crate) wrong: Vec<String>,
 }
@@ -56,7 +59,7 @@ pub(crate) fn tell(seed: u64, faults: Faults) -> Story {
     }
     heal(&mut world);
     let wrong = world.wrong();
-    Story { trace: world.trace, wrong }
+    Story { ends: world.record.ends(), trace: world.trace, wrong }
 }
 
 /// Every device connects for the first time, so that calls can be made.

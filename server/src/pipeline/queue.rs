@@ -130,9 +130,11 @@ async fn deliver(
         found += page.len();
         for call in page {
             let place = tokio::select! {
-                place = Arc::clone(at_once).acquire_owned() => place.map_err(|_| StoreError::Unavailable)?,
+                // A backend that stops begins nothing.
+                biased;
                 () = session.ended() => return Ok(found),
                 () = backend.shutdown.cancelled() => return Ok(found),
+                place = Arc::clone(at_once).acquire_owned() => place.map_err(|_| StoreError::Unavailable)?,
             };
             let shared = Arc::clone(backend);
             backend.calls.spawn(async move {

@@ -1,7 +1,9 @@
 //! `AgentService`: the stream to a device. Wire messages come in here and leave as domain values.
 
+mod chains;
 mod connection;
 mod incoming;
+mod outgoing;
 mod pace;
 
 use std::pin::Pin;
@@ -12,21 +14,23 @@ use orion_domain::audit::AuditHead;
 use orion_domain::{CallId, DeviceId, Grants};
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
-use orion_wire::{PROTOCOL, call_state, observed_bytes, risk, v1};
+use orion_wire::{PROTOCOL, v1};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
+use self::chains::heard;
 pub(super) use self::connection::Connection;
 use self::connection::{identity, over, since};
 use self::incoming::{answer, found, grants, greeting, heads};
+use self::outgoing::{audit_head, policy_update, to_device};
 use self::pace::Pace;
 use super::status;
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, recognise, welcome};
-use crate::fleet::{Advance, Known, Order, Session, SessionId, ToDevice, enrollment};
+use crate::fleet::{Advance, Known, Session, SessionId, ToDevice, enrollment};
 use crate::pipeline::result;
 use crate::pipeline::settle::{self, MOST_ASKED};
 use crate::store::Witness;
@@ -216,7 +220,14 @@ async fn converse(
             },
         };
         match event {
-            Event::Ended(reason) => return reason,
+            Event::Ended(reason) => {
+                last_words(shared.0, None, &mut orders, outgoing);
+                return reason;
+            }
+            Event::ToDevice(order) if session.has_ended() => {
+                last_words(shared.0, Some(order), &mut orders, outgoing);
+                return "ended by the backend";
+            }
             Event::ToDevice(order) => {
                 let message = v1::LinkResponse { message: Some(to_device(shared.0, order)) };
                 // A device that does not read holds up its own stream and nobody else's.
@@ -230,6 +241,22 @@ async fn converse(
                     return reason;
                 }
             }
+        }
+    }
+}
+
+/// Of what waits for a device whose session has ended, the word to go is still said, where there is room.
+fn last_words(
+    backend: &Backend,
+    taken: Option<ToDevice>,
+    orders: &mut mpsc::Receiver<ToDevice>,
+    outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
+) {
+    let waiting = std::iter::from_fn(|| orders.try_recv().ok());
+    for order in taken.into_iter().chain(waiting) {
+        if matches!(order, ToDevice::Drain { .. }) {
+            let message = v1::LinkResponse { message: Some(to_device(backend, order)) };
+            outgoing.try_send(Ok(message)).ok();
         }
     }
 }
@@ -323,101 +350,4 @@ async fn from_device(
         }
     }
     Ok(())
-}
-
-fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Message {
-    link_response::Message::PolicyUpdate(v1::PolicyUpdate {
-        version,
-        policy: bytes.as_ref().clone().into(),
-    })
-}
-
-/// Takes what a device says of its own chain on a connection, and of what it saw of this backend's.
-async fn heard(
-    backend: &Backend,
-    (device, since): (DeviceId, Instant),
-    chain: Option<AuditHead>,
-    saw: Option<AuditHead>,
-) {
-    let witnesses = backend.fleet.witnesses();
-    let heard = async {
-        if let Some(saw) = saw {
-            witnesses.heard_of_us(&backend.store, device, saw).await?;
-        }
-        match chain {
-            Some(chain) => witnesses.heard(&backend.store, device, since, chain).await,
-            None => Ok(()),
-        }
-    };
-    if let Err(error) = heard.await {
-        tracing::error!(%device, %error, "what a device says of its chain could not be recorded");
-    }
-}
-
-/// What a device is told of this backend's audit.
-fn audit_head(backend: &Backend) -> Option<v1::ChainHead> {
-    let AuditHead { seq, hash } = backend.store.synced_audit_head();
-    Some(v1::ChainHead { seq, hash: hash.as_bytes().to_vec().into() })
-}
-
-fn to_device(backend: &Backend, message: ToDevice) -> link_response::Message {
-    match message {
-        ToDevice::Dispatch(order, left) => link_response::Message::Dispatch(dispatch(&order, left)),
-        ToDevice::Query(calls) => link_response::Message::CallQuery(v1::CallQuery {
-            call_ids: calls.iter().map(ToString::to_string).collect(),
-        }),
-        ToDevice::Cancel(call) => {
-            link_response::Message::CancelCall(v1::CancelCall { call_id: call.to_string() })
-        }
-        ToDevice::Ack(call, state) => link_response::Message::ResultAck(v1::ResultAck {
-            call_id: call.to_string(),
-            state: call_state(state).into(),
-            audit: audit_head(backend),
-        }),
-        ToDevice::Policy { version, bytes } => policy_update(version, &bytes),
-        ToDevice::CeilingAck(number) => {
-            link_response::Message::CeilingAck(v1::CeilingAck { number })
-        }
-        ToDevice::Drain { reconnect } => link_response::Message::Drain(v1::Drain {
-            reconnect_ms: u64::try_from(reconnect.as_millis()).unwrap_or(RECONNECT_MS),
-        }),
-    }
-}
-
-fn dispatch(order: &Order, time_left: Duration) -> v1::Dispatch {
-    let Order {
-        call,
-        device,
-        tool,
-        arguments,
-        dry_run,
-        risk: how_risky,
-        policy_version,
-        caller,
-        approval,
-        observe,
-        observed,
-    } = order;
-    v1::Dispatch {
-        call_id: call.to_string(),
-        tool: (*tool).to_owned(),
-        arguments: arguments.as_bytes().to_vec().into(),
-        dry_run: *dry_run,
-        time_left_ms: u64::try_from(time_left.as_millis()).unwrap_or(u64::MAX),
-        risk: risk(*how_risky).into(),
-        policy_version: policy_version.clone(),
-        user: caller.user.to_string(),
-        role: caller.role.to_string(),
-        conversation_id: caller.conversation.map(|id| id.to_string()).unwrap_or_default(),
-        approval: approval.as_ref().map(|proof| v1::ApprovalProof {
-            approval_id: proof.id.to_string(),
-            binding: proof.binding.as_bytes().to_vec().into(),
-            approved_by: proof.approved_by.clone(),
-            expires_at: proof.expires_at,
-        }),
-        traceparent: String::new(),
-        device_id: device.to_string(),
-        observe: *observe,
-        observed: observed_bytes(observed).into(),
-    }
 }

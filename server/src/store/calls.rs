@@ -1,21 +1,21 @@
 //! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
 
 mod count;
+mod event;
 mod history;
 mod recover;
 mod row;
 mod waiting;
 
 use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode, UserName};
-use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
-use super::audit::Opened;
 use super::row::{id_range, only, signed};
-use super::writer::{Durability, Event, Tx};
+use super::writer::{Durability, Tx};
 use super::{Store, StoreError};
 
 pub use count::Admitted;
+use event::{closed, opened};
 pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
 
@@ -32,19 +32,6 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     admitted_at, plan_id, is_own_preview, queued_until) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
     $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)";
-
-/// What the audit holds of a call's end.
-#[derive(Serialize)]
-struct Closed<'a> {
-    state: CallState,
-    code: Option<ErrorCode>,
-    result_digest: Digest,
-    result_bytes: usize,
-    duration_us: u64,
-    history: &'a [StateChange],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    witness: Option<Witness>,
-}
 
 impl Store {
     /// Puts a call on the record, in the state in which it enters.
@@ -173,7 +160,9 @@ impl Store {
         let id = close.id;
         let done = self
             .write_one(self.durability_of(id), move |tx| {
-                Box::pin(async move { Ok(close_from(tx, close, is_unsent, false).await?.is_some()) })
+                Box::pin(
+                    async move { Ok(close_from(tx, close, is_unsent, false).await?.is_some()) },
+                )
             })
             .await?;
         if done {
@@ -276,28 +265,6 @@ fn sources(to: CallState, among: fn(CallState) -> bool) -> String {
         .map(|from| format!("'{from}'"))
         .collect();
     words.join(",")
-}
-
-fn opened(call: &NewCall) -> Result<Event, StoreError> {
-    Event::new(call.created_at, "call.opened", call.id.to_string(), &Opened::of(call))
-}
-
-fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreError> {
-    let before = history.len().checked_sub(2).and_then(|index| history.get(index));
-    let kind = match before {
-        Some(StateChange { state: CallState::Unknown, .. }) => "call.reconciled",
-        _ => "call.closed",
-    };
-    let body = Closed {
-        state: close.state,
-        code: close.code,
-        result_digest: Digest::of(&close.result),
-        result_bytes: close.result.len(),
-        duration_us: close.duration_us,
-        history,
-        witness: close.witness,
-    };
-    Event::new(close.at, kind, close.id.to_string(), &body)
 }
 
 /// Puts a call on the record, inside a change.

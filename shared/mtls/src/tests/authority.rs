@@ -100,7 +100,10 @@ fn a_request_that_smuggles_names_purposes_or_a_challenge_is_refused() {
         let error = authority().issue_device(csr.der(), BOB, DAY, NOW_MS).unwrap_err();
         assert!(matches!(error, MtlsError::Csr(CsrError::AsksForMore)), "{error:?}");
     };
-    let password = rcgen::Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 7], values: vec![0x31, 3, 12, 1, b'x'] };
+    let password = rcgen::Attribute {
+        oid: &[1, 2, 840, 113_549, 1, 9, 7],
+        values: vec![0x31, 3, 12, 1, b'x'],
+    };
     let params = CertificateParams::default();
     refused(params.serialize_request_with_attributes(&key, vec![password]).unwrap());
     let mut params = CertificateParams::new(["admin.example".to_owned()]).unwrap();

@@ -1,0 +1,31 @@
+//! What devices say of their own chains, and of what they saw of this backend's.
+
+use std::time::Instant;
+
+use orion_domain::DeviceId;
+use orion_domain::audit::AuditHead;
+
+use crate::backend::Backend;
+
+/// Takes what a device says of its own chain on a connection of this age, and of what it saw of this
+/// backend's.
+pub(super) async fn heard(
+    backend: &Backend,
+    (device, since): (DeviceId, Instant),
+    chain: Option<AuditHead>,
+    saw: Option<AuditHead>,
+) {
+    let witnesses = backend.fleet.witnesses();
+    let heard = async {
+        if let Some(saw) = saw {
+            witnesses.heard_of_us(&backend.store, device, saw).await?;
+        }
+        match chain {
+            Some(chain) => witnesses.heard(&backend.store, device, since, chain).await,
+            None => Ok(()),
+        }
+    };
+    if let Err(error) = heard.await {
+        tracing::error!(%device, %error, "what a device says of its chain could not be recorded");
+    }
+}

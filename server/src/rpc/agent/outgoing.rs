@@ -1,0 +1,87 @@
+//! What devices are told, from the domain to the wire.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use orion_domain::audit::AuditHead;
+use orion_wire::v1::link_response;
+use orion_wire::{call_state, observed_bytes, risk, v1};
+
+use super::RECONNECT_MS;
+use crate::backend::Backend;
+use crate::fleet::{Order, ToDevice};
+
+pub(super) fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Message {
+    link_response::Message::PolicyUpdate(v1::PolicyUpdate {
+        version,
+        policy: bytes.as_ref().clone().into(),
+    })
+}
+
+/// What a device is told of this backend's audit.
+pub(super) fn audit_head(backend: &Backend) -> Option<v1::ChainHead> {
+    let AuditHead { seq, hash } = backend.store.synced_audit_head();
+    Some(v1::ChainHead { seq, hash: hash.as_bytes().to_vec().into() })
+}
+
+pub(super) fn to_device(backend: &Backend, message: ToDevice) -> link_response::Message {
+    match message {
+        ToDevice::Dispatch(order, left) => link_response::Message::Dispatch(dispatch(&order, left)),
+        ToDevice::Query(calls) => link_response::Message::CallQuery(v1::CallQuery {
+            call_ids: calls.iter().map(ToString::to_string).collect(),
+        }),
+        ToDevice::Cancel(call) => {
+            link_response::Message::CancelCall(v1::CancelCall { call_id: call.to_string() })
+        }
+        ToDevice::Ack(call, state) => link_response::Message::ResultAck(v1::ResultAck {
+            call_id: call.to_string(),
+            state: call_state(state).into(),
+            audit: audit_head(backend),
+        }),
+        ToDevice::Policy { version, bytes } => policy_update(version, &bytes),
+        ToDevice::CeilingAck(number) => {
+            link_response::Message::CeilingAck(v1::CeilingAck { number })
+        }
+        ToDevice::Drain { reconnect } => link_response::Message::Drain(v1::Drain {
+            reconnect_ms: u64::try_from(reconnect.as_millis()).unwrap_or(RECONNECT_MS),
+        }),
+    }
+}
+
+fn dispatch(order: &Order, time_left: Duration) -> v1::Dispatch {
+    let Order {
+        call,
+        device,
+        tool,
+        arguments,
+        dry_run,
+        risk: how_risky,
+        policy_version,
+        caller,
+        approval,
+        observe,
+        observed,
+    } = order;
+    v1::Dispatch {
+        call_id: call.to_string(),
+        tool: (*tool).to_owned(),
+        arguments: arguments.as_bytes().to_vec().into(),
+        dry_run: *dry_run,
+        time_left_ms: u64::try_from(time_left.as_millis()).unwrap_or(u64::MAX),
+        risk: risk(*how_risky).into(),
+        policy_version: policy_version.clone(),
+        user: caller.user.to_string(),
+        role: caller.role.to_string(),
+        conversation_id: caller.conversation.map(|id| id.to_string()).unwrap_or_default(),
+        approval: approval.as_ref().map(|proof| v1::ApprovalProof {
+            approval_id: proof.id.to_string(),
+            binding: proof.binding.as_bytes().to_vec().into(),
+            approved_by: proof.approved_by.clone(),
+            expires_at: proof.expires_at,
+        }),
+        traceparent: String::new(),
+        device_id: device.to_string(),
+        observe: *observe,
+        observed: observed_bytes(observed).into(),
+    }
+}
