@@ -52,6 +52,10 @@ fn a_call_by_itself_is_not_recovered(#[case] output: String) {
 #[case::list_number(format!("[1] {CALL}"), "[1]")]
 #[case::unicode(format!("Klaar voor café ☕: {CALL} ✅"), "Klaar voor café ☕: ✅")]
 #[case::other_json(format!("{{\"a\": [1]}} then {CALL}"), "{\"a\": [1]} then")]
+#[case::other_json_is_not_read_closely(format!("{{\"a\": 01}} then {CALL}"), "{\"a\": 01} then")]
+#[case::in_front(format!("{CALL} done"), "done")]
+#[case::on_a_line_in_front(format!("{CALL}\ndone"), "done")]
+#[case::behind_an_open_name(format!("{{\"a {CALL}"), "{\"a")]
 #[case::code(format!("```python\nd = {{\"a\": b}}\n```\n{CALL}"), "```python\nd = {\"a\": b}\n```")]
 #[case::code_with_a_call(
     format!("```python\nprint('{OTHER}')\n```\n{CALL}"),
