@@ -108,6 +108,14 @@ use crate::extract::{
     r#"{"a": b} {"tool":"t"}"#,
     P::AfterBroken { start: 9, broken_at: 6 }
 )]
+#[case::behind_a_tag_that_is_not_alone_on_its_line(
+    "{\"a\": b\n</think> x {\"tool\":\"t\"}",
+    P::AfterBroken { start: 19, broken_at: 6 }
+)]
+#[case::behind_a_tag_that_ends_a_line(
+    "{\"a\": b</think>\n{\"tool\":\"t\"}",
+    P::AfterBroken { start: 16, broken_at: 6 }
+)]
 #[case::behind_a_broken_action(
     r#"{"action": 01} {"tool":"t"}"#,
     P::AfterBroken { start: 15, broken_at: 12 }
@@ -139,6 +147,7 @@ fn a_bad_call_stays_in_the_text_behind_a_good_one() {
 }
 
 #[rstest]
+#[case::a_name_of_another_type(r#"{"name":"Ann","type":"person"}"#)]
 #[case::an_empty_fence("x ```json\n``` y")]
 #[case::a_call_in_a_list_that_breaks(r#"["a {"tool":"t"}"#)]
 fn what_is_no_call_stays_in_the_text(#[case] output: &str) {
