@@ -58,7 +58,7 @@ fn a_value_with_code_behind_it_is_code() {
 
 #[test]
 fn a_long_fence_is_not_closed_by_a_short_one() {
-    let found = extract(&format!("````json\n```\n```py\n{CALL}\n```\n````"));
+    let found = extract(&format!("````json\n```\n```py\nx {CALL}\n```\n````"));
     assert_eq!(found.calls, [recovered(call())]);
 }
 
