@@ -114,4 +114,10 @@ mod tests {
         let other = CanonicalArguments::from_value(&json!({"b": 2, "a": []}));
         assert_ne!(one.digest(), other.digest());
     }
+
+    #[test]
+    fn what_a_model_writes_fits_even_where_every_byte_becomes_two() {
+        assert_eq!(MAX_ARGUMENT_BYTES, 2 * crate::extract::MAX_OUTPUT_BYTES);
+        assert_eq!(crate::extract::MAX_OUTPUT_BYTES, 1 << 20);
+    }
 }

@@ -165,6 +165,7 @@ mod tests {
     fn every_code_has_a_whole_row() {
         for &code in ErrorCode::ALL {
             assert_eq!(ErrorCode::from_text(code.as_str()), Some(code));
+            assert_eq!(code.to_string(), code.as_str());
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
             assert_ne!(code.exit_code(), 0, "{code} would look like success");
             let waits = code == ErrorCode::ApprovalRequired;

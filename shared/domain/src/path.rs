@@ -177,9 +177,9 @@ impl DevicePath {
         other.signature.may_hold(self.signature) && self.is_above(other)
     }
 
+    /// A prefix is of one style alone: empty on POSIX, and never so on Windows.
     fn is_above(&self, other: &Self) -> bool {
-        self.style == other.style
-            && self.prefix.is(&other.prefix)
+        self.prefix.is(&other.prefix)
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.is(its))
     }
@@ -193,8 +193,7 @@ impl DevicePath {
     }
 
     fn may_be_above(&self, other: &Self) -> bool {
-        self.style == other.style
-            && self.prefix.drive() == other.prefix.drive()
+        self.prefix.drive() == other.prefix.drive()
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.loose() == its.loose())
     }

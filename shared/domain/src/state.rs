@@ -183,7 +183,8 @@ mod tests {
             if !state.is_closed() {
                 assert!(CallState::ALL.into_iter().any(|n| n.is_closed() && state.can_become(n)));
             }
-            assert_eq!(state.as_str().parse(), Ok(state));
+            assert_eq!(state.to_string().parse(), Ok(state));
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
         }
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn measure(bytes: &[u8], start: usize) -> Measure {
                     return broken(names, at, Why::TooDeep);
                 }
                 depth += 1;
-                open = open << 1 | u64::from(byte == b'{');
+                open = (open << 1) + u64::from(byte == b'{');
                 expect = if byte == b'{' { Expect::NameOrEnd } else { Expect::ValueOrEnd };
                 at += 1;
             }

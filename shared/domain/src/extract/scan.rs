@@ -116,7 +116,7 @@ impl Scanner<'_> {
         let call = measured.names.call || deep || self.tagged || self.meant_as_call(&end);
         // A brace in prose is passed over; a value that was JSON so far is left whole, and so is a list.
         let prose = !measured.names.any && !call && self.text.as_bytes().get(start) == Some(&b'{');
-        self.at = if prose { start + 1 } else { end.at.max(start + 1) };
+        self.at = if prose { start + 1 } else { end.at };
         if (call && !self.broken_call) || (measured.names.any && !self.broken) {
             self.broken = true;
             self.broken_call |= call;

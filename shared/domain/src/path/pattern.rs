@@ -336,6 +336,21 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_between_wildcards_is_itself() {
+        for (pattern, name, expected) in [
+            ("?b?", "xbx", true),
+            ("?b?", "xcx", false),
+            ("?b?", "ébé", true),
+            ("?b?", "écé", false),
+            ("a*b*c", "axbxc", true),
+            ("a*b*c", "axdxc", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(wild_matches(pattern, Ends::of(pattern).unwrap(), name), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn where_wildcards_stand_is_told_in_bytes() {
         assert_eq!(Ends::of("é*a?é"), Some(Ends { first: 2, last: 5 }));
         assert_eq!(Ends::of("?"), Some(Ends { first: 0, last: 1 }));

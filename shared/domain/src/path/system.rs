@@ -236,6 +236,7 @@ pub fn holds_system(grant: &DevicePath, path: &DevicePath) -> bool {
 pub(super) fn shielded(grant: Option<&DevicePath>, path: &DevicePath) -> bool {
     folders(path.style())
         .iter()
+        .filter(|folder| path.signature.may_hold(folder.signature))
         .filter(|folder| holds(folder, path))
         .any(|folder| !grant.is_some_and(|grant| holds(folder, grant)))
 }
@@ -247,8 +248,9 @@ struct Folder {
 }
 
 fn folders(style: PathStyle) -> &'static [Folder] {
-    static POSIX: LazyLock<Vec<Folder>> = LazyLock::new(|| split(POSIX_SYSTEM));
-    static WINDOWS: LazyLock<Vec<Folder>> = LazyLock::new(|| split(WINDOWS_SYSTEM));
+    static POSIX: LazyLock<Vec<Folder>> = LazyLock::new(|| split(system_folders(PathStyle::Posix)));
+    static WINDOWS: LazyLock<Vec<Folder>> =
+        LazyLock::new(|| split(system_folders(PathStyle::Windows)));
     match style {
         PathStyle::Posix => &POSIX,
         PathStyle::Windows => &WINDOWS,
@@ -268,8 +270,7 @@ fn split(folders: &[&str]) -> Vec<Folder> {
 
 fn holds(folder: &Folder, path: &DevicePath) -> bool {
     let names = path.names.iter().map(Name::loose);
-    path.signature.may_hold(folder.signature)
-        && folder.names.len() <= path.names.len()
+    folder.names.len() <= path.names.len()
         && folder.names.iter().zip(names).all(|(mine, its)| mine == its)
 }
 

@@ -36,6 +36,32 @@ fn a_call_by_itself_is_not_recovered(#[case] output: String) {
     assert_eq!(extract(&output), only(vec![call()]));
 }
 
+#[test]
+fn a_type_that_says_nothing_of_a_call_is_an_argument() {
+    let found = extract(r#"{"tool":"t","parameters":{"a":1},"type":"person"}"#);
+    assert_eq!(found, only(vec![made("t", None, json!({"a": 1, "type": "person"}))]));
+}
+
+#[rstest]
+#[case(json!({"type": "object"}))]
+#[case(json!({"properties": {}}))]
+fn arguments_that_are_half_a_schema_are_arguments(#[case] arguments: serde_json::Value) {
+    let found = extract(&json!({"name": "t", "arguments": arguments}).to_string());
+    assert_eq!(found, only(vec![made("t", None, arguments)]));
+}
+
+#[test]
+fn a_value_with_code_behind_it_is_code() {
+    let found = extract(&format!("```python\n{OTHER}.get(x)\n```\n{CALL}"));
+    assert_eq!(found.calls, [recovered(call())]);
+}
+
+#[test]
+fn a_long_fence_is_not_closed_by_a_short_one() {
+    let found = extract(&format!("````json\n```\n```py\nx {CALL}\n```\n````"));
+    assert_eq!(found.calls, [recovered(call())]);
+}
+
 #[rstest]
 #[case::middle(format!("Sure! {CALL} done"), "Sure! done")]
 #[case::lines(format!("Sure!\n\n{CALL}\n\nDone."), "Sure!\nDone.")]
@@ -52,7 +78,13 @@ fn a_call_by_itself_is_not_recovered(#[case] output: String) {
 #[case::list_number(format!("[1] {CALL}"), "[1]")]
 #[case::unicode(format!("Klaar voor café ☕: {CALL} ✅"), "Klaar voor café ☕: ✅")]
 #[case::other_json(format!("{{\"a\": [1]}} then {CALL}"), "{\"a\": [1]} then")]
+#[case::other_json_is_not_read_closely(format!("{{\"a\": 01}} then {CALL}"), "{\"a\": 01} then")]
+#[case::in_front(format!("{CALL} done"), "done")]
+#[case::on_a_line_in_front(format!("{CALL}\ndone"), "done")]
+#[case::behind_an_open_name(format!("{{\"a {CALL}"), "{\"a")]
 #[case::code(format!("```python\nd = {{\"a\": b}}\n```\n{CALL}"), "```python\nd = {\"a\": b}\n```")]
+#[case::right_behind_code(format!("```py\nx\n```{CALL}"), "```py\nx\n```")]
+#[case::right_behind_a_longer_fence(format!("```py\nx\n`````{CALL}"), "```py\nx\n`````")]
 #[case::code_with_a_call(
     format!("```python\nprint('{OTHER}')\n```\n{CALL}"),
     "```python\nprint('{\"tool\":\"get_datetime\"}')\n```"

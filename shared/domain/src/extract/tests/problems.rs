@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 
-use super::{extract, made, prose};
+use super::{extract, made, prose, recovered};
 use crate::extract::{
     ExtractProblem as P, Extraction, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, from_native,
 };
@@ -108,6 +108,18 @@ use crate::extract::{
     r#"{"a": b} {"tool":"t"}"#,
     P::AfterBroken { start: 9, broken_at: 6 }
 )]
+#[case::behind_a_tag_that_is_not_alone_on_its_line(
+    "{\"a\": b\n</think> x {\"tool\":\"t\"}",
+    P::AfterBroken { start: 19, broken_at: 6 }
+)]
+#[case::behind_a_tag_that_ends_a_line(
+    "{\"a\": b</think>\n{\"tool\":\"t\"}",
+    P::AfterBroken { start: 16, broken_at: 6 }
+)]
+#[case::behind_a_broken_action(
+    r#"{"action": 01} {"tool":"t"}"#,
+    P::AfterBroken { start: 15, broken_at: 12 }
+)]
 fn a_doubtful_call_is_a_problem_and_stays_in_the_text(#[case] output: &str, #[case] expected: P) {
     assert_eq!(extract(output), Extraction { problems: vec![expected], ..prose(output) });
 }
@@ -121,6 +133,40 @@ fn one_bad_call_does_not_take_the_good_ones_with_it() {
         problems: vec![P::NotABool { tool: "b".into(), key: "dry_run".into() }],
     };
     assert_eq!(extract(output), expected);
+}
+
+#[test]
+fn a_bad_call_stays_in_the_text_behind_a_good_one() {
+    let bad = r#"{"tool":"t","dry_run":1}"#;
+    let expected = Extraction {
+        calls: vec![recovered(made("a", None, json!({})))],
+        text: bad.to_owned(),
+        problems: vec![P::NotABool { tool: "t".into(), key: "dry_run".into() }],
+    };
+    assert_eq!(extract(&format!(r#"{{"tool":"a"}} {bad}"#)), expected);
+}
+
+#[rstest]
+#[case::a_name_of_another_type(r#"{"name":"Ann","type":"person"}"#)]
+#[case::an_empty_fence("x ```json\n``` y")]
+#[case::a_call_in_a_list_that_breaks(r#"["a {"tool":"t"}"#)]
+fn what_is_no_call_stays_in_the_text(#[case] output: &str) {
+    assert_eq!(extract(output), prose(output));
+}
+
+#[test]
+fn nothing_is_taken_behind_the_first_broken_call() {
+    let output = r#"{"tool":} <tool_call>{"tool":}</tool_call> {"tool":"t"}"#;
+    let why = "a value should stand here".to_owned();
+    let problems = vec![P::Broken { start: 0, at: 8, why }, P::NotACall { start: 10 }];
+    assert_eq!(extract(output), Extraction { problems, ..prose(output) });
+}
+
+#[test]
+fn nothing_is_taken_or_said_behind_the_last_problem() {
+    let bad = format!("<tool_call>{}", "{}".repeat(MAX_PROBLEMS));
+    let found = extract(&format!("{bad}{{\"tool\":\"t\"}}<think>"));
+    assert_eq!((found.calls, found.problems.len()), (vec![], MAX_PROBLEMS));
 }
 
 #[test]

@@ -143,6 +143,44 @@ fn a_deny_holds_where_an_allow_would_not(
 }
 
 #[test]
+fn a_drive_is_told_from_every_other_and_not_from_its_own_share() {
+    let entry = pattern(PathStyle::Windows, "C:/keys");
+    for (at, denied) in [
+        ("C:/keys/x", true),
+        ("//host/c$/keys/x", true),
+        ("D:/keys/x", false),
+        ("//host/d$/keys/x", false),
+        ("//host/cc$/keys/x", false),
+        ("//host/c/keys/x", false),
+    ] {
+        assert_eq!(entry.denies(&windows(at)), denied, "{at}");
+        let around = windows(at).parent().and_then(|keys| keys.parent());
+        let contains = around.map(|root| root.may_contain(&windows("C:/keys")));
+        assert_eq!(contains, Some(denied), "{at}");
+    }
+    assert!(!posix("/").may_contain(&windows("C:/")) && !windows("C:/").may_contain(&posix("/")));
+}
+
+#[rstest]
+#[case::by_its_own_spelling("/w/stra?e/prod", "/w/straße", true)]
+#[case::in_either_case("/w/A*/prod", "/w/ab", true)]
+#[case::all_around_it("/w/A*/prod", "/", true)]
+#[case::beside_it("/w/A*/prod", "/w/b", false)]
+#[case::what_it_takes("/w/A*/prod", "/w/a/prod", true)]
+#[case::beneath_what_it_takes("/w/A*/prod", "/w/a/prod/x", false)]
+#[case::beneath_another("/w/A*/prod", "/w/a/b", false)]
+#[case::no_further_than_the_last_name("/w/*/b/prod", "/w/a/b", true)]
+#[case::not_by_any_depth("/w/*/**/prod", "/w/a", false)]
+#[case::nowhere_in_particular("**/prod", "/w", false)]
+fn an_entry_reaches_into_the_folders_on_its_way(
+    #[case] entry: &str,
+    #[case] folder: &str,
+    #[case] expected: bool,
+) {
+    assert_eq!(pattern(PathStyle::Posix, entry).reaches_into(&posix(folder)), expected);
+}
+
+#[test]
 fn a_wildcard_denies_all_that_it_matches() {
     let entry = pattern(PathStyle::Posix, "/stra?e");
     assert!(entry.matches(&posix("/straße")) && entry.denies(&posix("/straße")));
