@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::now_ms;
+use crate::fleet::authority;
 use crate::notary::verifier_key;
 use crate::serve::{ADDRESSES, DATABASE};
 use crate::store::{AuditVerdict, Health, Store, copy_file, look_at_file, newest_version};
@@ -87,17 +88,23 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     copy_file(&data_dir.join(DATABASE), &record).await.context("the record cannot be copied")?;
     private(&record)?;
     let mut names = vec![DATABASE.to_owned()];
+    // Of the authorities' two files, both are of one moment.
+    let held = authority::hold(data_dir)?;
     for entry in fs::read_dir(data_dir)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if entry.file_type()?.is_file() && belongs(&name) {
-            copy(&entry.path(), &partial.join(&name))?;
+        let path = entry.path();
+        // A key may lie elsewhere, and a link stand in its place.
+        let is_file = || fs::metadata(&path).with_context(|| format!("{}", path.display()));
+        if belongs(&name) && is_file()?.is_file() {
+            copy(&path, &partial.join(&name))?;
             names.push(name);
         }
     }
+    drop(held);
     names.sort();
-    let key = verifier_key(partial)?;
-    let head = good(&look_at_file(&record, key.as_ref()).await?)?;
+    let key = keys(partial).with_context(|| format!("{} is not whole", data_dir.display()))?;
+    let head = good(&look_at_file(&record, Some(&key)).await?)?;
     let files = names.iter().map(|name| measured(partial, name)).collect::<Result<_, _>>()?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let manifest = Manifest { format: FORMAT, made_at: now_ms(), version, head, files };
@@ -160,8 +167,8 @@ async fn stage(from: &Path, staged: &Path, manifest: &Manifest) -> anyhow::Resul
             source.display()
         );
     }
-    let key = verifier_key(staged)?;
-    let health = look_at_file(&staged.join(DATABASE), key.as_ref()).await?;
+    let key = keys(staged).context("the backup is not whole")?;
+    let health = look_at_file(&staged.join(DATABASE), Some(&key)).await?;
     ensure!(
         health.version <= newest_version(),
         "the backup was made by a newer orion-server ({}); restore it with that one",
@@ -187,6 +194,13 @@ fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
     let has_record = manifest.files.iter().any(|file| file.name == DATABASE);
     ensure!(has_record, "the record is missing from the manifest");
     Ok(manifest)
+}
+
+/// The key that verifies the audit, where the authorities and that key are there whole: without them the
+/// record is no backend.
+fn keys(folder: &Path) -> anyhow::Result<VerifierKey> {
+    authority::read(folder)?;
+    verifier_key(folder)?.context("audit.key is missing; start the backend once before")
 }
 
 /// Where the audit of a record ends that nothing is wrong with.
@@ -292,4 +306,71 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Authority;
+    use crate::notary::Notary;
+
+    /// A data folder as a first start leaves it.
+    async fn started() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        make_private(&data).unwrap();
+        drop(Store::open(&data.join(DATABASE)).await.unwrap());
+        drop(Authority::open(&data, now_ms()).unwrap());
+        drop(Notary::prepare(&data).unwrap());
+        folder
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn keys_that_lie_elsewhere_are_in_the_backup_and_come_back_as_files() {
+        let folder = started().await;
+        let [data, secrets, to, new] =
+            ["data", "secrets", "backup", "new"].map(|name| folder.path().join(name));
+        make_private(&secrets).unwrap();
+        for name in ["ca.key", "audit.key"] {
+            fs::rename(data.join(name), secrets.join(name)).unwrap();
+            std::os::unix::fs::symlink(secrets.join(name), data.join(name)).unwrap();
+        }
+        let made = backup(&data, &to).await.unwrap();
+        let names: Vec<_> = made.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["audit.key", "ca.key", "ca.pem", DATABASE]);
+        restore(&to, &new).await.unwrap();
+        assert!(fs::symlink_metadata(new.join("ca.key")).unwrap().is_file());
+        assert!(Authority::take_up(&new, now_ms()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn without_whole_keys_there_is_no_backup_and_no_restore() {
+        let folder = started().await;
+        let [data, to, new] = ["data", "backup", "new"].map(|name| folder.path().join(name));
+        let refused = async |change: &dyn Fn()| {
+            change();
+            let error = backup(&data, &to).await.unwrap_err();
+            assert!(!to.exists(), "{error:#}");
+            format!("{error:#}")
+        };
+        let key = fs::read(data.join("ca.key")).unwrap();
+        // The keys of another moment than the certificates.
+        let other = started().await;
+        let foreign = fs::read(other.path().join("data").join("ca.key")).unwrap();
+        let said = refused(&|| fs::write(data.join("ca.key"), &foreign).unwrap()).await;
+        assert!(said.contains("ca.key and ca.pem cannot be used"), "{said}");
+        fs::write(data.join("ca.key"), &key).unwrap();
+        let audit = fs::read(data.join("audit.key")).unwrap();
+        let said = refused(&|| fs::remove_file(data.join("audit.key")).unwrap()).await;
+        assert!(said.contains("audit.key is missing"), "{said}");
+        secret_file::write(&data.join("audit.key"), &audit).unwrap();
+
+        let mut manifest = backup(&data, &to).await.unwrap();
+        manifest.files.retain(|file| file.name != "ca.key");
+        fs::write(to.join(MANIFEST), serde_json::to_vec(&manifest).unwrap()).unwrap();
+        let error = format!("{:#}", restore(&to, &new).await.unwrap_err());
+        assert!(error.contains("there is no authority"), "{error}");
+        assert_eq!(fs::read_dir(&new).unwrap().count(), 0);
+    }
 }

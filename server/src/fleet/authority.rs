@@ -13,7 +13,7 @@ use orion_mtls::{
 };
 use tokio::sync::watch;
 
-pub use files::{AuthorityError, change, read};
+pub use files::{AuthorityError, change, hold, read};
 
 /// How long the certificate that the backend shows to devices is good; made anew at each start, with
 /// each change of authority, and long before it ends.
@@ -46,6 +46,23 @@ impl Authority {
             }
             Err(error) => return Err(error),
         };
+        Self::of(folder, set, now)
+    }
+
+    /// Takes up the authorities of a backend whose record knows of some: another one in their place would
+    /// cut off every device.
+    ///
+    /// # Errors
+    /// They are gone, or cannot be read or used.
+    pub fn take_up(folder: &Path, now: i64) -> Result<Self, AuthorityError> {
+        match read(folder) {
+            Ok(set) => Self::of(folder, set, now),
+            Err(AuthorityError::Missing(folder)) => Err(AuthorityError::Gone(folder)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn of(folder: &Path, set: Authorities, now: i64) -> Result<Self, AuthorityError> {
         let issued = set.shown(now).issue_server(&[], CERTIFICATE, now)?;
         Ok(Self {
             folder: folder.to_owned(),
@@ -196,5 +213,16 @@ mod tests {
         assert!(!authority.keep(now));
         assert_eq!(authority.fingerprints(), before);
         assert!(Authority::open(folder.path(), now).is_err(), "and nothing is made in its place");
+    }
+
+    #[test]
+    fn where_the_record_knows_authorities_that_are_gone_no_other_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = now_ms();
+        let gone = Authority::take_up(folder.path(), now).unwrap_err();
+        assert!(gone.to_string().contains("restore both from a backup"), "{gone}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let before = Authority::open(folder.path(), now).unwrap().fingerprints();
+        assert_eq!(Authority::take_up(folder.path(), now).unwrap().fingerprints(), before);
     }
 }

@@ -1,5 +1,12 @@
-//! What was last seen of each device's own chain. A chain that runs backwards or forks is noted in the
-//! audit; the device is not cut off for it, since its owner may have had to restore it.
+//! What was last seen of each device's own chain. A chain that runs backwards, or has another entry where
+//! it ended before, is noted in the audit; the device is not cut off for it, since its owner may have had to
+//! restore it.
+//!
+//! What a device says on one connection comes in order. Of two connections, as there are while one takes
+//! over from the other, the words may come in any: only what was heard before a connection began must be
+//! in what is said on it.
+
+use std::time::Instant;
 
 use dashmap::DashMap;
 use orion_domain::audit::AuditHead;
@@ -24,7 +31,37 @@ pub struct Witnessed {
     pub problem: String,
     /// When that was noticed, Unix milliseconds.
     pub problem_at: Option<i64>,
+    /// When the head was heard, and when the connection began on which it was; none where that was before
+    /// the last start, and so before every connection.
+    heard: Option<Heard>,
     is_new: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Heard {
+    at: Instant,
+    since: Instant,
+}
+
+impl Witnessed {
+    const NOTHING: Self = Self {
+        head: AuditHead::EMPTY,
+        problem: String::new(),
+        problem_at: None,
+        heard: None,
+        is_new: true,
+    };
+
+    fn blame(&mut self, problem: &str) {
+        problem.clone_into(&mut self.problem);
+        self.problem_at = Some(now_ms());
+        self.is_new = true;
+    }
+
+    /// Whether a connection that began at `since` tells nothing older than the head that is known.
+    fn is_before(&self, since: Instant) -> bool {
+        self.heard.is_none_or(|heard| heard.since == since || heard.at < since)
+    }
 }
 
 /// See the module.
@@ -67,7 +104,10 @@ impl Witnesses {
     /// The record cannot be read.
     pub async fn load(&self, store: &Store) -> Result<(), StoreError> {
         for DeviceChainRow { device, head, problem, problem_at } in store.device_chains().await? {
-            self.chains.insert(device, Witnessed { head, problem, problem_at, is_new: false });
+            self.chains.insert(
+                device,
+                Witnessed { head, problem, problem_at, heard: None, is_new: false },
+            );
         }
         Ok(())
     }
@@ -87,7 +127,8 @@ impl Witnesses {
         broken
     }
 
-    /// Takes what a device says of its chain, in the order in which it says so.
+    /// Takes what a device says of its chain, on a connection that began at `since`, in the order in which
+    /// it says so there.
     ///
     /// # Errors
     /// A break could not be recorded.
@@ -95,24 +136,44 @@ impl Witnesses {
         &self,
         store: &Store,
         device: DeviceId,
+        since: Instant,
         said: AuditHead,
     ) -> Result<(), StoreError> {
-        let before = self.of(device);
-        let witnessed = before.as_ref().map_or(AuditHead::EMPTY, |before| before.head);
-        if said == witnessed {
-            return Ok(());
-        }
-        let problem = if said.seq < witnessed.seq {
-            format!("its chain ran backwards, from entry {} to {}", witnessed.seq, said.seq)
-        } else if said.seq == witnessed.seq {
-            format!("its chain forked: it has another entry {}", said.seq)
+        let Some((before, problem)) = self.compare(device, since, said) else { return Ok(()) };
+        let body =
+            ChainBroken { device_id: device, said, witnessed: before.head, problem: &problem };
+        self.tell(store, device, before.problem_at, &problem, "device.chain_broken", body).await
+    }
+
+    /// Compares with what is known and takes it in, as one step. Gives what was known and what is wrong,
+    /// where something is.
+    fn compare(
+        &self,
+        device: DeviceId,
+        since: Instant,
+        said: AuditHead,
+    ) -> Option<(Witnessed, String)> {
+        let mut known = self.chains.entry(device).or_insert(Witnessed::NOTHING);
+        let before = known.clone();
+        let witnessed = before.head;
+        let problem = if said.seq > witnessed.seq || said == witnessed {
+            None
+        } else if !before.is_before(since) {
+            // Said before, and heard after: it accuses nobody, and is not what the chain has come to.
+            return None;
+        } else if said.seq < witnessed.seq {
+            Some(format!("its chain ran backwards, from entry {} to {}", witnessed.seq, said.seq))
         } else {
-            self.note(device, said, None);
-            return Ok(());
+            Some(format!("its chain forked: it has another entry {}", said.seq))
         };
-        let body = ChainBroken { device_id: device, said, witnessed, problem: &problem };
-        self.note(device, said, Some(problem.clone()));
-        self.tell(store, device, before.as_ref(), &problem, "device.chain_broken", body).await
+        known.heard = Some(Heard { at: Instant::now(), since });
+        if said != witnessed {
+            known.head = said;
+            known.is_new = true;
+        }
+        let problem = problem?;
+        known.blame(&problem);
+        Some((before, problem))
     }
 
     /// Takes what a device last saw of this backend's audit. Where that is not there, the record was
@@ -130,15 +191,18 @@ impl Witnesses {
             return Ok(());
         }
         let own = store.audit_head().await?;
-        let before = self.of(device);
         let problem = format!(
             "it saw row {} of this backend's audit, which is another now or not there: the record was restored to an older state",
             saw.seq
         );
-        let head = before.as_ref().map_or(AuditHead::EMPTY, |before| before.head);
-        self.note(device, head, Some(problem.clone()));
+        let last = {
+            let mut known = self.chains.entry(device).or_insert(Witnessed::NOTHING);
+            let last = known.problem_at;
+            known.blame(&problem);
+            last
+        };
         let body = OtherHistory { device_id: device, saw, own };
-        self.tell(store, device, before.as_ref(), &problem, "device.other_history", body).await
+        self.tell(store, device, last, &problem, "device.other_history", body).await
     }
 
     /// Takes a call that a device ran and that is not on record, as after a restore.
@@ -165,32 +229,16 @@ impl Witnesses {
         store.audit_event("device.unknown_call", body, now_ms()).await
     }
 
-    fn note(&self, device: DeviceId, head: AuditHead, problem: Option<String>) {
-        let mut entry = self.chains.entry(device).or_insert_with(|| Witnessed {
-            head,
-            problem: String::new(),
-            problem_at: None,
-            is_new: true,
-        });
-        entry.head = head;
-        entry.is_new = true;
-        if let Some(problem) = problem {
-            entry.problem = problem;
-            entry.problem_at = Some(now_ms());
-        }
-    }
-
     async fn tell(
         &self,
         store: &Store,
         device: DeviceId,
-        before: Option<&Witnessed>,
+        last: Option<i64>,
         problem: &str,
         kind: &'static str,
         body: impl Serialize,
     ) -> Result<(), StoreError> {
         let now = now_ms();
-        let last = before.and_then(|before| before.problem_at);
         if last.is_some_and(|last| now - last < AT_MOST_EVERY_MS && now >= last) {
             return Ok(());
         }
@@ -208,7 +256,7 @@ impl Witnesses {
             .filter(|entry| entry.is_new)
             .map(|mut entry| {
                 entry.is_new = false;
-                let Witnessed { head, problem, problem_at, is_new: _ } = entry.clone();
+                let Witnessed { head, problem, problem_at, heard: _, is_new: _ } = entry.clone();
                 DeviceChainRow { device: *entry.key(), head, problem, problem_at }
             })
             .collect();
@@ -224,5 +272,49 @@ impl Witnesses {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use orion_domain::Digest;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn head(seq: i64) -> AuditHead {
+        AuditHead { seq, hash: Digest::of(&seq.to_be_bytes()) }
+    }
+
+    #[test]
+    fn what_an_older_connection_still_says_accuses_nobody_and_what_a_newer_one_says_does() {
+        let witnesses = Witnesses::default();
+        let device = DeviceId::new(Uuid::from_u128(1));
+        let older = Instant::now();
+        let newer = older + Duration::from_nanos(1);
+        let problem =
+            |since, seq| witnesses.compare(device, since, head(seq)).map(|(_, problem)| problem);
+        assert_eq!(problem(older, 100), None);
+        // A result on the connection that stands comes before the greeting of the one that takes over,
+        // whichever of them tells of more.
+        assert_eq!(problem(older, 101), None);
+        assert_eq!((problem(newer, 100), problem(newer, 102)), (None, None));
+        assert_eq!((problem(older, 101), problem(newer, 103)), (None, None));
+        let forked = AuditHead { seq: 103, hash: Digest::ZERO };
+        assert_eq!(witnesses.compare(device, older, forked), None);
+        assert_eq!(witnesses.of(device).unwrap().head, head(103));
+        // On one connection, and on one that began after, it is a break.
+        let broken = |from: i64, to: i64| {
+            Some(format!("its chain ran backwards, from entry {from} to {to}"))
+        };
+        assert_eq!(problem(newer, 102), broken(103, 102));
+        let later = Instant::now() + Duration::from_secs(1);
+        assert_eq!(problem(later, 50), broken(102, 50));
+        assert_eq!(problem(later, 51), None);
+        let (before, forked) =
+            witnesses.compare(device, later, AuditHead { seq: 51, hash: Digest::ZERO }).unwrap();
+        assert_eq!((before.head, forked.contains("another entry 51")), (head(51), true));
     }
 }

@@ -83,6 +83,21 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Whether any authority was ever trusted, or a device enrolled.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn knows_authorities(&self) -> Result<bool, StoreError> {
+        let (known,): (bool,) = sqlx::query_as(
+            "SELECT EXISTS (SELECT 1 FROM authorities) OR EXISTS (SELECT 1 FROM devices)",
+        )
+        .fetch_one(&self.inner.reads)
+        .await?;
+        Ok(known)
+    }
+}
+
 /// The devices that hold certificates of this authority which have not ended at `now`, and have not
 /// connected with one of another yet, by name. The record may be in use.
 ///

@@ -2,8 +2,8 @@
 
 mod certificates;
 mod enroll;
-mod hello;
 mod found;
+mod hello;
 mod lookup;
 mod modes;
 mod row;
@@ -16,8 +16,8 @@ use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
 pub use enroll::{Candidate, RedeemError};
-pub use hello::{Hello, HelloError};
 pub use found::{Found, FoundKind};
+pub use hello::{Hello, HelloError};
 pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState};
 
@@ -98,7 +98,9 @@ fn ceiling_told(
 }
 
 impl Store {
-    /// Moves a device from one of the states `from` to another.
+    /// Moves a device from one of the states `from` to another. One that comes out of quarantine counts its
+    /// connections anew: which of two copies is the device, an admin has decided, and whichever comes first
+    /// sets the count that betrays the other.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where it is in another state.
@@ -112,11 +114,21 @@ impl Store {
         now: i64,
     ) -> Result<DeviceRow, StoreError> {
         let (from, by, reason) = (from.to_vec(), by.into().cloned(), reason.to_owned());
+        let greeted = std::sync::Arc::clone(&self.inner.greeted);
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
                 if !from.contains(&before.state) {
                     return Err(StoreError::Conflict);
+                }
+                let starts_anew =
+                    before.state == DeviceState::Quarantined && to == DeviceState::Approved;
+                if starts_anew {
+                    sqlx::query("UPDATE devices SET generation = 0 WHERE id = $1")
+                        .bind(id.to_string())
+                        .execute(&mut tx.conn)
+                        .await?;
+                    greeted.remove(&id);
                 }
                 let after =
                     sqlx::query_as("UPDATE devices SET state = $1 WHERE id = $2 RETURNING *")

@@ -24,6 +24,11 @@ pub enum AuthorityError {
         "there is no authority in {}; `orion-server run` makes one at its first start", .0.display()
     )]
     Missing(PathBuf),
+    /// There are none, and there were.
+    #[error(
+        "ca.key is missing in {}, or ca.pem is too, and the record knows the devices that trust it; restore both from a backup", .0.display()
+    )]
+    Gone(PathBuf),
     /// Keys without certificates.
     #[error("ca.pem is missing beside ca.key in {}; restore both from a backup", .0.display())]
     HalfMissing(PathBuf),
@@ -121,6 +126,23 @@ pub fn change<T>(
     Ok(told)
 }
 
+/// Keeps them from being changed for as long as the file is held. Writes nothing: where no command ever
+/// changed them there is nothing to hold.
+///
+/// # Errors
+/// A command is changing them, or that cannot be told.
+pub fn hold(folder: &Path) -> Result<Option<File>, AuthorityError> {
+    let path = folder.join(LOCK);
+    match File::open(&path) {
+        Ok(file) => {
+            file.try_lock_shared().map_err(|_| AuthorityError::Busy)?;
+            Ok(Some(file))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(AuthorityError::Unreadable { path, error }),
+    }
+}
+
 fn lock(folder: &Path) -> Result<File, AuthorityError> {
     let path = folder.join(LOCK);
     let failed = |error| AuthorityError::Unreadable { path: path.clone(), error };
@@ -181,6 +203,11 @@ mod tests {
         let folder = folder.path();
         create(folder, &Authorities::one(authority())).unwrap();
         let held = lock(folder).unwrap();
+        assert!(matches!(rotate(folder), Err(AuthorityError::Busy)));
+        assert!(matches!(hold(folder), Err(AuthorityError::Busy)));
+        drop(held);
+        let held = hold(folder).unwrap().unwrap();
+        assert!(hold(folder).unwrap().is_some(), "two may look at once");
         assert!(matches!(rotate(folder), Err(AuthorityError::Busy)));
         drop(held);
         fs::remove_file(folder.join(CERTIFICATES)).unwrap();

@@ -284,6 +284,31 @@ async fn a_greeting_that_was_late_is_no_copy() {
 }
 
 #[tokio::test]
+async fn a_device_that_an_admin_lets_out_of_quarantine_counts_anew_and_its_copy_is_betrayed_again()
+{
+    let place = enrolled(1).await;
+    let admin = user("admin");
+    let hello =
+        async |generation| place.store.record_hello(device_id(1), greeting(generation, "{}")).await;
+    let set = async |from, to| {
+        place.store.set_device_state(device_id(1), &[from], to, &admin, "", 2_000).await.unwrap()
+    };
+    let (pending, approved, quarantined) =
+        (DeviceState::Pending, DeviceState::Approved, DeviceState::Quarantined);
+    set(pending, approved).await;
+    // Somebody wrote the highest count there is into the copy.
+    assert_eq!(hello(i64::MAX).await, Ok(()));
+    assert_eq!(hello(41).await, Err(HelloError::GenerationBackwards));
+    assert_eq!(set(approved, quarantined).await.generation, i64::MAX);
+    assert_eq!(hello(42).await, Err(HelloError::GenerationBackwards));
+    assert_eq!(set(quarantined, approved).await.generation, 0);
+    assert_eq!(hello(43).await, Ok(()));
+    assert_eq!(hello(44).await, Ok(()));
+    assert_eq!(hello(i64::MAX).await, Ok(()));
+    assert_eq!(hello(45).await, Err(HelloError::GenerationBackwards));
+}
+
+#[tokio::test]
 async fn a_generation_that_does_not_grow_betrays_a_copy() {
     let place = enrolled(1).await;
     let hello = async |generation, ceiling: &str| {
