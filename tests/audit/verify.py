@@ -313,6 +313,8 @@ def verify_device(data):
     if list(first) != ["format", "device", "from"] or typed(first["format"], int) != 1:
         raise Bad("line 1: not the chain of a device, or of another version")
     device, start = first["device"], head_of(first["from"])
+    if start[0] < 0:
+        raise Bad("line 1: a chain begins at its beginning or behind an entry")
     last, entries = start, []
     for line in lines[1:-1]:
         entry = parse(line, ENTRY)
@@ -353,7 +355,7 @@ def join(rows, chains):
     known = {device: (start, entries) for device, start, entries in chains}
     if len(known) != len(chains):
         raise Bad("one device twice")
-    opened, told, closed = {}, {}, set()
+    opened, told, closed, forgotten = {}, {}, set(), set()
     for row in rows:
         if row["kind"] not in ("call.opened", "call.closed", "call.reconciled", "call.told_late"):
             continue
@@ -375,16 +377,20 @@ def join(rows, chains):
             continue
         first = start[0]
         seq, number_of = witness["seq"], witness["entry"]
+        if body["state"] == "unknown" and number_of == 0:
+            forgotten.add(call)
         if seq > first:
             if seq - first > len(entries) or entries[seq - first - 1]["hash"] != witness["hash"]:
                 raise Bad(f"row {row['seq']}: the device's chain is another than was seen")
         elif seq == first and witness["hash"] != start[1]:
             raise Bad(f"row {row['seq']}: the device's chain begins elsewhere than was seen")
         if number_of == 0:
-            if effects:
+            if effects and body["state"] != "unknown":
                 raise Bad(f"row {row['seq']}: a call with effects is not in the device's chain")
             continue
-        told[(device, number_of)] = body
+        # One entry may have been told of twice: as it is, and as what is not known any more.
+        if body["state"] != "unknown" or (device, number_of) not in told:
+            told[(device, number_of)] = body
         if number_of > first:
             at = number_of - first - 1
             if at >= len(entries) or entries[at]["call_id"] != call:
@@ -408,6 +414,13 @@ def join(rows, chains):
             if entry["arguments"] is not None and entry["arguments"] != body["arguments_digest"]:
                 raise Bad(f"entry {entry['seq']}: other arguments")
             end = told.get((device, entry["seq"]))
+            lost = entry["call_id"] in forgotten if end is None else end["state"] == "unknown"
+            if (
+                lost
+                and entry["state"] != "unknown"
+                and last[entry["call_id"]] == entry["seq"]
+            ):
+                continue
             if end is not None:
                 if (end["state"], end["result_digest"]) != (entry["state"], entry["result"]):
                     raise Bad(f"entry {entry['seq']}: another end")

@@ -80,7 +80,8 @@ impl DeviceEntry {
     #[must_use]
     pub fn link(device: &str, head: AuditHead, backend: AuditHead, what: Happened) -> Self {
         let Happened { at, call_id, tool, arguments, state, code, result } = what;
-        let seq = head.seq + 1;
+        // Behind the last number there is none: the entry follows from nothing, and is not taken.
+        let seq = head.seq.saturating_add(1);
         let mut entry = Self {
             seq,
             at,
@@ -178,6 +179,14 @@ impl ChainLine {
         line
     }
 
+    /// Whether it is a header of a chain that begins at its beginning, or behind an entry.
+    const fn begins_somewhere(&self) -> bool {
+        match self {
+            Self::Header(header) => header.from.seq >= 0,
+            Self::Entry(_) | Self::Head(_) => false,
+        }
+    }
+
     /// Reads a line with its end; `None` for what [`Self::to_line`] does not write.
     #[must_use]
     pub fn from_line(line: &[u8]) -> Option<Self> {
@@ -241,7 +250,7 @@ impl DeviceChain {
     pub fn read(text: &[u8], is_export: bool) -> Result<Self, ChainProblem> {
         let mut lines = text.split_inclusive(|byte| *byte == b'\n').zip(1..);
         let header = lines.next().and_then(|(line, _)| ChainLine::from_line(line));
-        let Some(ChainLine::Header(header)) = header else {
+        let Some(ChainLine::Header(header)) = header.filter(ChainLine::begins_somewhere) else {
             return Err(ChainProblem::Line { line: 1 });
         };
         let mut chain = Self { header, entries: Vec::new() };
@@ -277,7 +286,7 @@ impl DeviceChain {
         if entry.hash != entry.expected_hash(&self.header.device) {
             return Err(ChainProblem::Changed { seq });
         }
-        if seq != head.seq + 1 || entry.prev_hash != head.hash {
+        if head.seq.checked_add(1) != Some(seq) || entry.prev_hash != head.hash {
             return Err(ChainProblem::Unlinked { seq });
         }
         self.entries.push(entry);
@@ -366,6 +375,31 @@ mod tests {
         let other = export.replace("\"kiosk\"", "\"mario\"");
         let problem = ChainProblem::Changed { seq: 1 };
         assert_eq!(DeviceChain::read(other.as_bytes(), true), Err(problem));
+    }
+
+    #[test]
+    fn a_chain_that_begins_where_none_does_is_none() {
+        let from = |seq| AuditHead { seq, hash: Digest::ZERO };
+        let begun = |seq| DeviceChain {
+            header: ChainHeader::new("kiosk", from(seq)),
+            entries: chain(1, "kiosk").entries,
+        };
+        let read = |seq| DeviceChain::read(begun(seq).to_export().as_bytes(), true);
+        assert!(read(0).is_ok());
+        assert_eq!(read(-1), Err(ChainProblem::Line { line: 1 }));
+        assert_eq!(read(i64::MAX), Err(ChainProblem::Unlinked { seq: 1 }));
+        let mut last = DeviceChain { entries: Vec::new(), ..begun(i64::MAX) };
+        let what = Happened {
+            at: 1,
+            call_id: "c".to_owned(),
+            tool: "write_file".to_owned(),
+            arguments: None,
+            state: CallState::Succeeded,
+            code: String::new(),
+            result: Digest::ZERO,
+        };
+        let entry = DeviceEntry::link("kiosk", last.head(), AuditHead::EMPTY, what);
+        assert_eq!(last.push(entry), Err(ChainProblem::Unlinked { seq: i64::MAX }));
     }
 
     #[test]

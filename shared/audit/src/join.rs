@@ -22,6 +22,9 @@ pub struct Joined {
     pub pending: u64,
     /// Calls that ended before what the device still keeps.
     pub before: u64,
+    /// Calls whose end the device noted, and told as `unknown` where it was asked again after it had let go
+    /// of the result, as by a backend whose record was restored.
+    pub forgotten: u64,
     /// Heads of one side that the other wrote down, and that are as they were.
     pub heads: u64,
     /// What does not fit; a hundred at most.
@@ -107,6 +110,8 @@ struct Call {
     has_effects: bool,
     is_closed: bool,
     told: Vec<Told>,
+    /// Whether the device said that it does not know how the call ended, and nothing of an entry.
+    is_forgotten: bool,
 }
 
 /// An end that the device told.
@@ -204,6 +209,7 @@ impl Join {
             has_effects: opened.has_effects,
             is_closed: false,
             told: Vec::new(),
+            is_forgotten: false,
         };
         self.calls.insert(row.call_id.clone(), call);
     }
@@ -221,6 +227,8 @@ impl Join {
             }
             return;
         };
+        let is_unknown = ended.state == CallState::Unknown;
+        call.is_forgotten |= is_unknown && entry == 0;
         if entry > 0 {
             call.told.push(Told { entry, state: ended.state, result: ended.result_digest });
         }
@@ -241,7 +249,7 @@ impl Join {
         match noted {
             Some(true) => {}
             None if entry > 0 && entry <= from => self.joined.before += 1,
-            None if entry == 0 && !has_effects => {}
+            None if entry == 0 && (!has_effects || is_unknown) => {}
             Some(false) | None => {
                 let call = row.call_id.clone();
                 self.problem(Mismatch::NotOnDevice { device, row: row.seq, call });
@@ -295,7 +303,17 @@ impl Join {
         let differs =
             |what| Mismatch::Differs { device: device.clone(), entry, call: id.clone(), what };
         let arguments = noted.arguments.filter(|own| Some(*own) != call.arguments);
-        let at_backend = call.told.iter().find(|told| told.entry == entry);
+        // One entry may have been told of twice: as it is, and as what is not known any more.
+        let mut at_backend = call.told.iter().filter(|told| told.entry == entry);
+        let says_more = |told: &&Told| told.state != CallState::Unknown;
+        let at_backend = at_backend.clone().find(says_more).or_else(|| at_backend.next());
+        let is_forgotten =
+            at_backend.map_or(call.is_forgotten, |told| told.state == CallState::Unknown);
+        let is_known = noted.state != CallState::Unknown;
+        if arguments.is_none() && is_forgotten && is_known && is_last {
+            self.joined.forgotten += 1;
+            return;
+        }
         let found = match at_backend {
             _ if arguments.is_some() => Err(differs("arguments")),
             Some(told) if told.state != noted.state => Err(differs("state")),
@@ -309,6 +327,74 @@ impl Join {
             Ok(true) => self.joined.calls += 1,
             Ok(false) => self.joined.pending += 1,
             Err(problem) => self.problem(problem),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_domain::audit::AuditRow;
+
+    use super::*;
+    use crate::device::{ChainHeader, Happened};
+
+    /// What the join says of a call that a device noted as succeeded, told so or as these ends.
+    fn joined(ends: &[(&str, i64, bool)]) -> Joined {
+        let mut chain = DeviceChain {
+            header: ChainHeader::new("kiosk", AuditHead::EMPTY),
+            entries: Vec::new(),
+        };
+        let (done, lost) = (Digest::of(b"done"), Digest::of(b"lost"));
+        let what = Happened {
+            at: 1,
+            call_id: "c".to_owned(),
+            tool: "write_file".to_owned(),
+            arguments: None,
+            state: CallState::Succeeded,
+            code: String::new(),
+            result: done,
+        };
+        chain.push(DeviceEntry::link("kiosk", chain.head(), AuditHead::EMPTY, what)).unwrap();
+        let hash = chain.head().hash;
+        let opened = r#"{"device_id":"kiosk","has_effects":true}"#.to_owned();
+        let mut head = AuditHead::EMPTY;
+        let mut join = Join::new([chain]);
+        let rows = std::iter::once(("call.opened", opened)).chain(ends.iter().map(
+            |(state, entry, fits)| {
+                let result = if *fits { done } else { lost };
+                let witness = format!(r#"{{"entry":{entry},"seq":1,"hash":"{hash}"}}"#);
+                let body = format!(
+                    r#"{{"state":"{state}","result_digest":"{result}","witness":{witness}}}"#
+                );
+                ("call.closed", body)
+            },
+        ));
+        for (kind, body) in rows {
+            let row = AuditRow::link(head, 1, kind, "c", body);
+            head = row.head();
+            join.row(&row);
+        }
+        join.finish()
+    }
+
+    #[test]
+    fn what_a_device_told_and_does_not_know_any_more_contradicts_nothing() {
+        let counts = |joined: Joined| {
+            let problems: Vec<_> = joined.problems.iter().map(ToString::to_string).collect();
+            (joined.calls, joined.forgotten, problems.join("; "))
+        };
+        let fine = |calls, forgotten| (calls, forgotten, String::new());
+        assert_eq!(counts(joined(&[("succeeded", 1, true)])), fine(1, 0));
+        // A record that was restored asks for what was told and let go of.
+        assert_eq!(counts(joined(&[("unknown", 1, false)])), fine(0, 1));
+        assert_eq!(counts(joined(&[("unknown", 0, false)])), fine(0, 1));
+        let both = [("succeeded", 1, true), ("unknown", 1, false)];
+        assert_eq!(counts(joined(&both)), fine(1, 0));
+        // Any other end still differs, and so does another result.
+        for end in [("failed", 1, true), ("succeeded", 1, false)] {
+            let (calls, forgotten, problems) = counts(joined(&[end, ("unknown", 1, false)]));
+            assert_eq!((calls, forgotten), (0, 0), "{end:?}");
+            assert!(problems.contains("say another"), "{problems}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! An export followed without its backend, beside the exports of devices.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
@@ -29,10 +30,14 @@ pub(super) struct Files {
 /// Follows all of it.
 pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
     let Files { export, path, devices, key } = files;
-    let (mut chains, mut problems) = (Vec::new(), Vec::new());
+    let (mut chains, mut problems, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     let is_joined = !devices.is_empty();
     for (path, text) in devices {
         match DeviceChain::read(&text, true) {
+            // Only one of them could be joined, and the other would seem to have been.
+            Ok(chain) if !known.insert(chain.header.device.clone()) => {
+                problems.push(format!("{}: this device is there already", path.display()));
+            }
             Ok(chain) => chains.push(chain),
             Err(problem) => problems.push(format!("{}: {problem}", path.display())),
         }
@@ -71,8 +76,14 @@ pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
     let joined = is_joined.then(|| {
         let joined = join.finish();
         problems.extend(joined.problems.iter().map(ToString::to_string));
-        let (calls, pending) = (joined.calls, joined.pending);
-        JoinedView { calls, pending, before: joined.before, heads: joined.heads, problems }
+        JoinedView {
+            calls: joined.calls,
+            pending: joined.pending,
+            before: joined.before,
+            forgotten: joined.forgotten,
+            heads: joined.heads,
+            problems,
+        }
     });
     Ok(Verdict {
         whole: true,
@@ -80,6 +91,7 @@ pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
         head: proven.head.hash.to_string(),
         checkpoints: proven.checkpoints,
         key: proven.key.to_string(),
+        made_at: Some(proven.at),
         joined,
         ..Verdict::default()
     })
@@ -89,6 +101,8 @@ pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
 mod tests {
     use super::*;
     use crate::commands::audit::verify::people;
+    use jiff::tz::TimeZone;
+    use orion_audit::device::{ChainHeader, DeviceChain};
     use orion_audit::{Exporter, Signer};
     use orion_domain::audit::{AuditHead, AuditRow};
 
@@ -105,7 +119,7 @@ mod tests {
                 row
             })
             .collect();
-        let (mut exporter, first) = Exporter::begin(&signer, head, 7);
+        let (mut exporter, first) = Exporter::begin(&signer, head, 7_000);
         let mut lines = vec![first];
         lines.extend(rows.iter().map(|row| exporter.row(row)));
         lines.push(exporter.end(&signer, Some(tree.root())));
@@ -124,10 +138,26 @@ mod tests {
     fn a_whole_export_counts_its_rows_and_shows_its_head() {
         let verdict = verified(&lines(5));
         assert_eq!((verdict.whole, verdict.rows, verdict.head.len()), (true, 5, 64));
-        let shown = anstream::adapter::strip_str(&people(&verdict)).to_string();
+        let shown = people(&verdict, &TimeZone::UTC);
+        let shown = anstream::adapter::strip_str(&shown).to_string();
         let head = &verdict.head[..12];
-        assert_eq!(shown, format!("whole: 5 rows, 1 signed checkpoint, head {head}"));
+        let made = "made 1970-01-01 00:00:07";
+        assert_eq!(shown, format!("whole: 5 rows, 1 signed checkpoint, head {head}, {made}"));
         assert!(verified(&lines(0)).whole);
+    }
+
+    #[test]
+    fn two_exports_of_one_device_are_told_and_do_not_stand_for_one_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        std::fs::write(&path, lines(2).concat()).unwrap();
+        let header = ChainHeader::new("kiosk", AuditHead::EMPTY);
+        let text = DeviceChain { header, entries: Vec::new() }.to_export().into_bytes();
+        let devices = [1, 2].map(|n| (PathBuf::from(format!("{n}.jsonl")), text.clone())).to_vec();
+        let export = File::open(&path).unwrap();
+        let verdict = verify(Files { export, path, devices, key: None }).unwrap();
+        let problems = verdict.joined.unwrap().problems;
+        assert_eq!(problems, ["2.jsonl: this device is there already"]);
     }
 
     #[test]
@@ -136,7 +166,7 @@ mod tests {
         let seq = |lines: &[String]| {
             let verdict = verified(lines);
             assert!(!verdict.whole);
-            let shown = people(&verdict);
+            let shown = people(&verdict, &TimeZone::UTC);
             assert!(shown.contains(&format!("row {}", verdict.broken_seq.unwrap())), "{shown}");
             verdict.broken_seq
         };

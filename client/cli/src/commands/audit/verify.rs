@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use clap::Args;
+use jiff::tz::TimeZone;
 use orion_audit::VerifierKey;
 use orion_wire::v1;
 use serde::Serialize;
@@ -56,6 +57,9 @@ pub(super) struct Verdict {
     pub(super) key: String,
     pub(super) broken_seq: Option<i64>,
     pub(super) problem: Option<String>,
+    /// When the export was made, Unix milliseconds; none where there is none. It is signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) made_at: Option<i64>,
     /// How the devices' exports fit; none where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) joined: Option<JoinedView>,
@@ -69,6 +73,7 @@ pub(super) struct JoinedView {
     pub(super) calls: u64,
     pub(super) pending: u64,
     pub(super) before: u64,
+    pub(super) forgotten: u64,
     pub(super) heads: u64,
     pub(super) problems: Vec<String>,
 }
@@ -134,6 +139,7 @@ fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
         key,
         broken_seq: (!whole).then_some(broken_seq),
         problem: (!whole).then_some(problem),
+        made_at: None,
         joined: None,
         device_problems: device_problems.into_iter().map(told).collect(),
     }
@@ -175,19 +181,21 @@ fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
 }
 
 fn print(app: &App<'_>, verdict: &Verdict) -> Result<u8, Failure> {
-    app.out.show(verdict, || people(verdict))?;
+    app.out.show(verdict, || people(verdict, &app.out.zone))?;
     let fits = verdict.joined.as_ref().is_none_or(|joined| joined.problems.is_empty());
     Ok(if verdict.whole && fits { 0 } else { 1 })
 }
 
-pub(super) fn people(verdict: &Verdict) -> String {
+pub(super) fn people(verdict: &Verdict, zone: &TimeZone) -> String {
     let mut lines = Vec::new();
     if verdict.whole {
         let head = verdict.head.get(..12).unwrap_or(&verdict.head);
         let rows = text::counted(verdict.rows, "row", "rows");
         let signed = i64::try_from(verdict.checkpoints).unwrap_or(i64::MAX);
         let signed = text::counted(signed, "signed checkpoint", "signed checkpoints");
-        lines.push(format!("{GOOD}whole{GOOD:#}: {rows}, {signed}, head {head}"));
+        let made = verdict.made_at.map(|at| format!(", made {}", text::when(zone, at)));
+        let made = made.unwrap_or_default();
+        lines.push(format!("{GOOD}whole{GOOD:#}: {rows}, {signed}, head {head}{made}"));
     } else {
         let seq = verdict.broken_seq.unwrap_or(0);
         let problem = text::plain(verdict.problem.as_deref().unwrap_or_default());
@@ -197,15 +205,21 @@ pub(super) fn people(verdict: &Verdict) -> String {
         lines.push(format!("{BAD}broken{BAD:#}: {problem}"));
     }
     if let Some(joined) = &verdict.joined {
-        let JoinedView { calls, pending, before, heads, problems } = joined;
+        let JoinedView { calls, pending, before, forgotten, heads, problems } = joined;
         let fits = if problems.is_empty() {
             format!("{GOOD}joined{GOOD:#}")
         } else {
             format!("{BAD}apart{BAD:#}")
         };
-        lines.push(format!(
+        let mut line = format!(
             "{fits}: {calls} calls the same on both sides, {heads} heads as the other side saw them, {pending} not told yet, {before} older than what the devices keep"
-        ));
+        );
+        if *forgotten > 0 {
+            line.push_str(&format!(
+                ", {forgotten} that the backend has as unknown and the device noted the end of"
+            ));
+        }
+        lines.push(line);
         lines.extend(problems.iter().map(|problem| format!("  {}", text::plain(problem))));
     }
     for problem in &verdict.device_problems {
