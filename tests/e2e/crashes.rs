@@ -251,6 +251,23 @@ async fn a_call_that_was_lost_on_its_way_is_not_sent_again_where_it_may_not_run_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_cancelled_while_the_link_is_lost_is_not_sent_again() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.agent().freeze();
+    let asking = calling(&world, append_once(1));
+    let call_id = sent(&world).await;
+    kiosk.agent().kill9().await;
+    kiosk.offline().await;
+    let request = v1::CancelCallRequest { call_id };
+    world.admin().tools().cancel_call(request).await.unwrap();
+    kiosk.run().await;
+    let call = asking.await.unwrap().unwrap();
+    assert_eq!(call.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)), "{call:?}");
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_outlives_the_one_who_asked() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

@@ -86,6 +86,21 @@ async fn what_waits_can_be_stopped_runs_out_and_does_not_run_afterwards() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ran_out_while_the_backend_was_down_does_not_run_when_both_are_back() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    let late = queue(world.admin(), v1::CallToolRequest { queue_ms: 1, ..folder("late") }).await;
+    world.server().kill9().await;
+    let _agent = kiosk.launch();
+    world.restart_server().await;
+    kiosk.ready().await;
+    let late = world.admin().ended(&late.id).await.unwrap();
+    assert_eq!(late.end(), (CallState::TimedOut, Some(ErrorCode::Timeout)), "{late:?}");
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waited_is_judged_by_what_holds_when_it_is_sent() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

@@ -205,7 +205,7 @@ mod tests {
             .into_iter()
             .map(|state| CallResult::of(call(state)).unwrap().exit_code())
             .collect();
-        assert_eq!(codes, [8, 5, 6, 8, 8, 8, 0, 1, 5, 8, 130, 8]);
+        assert_eq!(codes, [8, 5, 6, 7, 8, 8, 0, 1, 5, 8, 130, 8]);
     }
 
     #[test]

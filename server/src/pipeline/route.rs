@@ -150,8 +150,7 @@ struct Journey<'a> {
 
 impl<'a> Journey<'a> {
     fn on(backend: &'a Arc<Backend>, judged: &'a Judged, way: Way) -> Self {
-        let expected =
-            backend.fleet.waiting().expect(judged.incoming.id, judged.target.device.id);
+        let expected = backend.fleet.waiting().expect(judged.incoming.id, judged.target.device.id);
         Self { backend, judged, way, expected, was_sent: false, is_stopped: false }
     }
 

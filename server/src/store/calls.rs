@@ -142,9 +142,9 @@ impl Store {
         let done = self
             .write_one(durability, move |tx| {
                 let unknown_too = close.state == CallState::Unknown;
-                Box::pin(async move {
-                    Ok(close_from(tx, close, is_sent, unknown_too).await?.is_some())
-                })
+                Box::pin(
+                    async move { Ok(close_from(tx, close, is_sent, unknown_too).await?.is_some()) },
+                )
             })
             .await?;
         self.inner.harmless.remove(&id);

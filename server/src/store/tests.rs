@@ -3,8 +3,8 @@
 mod approvals;
 mod audit;
 mod calls;
-mod checkpoints;
 mod certificates;
+mod checkpoints;
 mod devices;
 mod labels;
 mod migrations;
@@ -12,6 +12,7 @@ mod people;
 mod plans;
 mod policies;
 mod standing;
+mod waiting;
 mod writer;
 
 use std::path::PathBuf;

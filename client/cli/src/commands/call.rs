@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::args::duration;
 use crate::arguments;
 use crate::call_result::CallResult;
 use crate::card::{card, hint};
@@ -17,7 +18,6 @@ use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
 use crate::output::DIM;
-use crate::args::duration;
 use crate::show::{ApprovalView, CallView};
 use crate::terminal::{self, Waiting};
 use crate::text;

@@ -100,7 +100,9 @@ async fn list(
     if calls.is_empty() {
         app.out.note(if open { "nothing is under way" } else { "no calls yet" });
     }
-    app.out.show(&calls, || if calls.is_empty() { String::new() } else { calls_table(app.out, &calls) })?;
+    app.out.show(&calls, || {
+        if calls.is_empty() { String::new() } else { calls_table(app.out, &calls) }
+    })?;
     Ok(0)
 }
 
@@ -118,7 +120,9 @@ async fn cancel(app: &App<'_>, client: &Client, call: String) -> Result<u8, Fail
     let call = CallView::from(answer.call.unwrap_or_default());
     app.out.note(match call.state {
         "cancelled" => "it is stopped and was not run",
-        "dispatched" | "running" => "its device is told to stop it; `orion calls watch` shows how it ends",
+        "dispatched" | "running" => {
+            "its device is told to stop it; `orion calls watch` shows how it ends"
+        }
         "unknown" => {
             "nobody knows how it ended; where its device is connected it is told to stop it"
         }

@@ -94,11 +94,7 @@ impl Store {
              WHERE calls.state = 'queued' AND (COALESCE(queued_until, deadline_at) <= $1 \
              OR approvals.expires_at <= $1) ORDER BY calls.id LIMIT $2"
         );
-        Ok(sqlx::query_as(AssertSqlSafe(sql))
-            .bind(now)
-            .bind(PAGE)
-            .fetch_all(self.reads())
-            .await?)
+        Ok(sqlx::query_as(AssertSqlSafe(sql)).bind(now).bind(PAGE).fetch_all(self.reads()).await?)
     }
 
     /// The newest calls, of one person or all, on one device or all, without arguments and results.
