@@ -375,11 +375,6 @@ impl Agent {
         });
     }
 
-    fn write_status(&mut self) {
-        self.status.at = now_ms();
-        self.status.write(self.state.dir());
-    }
-
     /// Stops what runs, notes how it ended, and tells the backend as far as it still listens.
     async fn stop(mut self) {
         self.stopping = true;

@@ -249,6 +249,11 @@ impl Agent {
         self.phase = Phase::Waiting(Instant::now() + wait);
     }
 
+    pub(super) fn write_status(&mut self) {
+        self.status.at = now_ms();
+        self.status.write(self.state.dir());
+    }
+
     /// Queues a message; without a connection it is for nobody.
     pub(super) fn send(&mut self, message: Message) {
         self.push(Outgoing::Message(message));
