@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use orion_domain::CallId;
-use orion_domain::rule::CompiledRule;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -37,9 +36,9 @@ use crate::connect::renew::is_due;
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::journal::Journal;
-use crate::roots::{Lent, Roots};
+use crate::roots::Lent;
 use crate::state::{Identity, State, Status};
-use ceiling::{Opening, Told};
+use ceiling::{Opening, Told, lent};
 use event::{Event, Slot};
 use noting::About;
 use session::Phase;
@@ -117,16 +116,6 @@ enum Renewal {
     Asked(
         #[expect(dead_code, reason = "held so that it ends with the agent")] AbortOnDropHandle<()>,
     ),
-}
-
-/// What the guard's policy lends, to be opened.
-fn lent(settings: &Settings, guard: &Guard) -> Arc<Lent> {
-    let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
-    let grants = guard.policy().grants.clone();
-    let named = guard.policy().rules.iter().flat_map(CompiledRule::roots).cloned();
-    let named: Vec<_> = named.collect();
-    let open = move || Roots::open_named(&ceiling, &grants, &private, &named);
-    Arc::new(Lent::new(Box::new(open)))
 }
 
 impl Agent {

@@ -8,17 +8,20 @@
 
 use std::sync::{Arc, LazyLock};
 
+use orion_domain::rule::CompiledRule;
 use orion_mtls::secret_file;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::Agent;
 use super::event::Event;
 use super::there::{Ground, look};
-use super::{Agent, lent};
 use crate::apps::Apps;
 use crate::config::{Found, Settings, Source};
 use crate::execute::Toolbox;
+use crate::guard::Guard;
+use crate::roots::{Lent, Roots};
 use crate::run::suffices;
 
 /// The policy as it was last taken, in the state directory, for `orion-agent ceiling show`.
@@ -56,6 +59,16 @@ pub(super) struct Told {
     greeting: u64,
     /// Why the ceiling that holds is not what the file says.
     fault: Option<String>,
+}
+
+/// What the guard's policy lends, to be opened.
+pub(super) fn lent(settings: &Settings, guard: &Guard) -> Arc<Lent> {
+    let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
+    let grants = guard.policy().grants.clone();
+    let named = guard.policy().rules.iter().flat_map(CompiledRule::roots).cloned();
+    let named: Vec<_> = named.collect();
+    let open = move || Roots::open_named(&ceiling, &grants, &private, &named);
+    Arc::new(Lent::new(Box::new(open)))
 }
 
 impl Agent {
