@@ -89,7 +89,12 @@ async fn until_killed(
     lend(link, device).await;
     for Asked { call_id, .. } in &asked {
         let call_id = call_id.clone();
-        link.send(link_response::Message::ResultAck(v1::ResultAck { call_id, audit: None, state: 0 })).await;
+        link.send(link_response::Message::ResultAck(v1::ResultAck {
+            call_id,
+            audit: None,
+            state: 0,
+        }))
+        .await;
     }
     asked
 }
