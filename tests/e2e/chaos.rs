@@ -60,7 +60,6 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "the summary is what the long form is run for")]
 async fn calls_are_done_once_and_told_as_they_were_whatever_dies() {
     let began = Instant::now();
     let seed = number("CHAOS_SEED", u64::try_from(orion_tests::now_ms()).unwrap());

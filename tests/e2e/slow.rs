@@ -64,7 +64,6 @@ async fn deaf(world: &World) -> (Device, LyingAgent) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "the figures are what it is run for")]
 async fn who_takes_nothing_and_who_says_too_much_hold_up_nobody_else() {
     let world = World::new().await;
     let mut others = Vec::new();
