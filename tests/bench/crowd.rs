@@ -169,11 +169,9 @@ impl Server {
     }
 
     /// Resident memory, in KiB.
-    fn resident(&self) -> anyhow::Result<f64> {
-        let status = format!("/proc/{}/status", self.process.pid().as_raw_nonzero());
-        let status = std::fs::read_to_string(status)?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
-        line.split_whitespace().nth(1).context("no number")?.parse().context("no number")
+    #[expect(clippy::cast_precision_loss, reason = "less than the memory of a machine")]
+    fn resident(&self) -> f64 {
+        self.process.usage().resident as f64 / 1024.0
     }
 }
 
@@ -185,7 +183,7 @@ async fn free_address() -> anyhow::Result<String> {
 async fn memory(folder: &Path, kind: Kind, devices: &[Light]) -> anyhow::Result<f64> {
     let server = Server::start(folder, kind, &free_address().await?).await?;
     tokio::time::sleep(SETTLE).await;
-    let before = server.resident()?;
+    let before = server.resident();
     let mut links = JoinSet::new();
     let mut connecting = futures_util::stream::FuturesUnordered::new();
     for device in devices {
@@ -198,7 +196,7 @@ async fn memory(folder: &Path, kind: Kind, devices: &[Light]) -> anyhow::Result<
         links.spawn(next(&mut connecting).await?);
     }
     tokio::time::sleep(SETTLE).await;
-    let after = server.resident()?;
+    let after = server.resident();
     ensure!(links.try_join_next().is_none(), "a device was cut off");
     links.shutdown().await;
     server.process.kill9().await;

@@ -41,6 +41,7 @@ mod revoking;
 mod rotation;
 mod signing_in;
 mod slow;
+mod soak;
 mod special_files;
 mod strangers;
 mod tools;

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use self::figures::{Peak, measure, resident};
+use self::figures::{Peak, measure};
 
 /// Devices that are asked all the while.
 const OTHERS: usize = 4;
@@ -76,10 +76,10 @@ async fn who_takes_nothing_and_who_says_too_much_hold_up_nobody_else() {
     let loud = world.device("loud").enroll().await;
     let ann = world.person("ann", Role::Operator).await;
 
-    let server = world.server().pid();
+    let server = world.server();
     measure(world.admin(), &others, Duration::from_secs(1)).await;
     let before = measure(world.admin(), &others, seconds()).await;
-    let resident_before = resident(server);
+    let resident_before = server.usage().resident;
 
     let (stop, mut troubles) = (CancellationToken::new(), JoinSet::new());
     let peak = Peak::watch(server, stop.clone());

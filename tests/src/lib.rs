@@ -28,6 +28,7 @@ mod proxy;
 mod record;
 mod seen;
 mod tree;
+mod usage;
 mod world;
 
 pub use aimock::Aimock;
@@ -44,9 +45,10 @@ pub use lying_server::{Deceived, Link, LyingServer};
 pub use outside::{Outside, plain_target};
 pub use process::{Launch, Process};
 pub use proxy::{Cut, Faults, Flow, Proxy};
-pub use record::{audit_of, change_one_byte};
+pub use record::{audit_of, change_one_byte, open_record};
 pub use seen::Seen;
 pub use tree::{Tree, tree};
+pub use usage::Usage;
 pub use world::{Device, DeviceBuilder, World};
 
 /// Unix milliseconds.

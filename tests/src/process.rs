@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 
 use crate::eventually::{PATIENCE, eventually};
+use crate::usage::Usage;
 
 /// What is put into a new process.
 #[derive(Debug, Default)]
@@ -92,6 +93,12 @@ impl Process {
     #[must_use]
     pub fn ended(&self) -> Option<ExitStatus> {
         self.0.child().try_wait().unwrap()
+    }
+
+    /// What it takes of the machine at this moment.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Usage::of(self.0.pid)
     }
 
     /// Everything that it and its predecessors wrote.

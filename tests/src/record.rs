@@ -36,7 +36,7 @@ pub(crate) fn assert_closed_and_whole(database: &Path) {
 }
 
 async fn look(database: &Path) {
-    let mut connection = open(database).await;
+    let mut connection = open_record(database).await;
     let kinds: Vec<(String, String)> = sqlx::query_as(
         "SELECT call_id, kind FROM audit \
          WHERE kind IN ('call.opened', 'call.closed', 'call.reconciled') ORDER BY seq",
@@ -73,7 +73,11 @@ async fn look(database: &Path) {
     }
 }
 
-async fn open(database: &Path) -> SqliteConnection {
+/// Opens the backend's record beside the backend.
+///
+/// # Panics
+/// It cannot be opened.
+pub async fn open_record(database: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new()
         .filename(database)
         .busy_timeout(std::time::Duration::from_secs(10));
@@ -93,7 +97,7 @@ pub async fn audit_of(admin: &Client, call_id: &str) -> Vec<v1::AuditRow> {
 
 /// Makes a person with a token, behind the backend's back.
 pub(crate) async fn add_person(database: &Path, name: &str, role: Role, hash: Digest) {
-    let mut connection = open(database).await;
+    let mut connection = open_record(database).await;
     let now = now_ms();
     sqlx::query("INSERT INTO users (name, role, created_at) VALUES ($1, $2, $3)")
         .bind(name)
@@ -121,7 +125,7 @@ pub(crate) async fn add_person(database: &Path, name: &str, role: Role, hash: Di
 /// # Panics
 /// There is no such row.
 pub async fn change_one_byte(database: &Path, seq: i64) {
-    let mut connection = open(database).await;
+    let mut connection = open_record(database).await;
     let (body,): (String,) = sqlx::query_as("SELECT body FROM audit WHERE seq = $1")
         .bind(seq)
         .fetch_one(&mut connection)

@@ -1,11 +1,10 @@
-//! How quick devices answer, and how large a process is.
+//! How quick devices answer, and how large a process was at most.
 
 use std::fmt;
 use std::time::Duration;
 
 use orion_domain::CallState;
-use orion_tests::{Client, Device};
-use rustix::process::Pid;
+use orion_tests::{Client, Device, Process};
 use serde_json::json;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -56,24 +55,16 @@ pub(super) async fn measure(client: &Client, devices: &[Device], long: Duration)
     Took { calls: took.len(), p50: at(50), p99: at(99) }
 }
 
-/// The resident memory of a process, in bytes.
-pub(super) fn resident(process: Pid) -> u64 {
-    let path = format!("/proc/{}/status", process.as_raw_nonzero());
-    let status = std::fs::read_to_string(path).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
-}
-
 /// The largest that a process was.
 pub(super) struct Peak;
 
 impl Peak {
-    pub(super) fn watch(process: Pid, stop: CancellationToken) -> JoinHandle<u64> {
+    pub(super) fn watch(process: Process, stop: CancellationToken) -> JoinHandle<u64> {
         tokio::spawn(async move {
             let (mut most, mut ticks) = (0, interval(LOOK_EVERY));
             while !stop.is_cancelled() {
                 ticks.tick().await;
-                most = most.max(resident(process));
+                most = most.max(process.usage().resident);
             }
             most
         })

@@ -69,7 +69,9 @@ impl Server {
             OsStr::new("--data-dir"),
             data_dir.as_os_str(),
         ];
-        let launch = Launch { arguments: &arguments, ..Launch::default() };
+        let said = [("ORION_LOG", OsStr::new("info,orion_server::serve=debug"))];
+        let launch =
+            Launch { arguments: &arguments, environment: &said, ..Launch::default() };
         let process =
             Process::start(&program("orion-server"), &self.folder.join("server.log"), &launch);
         let addresses = eventually("the backend's addresses", async || {
