@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use orion_tests::{Device, Proxy, World};
 use rand::SeedableRng as _;
 use rand::rngs::Xoshiro256PlusPlus;
+use serde_json::json;
 
 use self::callers::Heard;
 use self::pace::Pace;
@@ -86,6 +87,7 @@ async fn calls_are_done_once_and_told_as_they_were_whatever_dies() {
     }
     let open = reckoning::settle(&ground.world, SETTLE_WITHIN).await;
     let verified = ground.world.cli().run(&["audit", "verify"]).await;
+    let both = reckoning::join(&ground).await;
     for place in &ground.places {
         place.device.stop().await;
     }
@@ -96,13 +98,16 @@ async fn calls_are_done_once_and_told_as_they_were_whatever_dies() {
         write!(states, " {state} {count},").unwrap();
     }
     println!(
-        "chaos: seed {seed}, {calls} calls in {:.0} s:{states} after {torment}; {} requests repeated",
+        "chaos: seed {seed}, {calls} calls in {:.0} s:{states} after {torment}; {} requests repeated; {} calls the same in the audits of both sides",
         began.elapsed().as_secs_f64(),
-        heard.repeated
+        heard.repeated,
+        both["joined"]["calls"]
     );
     assert_eq!(heard.odd, Vec::<String>::new(), "what no caller should hear");
     assert_eq!(reckoning.wrong, Vec::<String>::new(), "what does not join");
     assert_eq!(verified.code, 0, "{verified:?}");
+    let joined = (&both["whole"], &both["joined"]["pending"], &both["joined"]["problems"]);
+    assert_eq!(joined, (&json!(true), &json!(0), &json!([])), "{both}");
     // Otherwise nothing was tried.
     let succeeded = reckoning.states.get("succeeded").copied().unwrap_or_default();
     assert!(

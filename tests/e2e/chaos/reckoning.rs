@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use orion_domain::{CallState, Envelope};
-use orion_tests::World;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use orion_tests::{World, open_record};
+use serde_json::Value;
+use sqlx::Connection as _;
 use tokio::time::{Instant, sleep};
 
 use super::callers::{key, line};
-use super::{FILES, Ground};
+use super::{FILES, Ground, Place};
 
 /// How much of what is wrong is told.
 const TELL: usize = 40;
@@ -92,9 +92,7 @@ impl Row {
 }
 
 async fn rows(world: &World, only_open: bool) -> Vec<Row> {
-    let options = SqliteConnectOptions::new().filename(world.database()).read_only(true);
-    let mut record: SqliteConnection =
-        options.busy_timeout(Duration::from_secs(10)).connect().await.unwrap();
+    let mut record = open_record(&world.database()).await;
     type Found = (String, Option<String>, Option<String>, String, Option<Vec<u8>>, bool);
     let found: Vec<Found> = sqlx::query_as(
         "SELECT id, idempotency_key, device_name, state, result, EXISTS (SELECT 1 FROM audit WHERE \
@@ -131,6 +129,29 @@ pub(super) async fn settle(world: &World, within: Duration) -> Vec<String> {
         sleep(Duration::from_millis(250)).await;
     }
 }
+
+/// Holds what the backend noted against what each device noted, as an auditor would who has only the
+/// exports, and tells in how many calls both agree.
+pub(super) async fn join(ground: &Ground) -> Value {
+    let world = &ground.world;
+    let exported = world.cli().run(&["audit", "export", "--file", "audit.jsonl"]).await;
+    assert_eq!(exported.code, 0, "{exported:?}");
+    let key = world.cli().run(&["audit", "key"]).await.stdout;
+    let mut words = ["audit", "verify", "--file", "audit.jsonl", "-o", "json", "--key", key.trim()]
+        .map(str::to_owned)
+        .to_vec();
+    for Place { device, .. } in &ground.places {
+        let file = world.folder().join(format!("{}.jsonl", device.name)).display().to_string();
+        let exporting = device.agent_command(&["audit", "export", "--file", &file]);
+        assert_eq!(exporting.exit_code().await, 0, "{}", exporting.log());
+        words.extend(["--device".to_owned(), file]);
+    }
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let verified = world.cli().run(&words).await;
+    assert_eq!(verified.code, 0, "{verified:?}");
+    verified.json()
+}
+
 
 impl Reckoning {
     /// Takes stock, with what never ended.
