@@ -1,12 +1,13 @@
 //! Generates the public API from `proto/`. protox compiles it, so that no protoc is needed.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prost::Message;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    // Asked for when it runs, so that a copied target folder does not lead to another tree.
+    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("../../proto");
     let mut files: Vec<PathBuf> = std::fs::read_dir(root.join("orion/v1"))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;

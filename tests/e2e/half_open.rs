@@ -146,3 +146,27 @@ async fn a_device_that_is_refused_comes_back_when_it_is_let_in() {
         assert_eq!(call.state, CallState::Succeeded, "{how:?}: {call:?}");
     }
 }
+
+/// What takes longer than a ping may, on a link that a ping shares with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn much_gets_through_a_slow_link() {
+    let world = World::new().await;
+    let (proxy, device) = device(&world, "kiosk").await;
+    proxy.set(Faults::both(Flow::Slow(20_000)));
+    let text = format!("{}\n", "0123456789".repeat(10)).repeat(3_000);
+    device.put("much", &text);
+    for (tool, arguments) in [
+        ("read_file", json!({"path": "much", "limit": 100_000})),
+        ("write_file", json!({"path": "copy", "content": text})),
+    ] {
+        let request = v1::CallToolRequest {
+            tool: tool.to_owned(),
+            device: device.name.clone(),
+            arguments: arguments.to_string().into_bytes().into(),
+            timeout_ms: 60_000,
+            ..Default::default()
+        };
+        let call = world.admin().ask(request).await.unwrap();
+        assert_eq!(call.end(), (CallState::Succeeded, None), "{tool}: {:?}", call.envelope);
+    }
+}

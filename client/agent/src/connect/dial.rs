@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use orion_mtls::{Refusal, SERVER_NAME};
+use orion_wire::LINK_WINDOW;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -21,10 +22,7 @@ use super::watched::{Verdict, Watched};
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A link that is half open is found within the sum of these.
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
-const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Flow control windows: a call's arguments fit, and an idle device costs little.
-const STREAM_WINDOW: u32 = 256 * 1024;
-const CONNECTION_WINDOW: u32 = 512 * 1024;
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A connection that stands.
 #[derive(Debug)]
@@ -89,8 +87,8 @@ pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, Conn
         .http2_keep_alive_interval(KEEP_ALIVE_EVERY)
         .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .keep_alive_while_idle(true)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(LINK_WINDOW)
+        .initial_connection_window_size(2 * LINK_WINDOW)
         .buffer_size(32)
         .connect_with_connector(connector)
         .await
