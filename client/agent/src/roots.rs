@@ -104,7 +104,7 @@ impl Roots {
         named: &[DevicePath],
     ) -> Self {
         let mut denied: Vec<DeniedPath> = Vec::new();
-        for entry in ceiling.denied.iter().chain(&grants.denied) {
+        for entry in ceiling.denied.iter().chain(grants.denied.iter()) {
             // Both begin with the same built-in entries.
             if !denied.iter().any(|known| known.pattern == entry.pattern) {
                 denied.push(entry.clone());

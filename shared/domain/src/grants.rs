@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capability;
-use crate::path::{DevicePath, PathError, PathPattern, Places, built_in_denies, start_files};
+use crate::path::{DevicePath, PathError, PathPattern, Places};
 use crate::touches::Access;
 
 pub use denied::{DeniedPath, DenyList};
@@ -211,6 +211,7 @@ impl Grants {
             hosts: self.hosts.clone(),
             read_only: self.read_only,
             strict: self.profile == Some(Profile::Strict),
+            denied: DenyList::built_in(places.style),
             deny_all_paths: false,
             ..Scope::nothing()
         };
@@ -231,13 +232,6 @@ impl Grants {
                     bad.push(BadEntry { entry: entry.clone(), error });
                 }
             }
-        }
-        for (entries, may_be_read) in
-            [(built_in_denies(places.style), false), (start_files(places.style), true)]
-        {
-            let patterns = entries.iter().filter_map(|it| PathPattern::parse(places, it).ok());
-            let entry = |pattern| DeniedPath { pattern, built_in: true, may_be_read };
-            scope.denied.extend(patterns.map(entry));
         }
         (scope, bad)
     }

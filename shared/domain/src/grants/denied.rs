@@ -1,8 +1,10 @@
 //! What is refused beneath whatever is allowed, ready to compare.
 
-use std::ops::Deref;
+use std::sync::LazyLock;
 
-use crate::path::{DevicePath, PathPattern, Prefilter};
+use crate::path::{
+    DevicePath, PathPattern, PathStyle, Places, Prefilter, built_in_denies, start_files,
+};
 use crate::touches::{Access, PathTouch};
 
 /// A refused pattern, ready to compare.
@@ -36,21 +38,90 @@ impl DeniedPath {
     }
 }
 
-/// Everything that is refused, in the order in which it is written: what is refused from the start last.
+/// Entries in the order in which they are asked.
 #[derive(Debug, Clone, Default)]
-pub struct DenyList {
-    entries: Vec<DeniedPath>,
+struct Entries {
+    list: Vec<DeniedPath>,
     prefilter: Prefilter,
 }
 
+impl Entries {
+    #[inline]
+    fn keeping_out(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
+        self.prefilter
+            .candidates(path)
+            .filter_map(|at| self.list.get(at))
+            .find(|entry| entry.keeps_out(path, access))
+    }
+
+    fn push(&mut self, entry: DeniedPath) {
+        self.prefilter.push(&entry.pattern);
+        self.list.push(entry);
+    }
+
+    /// What is refused from the start on a device of this style.
+    fn built_in(style: PathStyle) -> &'static Self {
+        static POSIX: LazyLock<Entries> = LazyLock::new(|| Entries::read(PathStyle::Posix));
+        static WINDOWS: LazyLock<Entries> = LazyLock::new(|| Entries::read(PathStyle::Windows));
+        match style {
+            PathStyle::Posix => &POSIX,
+            PathStyle::Windows => &WINDOWS,
+        }
+    }
+
+    fn read(style: PathStyle) -> Self {
+        // They hold wherever people have their homes, and so on every device alike.
+        let places = Places { style, workspace: None, home: None };
+        let mut entries = Self::default();
+        for (texts, may_be_read) in [(built_in_denies(style), false), (start_files(style), true)] {
+            for text in texts {
+                if let Ok(pattern) = PathPattern::parse(&places, text) {
+                    entries.push(DeniedPath { pattern, built_in: true, may_be_read });
+                }
+            }
+        }
+        entries
+    }
+}
+
+/// Everything that is refused, in the order in which it is written: what is refused from the start last.
+///
+/// That is the same on every device of a style, and there once for all of them.
+#[derive(Debug, Clone, Default)]
+pub struct DenyList {
+    own: Entries,
+    built_in: Option<&'static Entries>,
+}
+
 impl DenyList {
+    /// What is refused from the start on a device of this style.
+    #[must_use]
+    pub fn built_in(style: PathStyle) -> Self {
+        Self { own: Entries::default(), built_in: Some(Entries::built_in(style)) }
+    }
+
+    /// Every entry.
+    pub fn iter(&self) -> impl Iterator<Item = &DeniedPath> {
+        self.own.list.iter().chain(self.built_in.into_iter().flat_map(|built_in| &built_in.list))
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.own.list.len() + self.built_in.map_or(0, |built_in| built_in.list.len())
+    }
+
+    /// Whether nothing is refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The first entry that stands against one access to a path.
     #[must_use]
     pub fn keeping_out(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
-        self.prefilter
-            .candidates(path)
-            .filter_map(|at| self.entries.get(at))
-            .find(|entry| entry.keeps_out(path, access))
+        let built_in = || self.built_in?.keeping_out(path, access);
+        self.own.keeping_out(path, access).or_else(built_in)
     }
 
     /// The first entry that stands against what would be done. What is deleted goes with all that is in
@@ -58,24 +129,13 @@ impl DenyList {
     #[must_use]
     pub fn refusing(&self, touch: &PathTouch) -> Option<&DeniedPath> {
         self.keeping_out(&touch.path, touch.access)
-            .or_else(|| self.entries.iter().find(|entry| entry.goes_with(touch)))
-    }
-}
-
-impl Deref for DenyList {
-    type Target = [DeniedPath];
-
-    fn deref(&self) -> &[DeniedPath] {
-        &self.entries
+            .or_else(|| self.iter().find(|entry| entry.goes_with(touch)))
     }
 }
 
 impl Extend<DeniedPath> for DenyList {
     fn extend<T: IntoIterator<Item = DeniedPath>>(&mut self, entries: T) {
-        for entry in entries {
-            self.prefilter.push(&entry.pattern);
-            self.entries.push(entry);
-        }
+        entries.into_iter().for_each(|entry| self.own.push(entry));
     }
 }
 
@@ -87,21 +147,11 @@ impl FromIterator<DeniedPath> for DenyList {
     }
 }
 
-impl<'a> IntoIterator for &'a DenyList {
-    type Item = &'a DeniedPath;
-    type IntoIter = std::slice::Iter<'a, DeniedPath>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.entries.iter()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::path::{PathStyle, Places};
 
     fn list(entries: &[(&str, bool)]) -> DenyList {
         let places = Places { style: PathStyle::Posix, workspace: None, home: None };
@@ -114,16 +164,19 @@ mod tests {
     }
 
     const ENTRIES: &[&str] = &["/a", "/a/b", "**/a", "**/*.b", "**/b?", "/b/*/a", "**/B", "/b/a.b"];
-    const NAMES: &[&str] = &["a", "A", "b", "bb", "a.b", ".b", "c"];
+    const NAMES: &[&str] = &["a", "A", "b", "bb", "a.b", ".b", "c", ".ssh", ".bashrc"];
 
     proptest! {
         #[test]
         fn the_first_entry_that_refuses_is_the_one_that_asking_each_in_turn_finds(
+            with_built_in in any::<bool>(),
             chosen in prop::collection::vec((prop::sample::select(ENTRIES), any::<bool>()), 0..6),
             names in prop::collection::vec(prop::sample::select(NAMES), 0..4),
             access in prop::sample::select(vec![Access::Read, Access::Write, Access::Delete]),
         ) {
-            let denied = list(&chosen);
+            let built_in = with_built_in.then(|| DenyList::built_in(PathStyle::Posix));
+            let mut denied = built_in.unwrap_or_default();
+            denied.extend(list(&chosen).iter().cloned());
             let path = DevicePath::parse(PathStyle::Posix, &format!("/{}", names.join("/"))).unwrap();
             let touch = PathTouch { path, access };
             let position = |found: Option<&DeniedPath>| {
@@ -149,6 +202,20 @@ mod tests {
         let kept_out =
             denied.keeping_out(&path, Access::Write).map(|entry| entry.pattern.as_text());
         assert_eq!(kept_out, Some("**/*.b"));
-        assert_eq!((&denied).into_iter().count(), 2);
+        assert_eq!((denied.iter().count(), denied.len()), (2, 2));
+    }
+
+    #[test]
+    fn what_is_refused_from_the_start_comes_last_and_is_never_lost() {
+        for style in [PathStyle::Posix, PathStyle::Windows] {
+            let written = built_in_denies(style).len() + start_files(style).len();
+            let mut denied = DenyList::built_in(style);
+            assert_eq!((denied.len(), denied.iter().count()), (written, written), "{style:?}");
+            assert!(denied.iter().all(|entry| entry.built_in && entry.pattern.root().is_none()
+                || entry.pattern.as_text().starts_with('/')), "{style:?}");
+            denied.extend(list(&[("**/a", false)]).iter().cloned());
+            let first = denied.iter().next().map(|entry| entry.pattern.as_text());
+            assert_eq!((first, denied.len()), (Some("**/a"), written + 1), "{style:?}");
+        }
     }
 }
