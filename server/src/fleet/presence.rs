@@ -158,14 +158,6 @@ pub async fn welcome(
     greeting: Greeting,
 ) -> Result<Arc<Known>, NotWelcome> {
     let now = now_ms();
-    let row = match backend.store.device_by_id(id).await {
-        Ok(row) => row,
-        Err(StoreError::NotFound) => return Err(NotWelcome::Unknown),
-        Err(error) => return Err(error.into()),
-    };
-    if row.state != DeviceState::Approved {
-        return Err(NotWelcome::Held(row.state));
-    }
     let hello = Hello {
         facts: facts_to_json(&greeting.facts),
         ceiling: serde_json::to_string(&greeting.ceiling).unwrap_or_default(),
@@ -175,16 +167,21 @@ pub async fn welcome(
         since,
         at: now,
     };
-    match backend.store.record_hello(id, hello).await {
-        Ok(()) => {}
+    let is_new = match backend.store.record_hello(id, hello).await {
+        Ok(is_new) => is_new,
+        Err(HelloError::Store(StoreError::NotFound)) => return Err(NotWelcome::Unknown),
+        Err(HelloError::Held(state)) => return Err(NotWelcome::Held(state)),
         Err(HelloError::Overtaken) => return Err(NotWelcome::Overtaken),
         Err(HelloError::GenerationBackwards) => {
             quarantine_copies(backend, id).await?;
             return Err(NotWelcome::Copied);
         }
         Err(HelloError::Store(error)) => return Err(error.into()),
+    };
+    // Whatever else changes is taken in by who changes it. Thousands may come back at once.
+    if is_new || !backend.fleet.is_current(id) {
+        enrollment::refresh(backend, id).await?;
     }
-    enrollment::refresh(backend, id).await?;
     let known = backend.fleet.known(id).ok_or(NotWelcome::Unknown)?;
     // It may have been taken away in this very moment.
     if known.is_approved() { Ok(known) } else { Err(NotWelcome::Held(known.state)) }

@@ -21,7 +21,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     let (shared, session) = (Arc::clone(backend), session.clone());
     backend.tasks.spawn(async move {
-        if let Err(error) = ask(&shared, device, &session).await {
+        if let Err(error) = Box::pin(ask(&shared, device, &session)).await {
             tracing::error!(%device, %error, "the calls that are not settled could not be read");
         }
         queue::serve(&shared, device, &session).await;

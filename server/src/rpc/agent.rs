@@ -237,7 +237,9 @@ async fn converse(
                 }
             }
             Event::FromDevice(message) => {
-                if let Err(reason) = from_device(shared, (known, session.id()), *message).await {
+                // In a box: what it needs while it works need not be there while the device is silent.
+                let taken = Box::pin(from_device(shared, (known, session.id()), *message));
+                if let Err(reason) = taken.await {
                     return reason;
                 }
             }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use orion_domain::DeviceId;
 
-use super::{ceiling_told, lookup};
+use super::{DeviceState, ceiling_told, lookup};
 use crate::store::writer::Durability;
 use crate::store::{Store, StoreError};
 
@@ -41,24 +41,30 @@ pub enum HelloError {
     /// A newer connection of the device has greeted while this one was on its way.
     #[error("a newer connection of this device has greeted already")]
     Overtaken,
+    /// It is held back by a person.
+    #[error("this device is {}", .0.as_str())]
+    Held(DeviceState),
     /// The record failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Store {
-    /// Keeps what a device said of itself when it connected. With its first greeting it has shown its
-    /// certificate, so that its enrolment ticket ends. A ceiling that differs from the one before is
-    /// audited.
+    /// Keeps what an approved device said of itself when it connected, and gives whether it said anything
+    /// new. With its first greeting it has shown its certificate, so that its enrolment ticket ends. A
+    /// ceiling that differs from the one before is audited.
     ///
     /// # Errors
     /// See [`HelloError`].
-    pub async fn record_hello(&self, id: DeviceId, hello: Hello) -> Result<(), HelloError> {
+    pub async fn record_hello(&self, id: DeviceId, hello: Hello) -> Result<bool, HelloError> {
         let greeted = std::sync::Arc::clone(&self.inner.greeted);
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
                 let Hello { facts, ceiling, agent_version, generation, serial, since, at } = hello;
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                if before.state != DeviceState::Approved {
+                    return Ok(Err(HelloError::Held(before.state)));
+                }
                 if before.generation >= generation {
                     // After a start everything that was kept is older than every connection.
                     let late = greeted.get(&id).is_some_and(|last| *last >= since);
@@ -68,6 +74,8 @@ impl Store {
                         HelloError::GenerationBackwards
                     }));
                 }
+                let is_new = before.facts.as_ref() != Some(&facts)
+                    || before.ceiling.as_ref() != Some(&ceiling);
                 sqlx::query(
                     "UPDATE devices SET facts_json = $1, ceiling_json = $2, agent_version = $3, \
                      generation = $4, last_seen_at = $5, ticket_hash = NULL WHERE id = $6",
@@ -92,7 +100,7 @@ impl Store {
                 ceiling_told(tx, at, &before, &ceiling)?;
                 // Changes run one at a time, so that this is when the count was kept.
                 greeted.insert(id, Instant::now());
-                Ok(Ok(()))
+                Ok(Ok(is_new))
             })
         })
         .await?
