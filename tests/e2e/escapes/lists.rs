@@ -31,6 +31,11 @@ impl List {
             PathBuf::from,
         );
         let Ok(bytes) = std::fs::read(folder.join("paths").join(name)) else {
+            assert!(
+                std::env::var_os("ORION_ESCAPES").is_none(),
+                "no attack list paths/{name} in {}: name its folder by ORION_CORPORA",
+                folder.display()
+            );
             say(&format!("skipped: no attack list paths/{name} in {}", folder.display()));
             return None;
         };
