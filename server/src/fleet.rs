@@ -85,6 +85,12 @@ impl Fleet {
         self.behind.remove(&id);
     }
 
+    /// Whether what is known of a device is what its record says.
+    #[must_use]
+    pub fn is_current(&self, id: DeviceId) -> bool {
+        self.known.contains_key(&id) && !self.behind.contains(&id)
+    }
+
     /// The devices of which the newest record has yet to be read.
     #[must_use]
     pub fn behind(&self) -> Vec<DeviceId> {

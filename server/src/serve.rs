@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use orion_mtls::device_listener_trusting;
+use orion_wire::LINK_WINDOW;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
@@ -38,13 +39,17 @@ use crate::webhook::{self, Webhook};
 /// How often HTTP/2 pings go out on a quiet connection.
 const KEEPALIVE: Duration = Duration::from_secs(8);
 /// How long an answer to a ping may take; a half-open link is found within the sum of the two.
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long work that is under way may take when the backend stops.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long connections may stay open after that.
 const LINGER: Duration = Duration::from_secs(2);
+/// How often it says, to who wants to hear that much (`ORION_LOG=debug`), how much it has under way.
+const ALIVE: Duration = Duration::from_secs(5);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
+/// Longer than a start takes, in milliseconds.
+const LONGEST_START_MS: i64 = 3_600_000;
 /// The record's file in the data folder.
 pub const DATABASE: &str = "orion.db";
 /// Where the listening addresses are written once they are known.
@@ -179,6 +184,8 @@ impl Ready {
             .http2_keepalive_interval(Some(KEEPALIVE))
             .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
             .max_concurrent_streams(Some(64))
+            .initial_stream_window_size(LINK_WINDOW)
+            .initial_connection_window_size(2 * LINK_WINDOW)
             .layer(access.clone())
             .add_routes(rpc::device_routes(&backend))
             .serve_with_incoming_shutdown(
@@ -254,15 +261,27 @@ pub fn work(backend: &Arc<Backend>) {
 }
 
 async fn housekeeping(backend: Arc<Backend>) {
+    // What ended while everything was read at the start is looked at once more.
+    let mut rules_until = now_ms() - LONGEST_START_MS;
     let mut tick = tokio::time::interval(Duration::from_secs(1));
+    let mut alive = tokio::time::interval(ALIVE);
     loop {
         tokio::select! {
             () = backend.shutdown.cancelled() => return,
+            _ = alive.tick() => {
+                let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+                tracing::debug!(tasks, calls = backend.calls.len(), "alive");
+                continue;
+            }
             _ = tick.tick() => {}
         }
         enrollment::catch_up(&backend).await;
         if let Err(error) = enrollment::end_modes(&backend).await {
             tracing::error!(%error, "modes whose time is over could not be recorded");
+        }
+        match enrollment::end_rules(&backend, rules_until).await {
+            Ok(until) => rules_until = until,
+            Err(error) => tracing::error!(%error, "rules that ended could not be taken in"),
         }
         if let Err(error) = confirm::expire(&backend).await {
             tracing::error!(%error, "approvals that ran out could not be recorded");

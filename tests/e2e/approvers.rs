@@ -222,6 +222,27 @@ async fn a_rule_of_an_answer_runs_the_like_until_it_is_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_of_an_answer_ends_with_its_time_on_a_device_that_stays_connected() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    for name in ["a", "b"] {
+        kiosk.put(&format!("{name}/x.txt"), "");
+    }
+    let asked = delete(world.admin(), &kiosk, "a").await;
+    let words = ["approvals", "approve", asked.question(), "--as-rule", "4s", "--wait"];
+    let made = world.cli().run(&words).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let version = async || world.admin().device("kiosk").await.unwrap().policy_version;
+    let with_it = version().await;
+    eventually("the policy without the rule", async || (version().await != with_it).then_some(()))
+        .await;
+    kiosk.ready().await;
+    let asked_again = delete(world.admin(), &kiosk, "b").await;
+    assert_eq!(asked_again.state, CallState::AwaitingApproval, "{asked_again:?}");
+    world.admin().decide(asked_again.question(), false, "").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approver_changes_the_call_and_approves_that_one() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

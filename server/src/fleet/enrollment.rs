@@ -8,7 +8,9 @@ use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
 use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
 use orion_wire::EnrollmentToken;
 
-pub use super::holding::{attach, catch_up, end_modes, learn, person_changed, refresh};
+pub use super::holding::{
+    attach, catch_up, end_modes, end_rules, learn, person_changed, refresh,
+};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;

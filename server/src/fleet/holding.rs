@@ -116,6 +116,21 @@ pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
     backend.bus.publish(Change::Device(greeted.id));
 }
 
+/// Takes in that rules which people made of answers ended after `since`, and gives until when that was
+/// looked at.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn end_rules(backend: &Backend, since: i64) -> Result<i64, StoreError> {
+    let now = now_ms();
+    for device in backend.store.devices_whose_rules_ended(since, now).await? {
+        tracing::info!(%device, "a rule that was made of an answer has ended");
+        // What fails falls behind, and nothing is allowed there.
+        refresh(backend, device).await.ok();
+    }
+    Ok(now)
+}
+
 /// Ends the modes whose time is over, and tells the devices.
 ///
 /// # Errors

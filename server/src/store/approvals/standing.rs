@@ -251,6 +251,26 @@ impl Store {
         Ok(rules)
     }
 
+    /// The devices on which a rule that was made of an answer ended after `since` and until `now`.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn devices_whose_rules_ended(
+        &self,
+        since: i64,
+        now: i64,
+    ) -> Result<Vec<DeviceId>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT device_id FROM standing_rules \
+             WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at IS NULL",
+        )
+        .bind(since)
+        .bind(now)
+        .fetch_all(self.reads())
+        .await?;
+        rows.iter().map(|row| Ok(parsed(row, "device_id")?)).collect()
+    }
+
     /// The devices on which rules hold that this person made of answers.
     ///
     /// # Errors
