@@ -216,6 +216,7 @@ async fn a_stream_ends_when_the_authority_of_its_certificate_is_retired() {
     let world = World::new().await;
     let pi = Enrolled::with(&token(&world, 1).await, "pi").await.unwrap();
     let mut stream = pi.link(&world.device_address(), 1).await.unwrap();
+    let mut other = orion_tests::connect(&world.device_address(), pi.tls()).await.unwrap();
     // With the backend stopped in between, it takes both in at once.
     assert_eq!(ca(&world, &["rotate"]).await.0, 0);
     let (code, said) = ca(&world, &["rotate"]).await;
@@ -223,5 +224,10 @@ async fn a_stream_ends_when_the_authority_of_its_certificate_is_retired() {
     assert!(said.contains("orion-server ca retire"), "{said}");
     assert_eq!(ca(&world, &["retire", "--force"]).await.0, 0);
     stream.ended().await;
+    // Nor does a connection that stands without a stream bring it onto the new one.
+    let request = v1::RenewCertificateRequest { certificate_request: pi.key.csr().unwrap() };
+    let refused = other.renew_certificate(request).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
+    assert!(refused.message().contains("was retired"), "{refused:?}");
     pi.link(&world.device_address(), 2).await.expect_err("its authority is gone");
 }
