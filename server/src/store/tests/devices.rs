@@ -7,7 +7,7 @@ use orion_domain::id::InviteId;
 use super::*;
 use crate::store::{
     Candidate, DeviceRow, DeviceState, Found, FoundKind, Hello, HelloError, NewInvite, RedeemError,
-    Redemption, StoreError,
+    StoreError,
 };
 
 pub(super) fn invite_id(n: u128) -> InviteId {
