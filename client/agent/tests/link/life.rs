@@ -157,7 +157,7 @@ async fn a_certificate_is_renewed_with_the_same_key_and_used_at_once() {
 async fn a_backend_that_asks_for_a_renewal_again_and_again_gets_one() {
     let mut world = World::enrolled().await;
     world.start();
-    let mut session = world.ready().await;
+    let session = world.ready().await;
     let ask = || ToDevice::RenewCertificate(v1::RenewCertificate { within_ms: 1 });
     for _ in 0..3 {
         session.send(ask()).await;
