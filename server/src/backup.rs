@@ -6,7 +6,6 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use orion_audit::VerifierKey;
 use orion_domain::Digest;
 use orion_domain::audit::AuditHead;
 use orion_mtls::secret_file;
@@ -15,9 +14,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::clock::now_ms;
 use crate::fleet::authority;
-use crate::notary::verifier_key;
+use crate::notary::{AUDIT_HEAD, held_to};
 use crate::serve::{ADDRESSES, DATABASE};
-use crate::store::{AuditVerdict, Health, Store, copy_file, look_at_file, newest_version};
+use crate::store::{AuditVerdict, Health, HeldTo, Store, copy_file, look_at_file, newest_version};
 
 /// The version of the form.
 const FORMAT: u32 = 1;
@@ -85,9 +84,15 @@ pub async fn backup(data_dir: &Path, to: &Path) -> anyhow::Result<Manifest> {
 
 async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     let record = partial.join(DATABASE);
+    let mut names = vec![DATABASE.to_owned()];
+    // Before the record, which is never behind what was signed last of it.
+    let head = data_dir.join(AUDIT_HEAD);
+    if head.exists() {
+        copy(&head, &partial.join(AUDIT_HEAD))?;
+        names.push(AUDIT_HEAD.to_owned());
+    }
     copy_file(&data_dir.join(DATABASE), &record).await.context("the record cannot be copied")?;
     private(&record)?;
-    let mut names = vec![DATABASE.to_owned()];
     // Of the authorities' two files, both are of one moment.
     let held = authority::hold(data_dir)?;
     for entry in fs::read_dir(data_dir)? {
@@ -96,15 +101,15 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
         let path = entry.path();
         // A key may lie elsewhere, and a link stand in its place.
         let is_file = || fs::metadata(&path).with_context(|| format!("{}", path.display()));
-        if belongs(&name) && is_file()?.is_file() {
+        if belongs(&name) && name != AUDIT_HEAD && is_file()?.is_file() {
             copy(&path, &partial.join(&name))?;
             names.push(name);
         }
     }
     drop(held);
     names.sort();
-    let key = keys(partial).with_context(|| format!("{} is not whole", data_dir.display()))?;
-    let head = good(&look_at_file(&record, Some(&key)).await?)?;
+    let held = keys(partial).with_context(|| format!("{} is not whole", data_dir.display()))?;
+    let head = good(&look_at_file(&record, Some(&held)).await?)?;
     let files = names.iter().map(|name| measured(partial, name)).collect::<Result<_, _>>()?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let manifest = Manifest { format: FORMAT, made_at: now_ms(), version, head, files };
@@ -167,8 +172,8 @@ async fn stage(from: &Path, staged: &Path, manifest: &Manifest) -> anyhow::Resul
             source.display()
         );
     }
-    let key = keys(staged).context("the backup is not whole")?;
-    let health = look_at_file(&staged.join(DATABASE), Some(&key)).await?;
+    let held = keys(staged).context("the backup is not whole")?;
+    let health = look_at_file(&staged.join(DATABASE), Some(&held)).await?;
     ensure!(
         health.version <= newest_version(),
         "the backup was made by a newer orion-server ({}); restore it with that one",
@@ -196,11 +201,11 @@ fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// The key that verifies the audit, where the authorities and that key are there whole: without them the
+/// What the record is held to, where the authorities and the audit's key are there whole: without them the
 /// record is no backend.
-fn keys(folder: &Path) -> anyhow::Result<VerifierKey> {
+fn keys(folder: &Path) -> anyhow::Result<HeldTo> {
     authority::read(folder)?;
-    verifier_key(folder)?.context("audit.key is missing; start the backend once before")
+    held_to(folder)?.context("audit.key is missing; start the backend once before")
 }
 
 /// Where the audit of a record ends that nothing is wrong with.
@@ -220,8 +225,8 @@ fn good(health: &Health) -> anyhow::Result<AuditHead> {
 /// # Errors
 /// It cannot be read at all.
 pub async fn check(data_dir: &Path) -> anyhow::Result<Health> {
-    let key: Option<VerifierKey> = verifier_key(data_dir)?;
-    look_at_file(&data_dir.join(DATABASE), key.as_ref()).await.context("the record cannot be read")
+    let held = held_to(data_dir)?;
+    look_at_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the record cannot be read")
 }
 
 /// Writes into the audit that this folder was restored, at the first start after.
@@ -319,9 +324,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         make_private(&data).unwrap();
-        drop(Store::open(&data.join(DATABASE)).await.unwrap());
+        let store = Store::open(&data.join(DATABASE)).await.unwrap();
         drop(Authority::open(&data, now_ms()).unwrap());
-        drop(Notary::prepare(&data).unwrap());
+        drop(Notary::prepare(&data, &store).await.unwrap());
+        drop(store);
         folder
     }
 

@@ -1,19 +1,15 @@
 //! `orion-server ca`: the authorities in a data folder, looked at and changed. A backend that runs on
 //! the folder takes a change in within seconds; one that is stopped does at its next start.
 
+mod list;
+
 use std::path::Path;
 
 use clap::Subcommand;
-use jiff::Timestamp;
 use orion_mtls::CertificateAuthority;
 
 use crate::clock::now_ms;
 use crate::fleet::authority::{AuthorityError, change, read};
-use crate::serve::DATABASE;
-use crate::store::{Holder, holders_of};
-
-/// How many devices are named at most.
-const NAMED: usize = 20;
 
 /// What is to be done with the authorities.
 #[derive(Debug, Subcommand)]
@@ -53,8 +49,8 @@ pub enum CaError {
     NoSuch(String),
     /// Devices would be cut off.
     #[error(
-        "{} of the older authority and would be cut off: {}. Wait until they have renewed or their certificates have ended, or use --force and enrol them anew",
-        count(*devices, "device still holds a certificate", "devices still hold certificates"),
+        "{} on the older authority and would be cut off: {}. Wait until they have renewed or their certificates have ended, or use --force and enrol them anew",
+        list::count(*devices, "device stands", "devices stand"),
         names
     )]
     StillHeld {
@@ -71,7 +67,7 @@ pub enum CaError {
 /// See [`CaError`]; then nothing was changed.
 pub async fn run(command: CaCommand, folder: &Path) -> Result<String, CaError> {
     match command {
-        CaCommand::List => list(folder).await,
+        CaCommand::List => list::list(folder).await,
         CaCommand::Show { fingerprint } => {
             let set = read(folder)?;
             let wanted = fingerprint.unwrap_or_default().to_lowercase();
@@ -85,87 +81,44 @@ pub async fn run(command: CaCommand, folder: &Path) -> Result<String, CaError> {
                 Ok((set.rotated(new).ok_or(AuthorityError::TakingOver)?, told))
             })?;
             Ok(format!(
-                "{new} signs devices from here on\n{old} stays trusted until `orion-server ca retire`\n"
+                "{new} signs devices from here on\n{old} stays trusted until `orion-server ca retire`\n\
+                 a backend that runs takes it in within seconds and has the devices that are connected renew; \
+                 `orion-server ca list` says who does not stand on it yet\n"
             ))
         }
-        CaCommand::Retire { force } => {
-            let set = read(folder)?;
-            let old = set.retiring().ok_or(AuthorityError::OnlyOne)?.fingerprint().to_string();
-            let holders = holders(folder, &old).await?;
-            if !force && !holders.is_empty() {
-                let (devices, names) = (holders.len(), names(&holders));
-                return Err(CaError::StillHeld { devices, names });
-            }
-            let gone = change(folder, |set| set.retired().ok_or(AuthorityError::OnlyOne))?;
-            let mut text = format!("{} counts no longer\n", gone.fingerprint());
-            if !holders.is_empty() {
-                text.push_str(&format!("cut off, to be enrolled anew: {}\n", names(&holders)));
-            }
-            Ok(text)
-        }
+        CaCommand::Retire { force } => retire(folder, force).await,
     }
 }
 
-async fn list(folder: &Path) -> Result<String, CaError> {
+async fn retire(folder: &Path, force: bool) -> Result<String, CaError> {
     let set = read(folder)?;
-    let mut text = String::new();
-    for authority in set.iter() {
-        let fingerprint = authority.fingerprint().to_string();
-        let role = if fingerprint == set.signer().fingerprint().to_string() {
-            "signs devices".to_owned()
-        } else {
-            let holders = holders(folder, &fingerprint).await?;
-            let held = count(holders.len(), "device still holds", "devices still hold");
-            format!("trusted until `orion-server ca retire`; {held} certificates of it")
-        };
-        text.push_str(&format!(
-            "{fingerprint}  {} to {}  {role}\n",
-            day(authority.not_before_ms()),
-            day(authority.not_after_ms())
-        ));
+    let old = set.retiring().ok_or(AuthorityError::OnlyOne)?.fingerprint();
+    let holders = list::holders(folder, &set).await?;
+    if !force && !holders.is_empty() {
+        let (devices, names) = (holders.len(), list::names(&holders));
+        return Err(CaError::StillHeld { devices, names });
     }
+    let gone = change(folder, |set| {
+        let (left, gone) = set.retired().ok_or(AuthorityError::OnlyOne)?;
+        // Of another nobody has looked who would be cut off.
+        if gone.fingerprint() == old { Ok((left, gone)) } else { Err(AuthorityError::Changed) }
+    })?;
+    let mut text = format!("{} counts no longer\n", gone.fingerprint());
+    if !holders.is_empty() {
+        text.push_str(&format!("cut off, to be enrolled anew: {}\n", list::names(&holders)));
+    }
+    text.push_str(
+        "devices trust it until they have renewed, which those that are connected do within a minute or so; \
+         `orion-server ca list` says which trust it still\n",
+    );
     Ok(text)
-}
-
-async fn holders(folder: &Path, fingerprint: &str) -> Result<Vec<Holder>, AuthorityError> {
-    let database = folder.join(DATABASE);
-    if !database.exists() {
-        return Ok(Vec::new());
-    }
-    Ok(holders_of(&database, fingerprint, now_ms()).await?)
-}
-
-fn names(holders: &[Holder]) -> String {
-    let mut names: Vec<_> = holders
-        .iter()
-        .take(NAMED)
-        .map(|holder| format!("{} (until {})", holder.name, moment(holder.not_after)))
-        .collect();
-    if let Some(more) = holders.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        names.push(format!("and {more} more"));
-    }
-    names.join(", ")
-}
-
-fn count(number: usize, one: &str, several: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {several}") }
-}
-
-/// A moment as people read it, UTC.
-fn moment(at_ms: i64) -> String {
-    Timestamp::from_millisecond(at_ms)
-        .map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string())
-        .unwrap_or_default()
-}
-
-fn day(at_ms: i64) -> String {
-    moment(at_ms).chars().take(10).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fleet::Authority;
+    use crate::serve::DATABASE;
     use crate::store::Store;
 
     #[tokio::test]
@@ -189,23 +142,21 @@ mod tests {
         let again = run(CaCommand::Rotate, folder).await.unwrap_err();
         assert!(again.to_string().contains("ca retire"), "{again}");
         let listed = run(CaCommand::List, folder).await.unwrap();
-        assert_eq!(listed.lines().count(), 2);
-        assert!(listed.ends_with("0 devices still hold certificates of it\n"), "{listed}");
-        let old = authority.fingerprints().remove(0);
+        let lines: Vec<_> = listed.lines().collect();
+        assert_eq!(lines.len(), 3, "{listed}");
+        assert!(lines[1].ends_with("0 devices stand on it"), "{listed}");
+        assert!(lines[2].starts_with("no backend has taken this in yet"), "{listed}");
+        assert!(authority.keep(now));
+        store.record_authorities(authority.fingerprints(), now).await.unwrap();
+        assert_eq!(run(CaCommand::List, folder).await.unwrap().lines().count(), 2);
+        let (old, new) = (authority.fingerprints().remove(1), authority.fingerprints().remove(0));
         let shown = run(CaCommand::Show { fingerprint: Some(old.to_uppercase()) }, folder).await;
-        assert_eq!([shown.unwrap()], authority.certificates()[..]);
+        assert_eq!(shown.unwrap(), authority.certificates()[1]);
         run(CaCommand::Show { fingerprint: Some("x".to_owned()) }, folder).await.unwrap_err();
         let gone = run(CaCommand::Retire { force: false }, folder).await.unwrap();
-        assert_eq!(gone, format!("{old} counts no longer\n"));
+        assert!(gone.starts_with(&format!("{old} counts no longer\ndevices trust it")), "{gone}");
+        let listed = run(CaCommand::List, folder).await.unwrap();
+        assert!(listed.starts_with(&new) && listed.contains("no backend has taken"), "{listed}");
         store.close().await;
-    }
-
-    #[test]
-    fn devices_are_named_up_to_a_bound() {
-        let holder = |n: usize| Holder { name: format!("d{n}"), not_after: 1_795_132_800_000 };
-        let few: Vec<_> = (0..2).map(holder).collect();
-        assert_eq!(names(&few), "d0 (until 2026-11-20 00:00 UTC), d1 (until 2026-11-20 00:00 UTC)");
-        let many: Vec<_> = (0..23).map(holder).collect();
-        assert!(names(&many).ends_with("and 3 more"));
     }
 }

@@ -232,6 +232,12 @@ impl Fleet {
         self.revoked.write().unwrap_or_else(PoisonError::into_inner).extend(serials);
     }
 
+    /// How many devices have a live session, about.
+    #[must_use]
+    pub fn online(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// Asks every device to go and come back later.
     pub fn drain(&self, reconnect: Duration) {
         for session in &self.sessions {

@@ -10,7 +10,7 @@ use orion_domain::UserName;
 use orion_server::backup::{self, Manifest};
 use orion_server::ca::{self, CaCommand};
 use orion_server::config::Config;
-use orion_server::notary::verifier_key;
+use orion_server::notary::{held_to, sign_anew};
 use orion_server::people::write_reset;
 use orion_server::serve::{ADDRESSES, DATABASE, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
@@ -101,6 +101,15 @@ enum AuditCommand {
     Verify,
     /// Prints the key that verifies what this backend signs.
     Key,
+    /// Lets a record be signed as it is that is not the one that was signed last, as after another was put in
+    /// its place, or whose key is lost for good. The audit says so, with the last checkpoint of before.
+    ///
+    /// The backend must be stopped. Put back the right record, or the key, wherever that can be.
+    SignAnew {
+        /// Why; it stands in the audit.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
 }
 
 fn main() -> ExitCode {
@@ -178,15 +187,19 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Command::Audit(AuditCommand::Key) => {
-            let key = verifier_key(&data_dir(cli.data_dir)?)?;
-            let key = key.context("there is no key yet; the backend makes one when it starts")?;
-            print(&format!("{key}\n"));
+            let held = held_to(&data_dir(cli.data_dir)?)?;
+            let held = held.context("there is no key yet; the backend makes one when it starts")?;
+            print(&format!("{}\n", held.key));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Audit(AuditCommand::SignAnew { reason }) => {
+            print(&sign_anew(&data_dir(cli.data_dir)?, &reason).await?);
             Ok(ExitCode::SUCCESS)
         }
         Command::Audit(AuditCommand::Verify) => {
             let data_dir = data_dir(cli.data_dir)?;
-            let (path, key) = (data_dir.join(DATABASE), verifier_key(&data_dir)?);
-            let found = verify_file(&path, key.as_ref()).await;
+            let (path, held) = (data_dir.join(DATABASE), held_to(&data_dir)?);
+            let found = verify_file(&path, held.as_ref()).await;
             let found = found.context("the record cannot be read")?;
             print(&verdict(&found));
             Ok(match found {

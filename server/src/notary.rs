@@ -1,14 +1,17 @@
 //! Signs the audit: follows its rows at some distance, grows the Merkle tree over them, and keeps signed
-//! checkpoints. What does not follow from what was signed before is not signed.
+//! checkpoints. What does not follow from what was signed before is not signed: the last checkpoint is also
+//! kept beside the key, where who can write the record alone cannot reach it.
 
-use std::path::Path;
+mod anew;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use orion_audit::merkle::leaf;
-use orion_audit::{Checkpoint, Signer, VerifierKey};
+use orion_audit::{Checkpoint, Signer};
 use orion_domain::Digest;
 use orion_domain::audit::{AuditHead, Break, Verifier};
 use orion_mtls::secret_file;
@@ -17,10 +20,14 @@ use tokio::time::Instant;
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::store::{Grown, Store, StoreError};
+use crate::store::{CheckpointRow, Grown, HeldTo, Store, StoreError};
+
+pub use anew::sign_anew;
 
 /// The key's file in the data folder.
 pub const AUDIT_KEY: &str = "audit.key";
+/// The last checkpoint's file beside it.
+pub const AUDIT_HEAD: &str = "audit.head";
 
 /// How many rows are followed at a time.
 const PAGE: u32 = 4_096;
@@ -47,23 +54,53 @@ pub enum NotSigned {
 #[derive(Debug)]
 pub struct Notary {
     signer: Signer,
-    grown: Mutex<Option<Grown>>,
+    data_dir: PathBuf,
+    kept: Mutex<Kept>,
     /// Whether it was said already that nothing can be signed.
     is_told: AtomicBool,
+}
+
+/// What was signed.
+#[derive(Debug, Default)]
+struct Kept {
+    /// How far the record was followed; none before the first time.
+    grown: Option<Grown>,
+    /// What lay beside the key at the start, until the record was once followed up to it.
+    held: Option<CheckpointRow>,
+    /// About how many rows the last checkpoint is that lies beside the key.
+    beside: Option<i64>,
 }
 
 impl Notary {
     /// Loads the key, or draws one at the first start.
     ///
     /// # Errors
-    /// The key cannot be read or kept.
-    pub fn prepare(data_dir: &Path) -> anyhow::Result<Self> {
+    /// The key cannot be read or kept, or it is gone and the record was signed with it.
+    pub async fn prepare(data_dir: &Path, store: &Store) -> anyhow::Result<Self> {
         let path = data_dir.join(AUDIT_KEY);
         if !path.exists() {
-            secret_file::write(&path, &Signer::generate()?)?;
+            let is_signed =
+                data_dir.join(AUDIT_HEAD).exists() || !store.checkpoints(0, 1).await?.is_empty();
+            ensure!(
+                !is_signed,
+                "{} is missing, and the record was signed with it: put it back from a backup; where it is lost for good, `orion-server audit sign-anew` draws another and says so in the audit",
+                path.display()
+            );
+            draw(data_dir)?;
         }
         let signer = load(data_dir)?;
-        Ok(Self { signer, grown: Mutex::default(), is_told: AtomicBool::new(false) })
+        let held = head(data_dir)?;
+        let beside = held.as_ref().map(|head| head.size);
+        let kept = Mutex::new(Kept { grown: None, held, beside });
+        Ok(Self { signer, data_dir: data_dir.to_owned(), kept, is_told: AtomicBool::new(false) })
+    }
+
+    /// What the record is held to at this moment; to be asked for before the record is looked at.
+    ///
+    /// # Errors
+    /// The last checkpoint cannot be read.
+    pub fn held_to(&self) -> anyhow::Result<HeldTo> {
+        Ok(HeldTo { key: self.signer.key().clone(), head: head(&self.data_dir)? })
     }
 
     /// The key that signs.
@@ -91,26 +128,48 @@ impl Notary {
     }
 
     async fn try_sign(&self, store: &Store) -> Result<Grown, NotSigned> {
-        let mut kept = self.grown.lock().await;
-        let mut grown = match kept.take() {
+        let mut kept = self.kept.lock().await;
+        let held = HeldTo { key: self.signer.key().clone(), head: kept.held.clone() };
+        if let Some(head) = &held.head {
+            Checkpoint::open(&held.key, &head.note).map_err(|_| NotSigned::Checkpoint)?;
+        }
+        let before = match kept.grown.take() {
             Some(grown) => grown,
             None => self.kept(store).await?,
         };
-        let before = grown.clone();
-        let followed = follow(store, &mut grown).await;
-        if let Err(error) = followed {
-            *kept = Some(before);
-            return Err(error);
-        }
+        kept.grown = Some(before.clone());
+        let mut grown = before.clone();
+        follow(store, &mut grown, &held).await?;
         if grown != before {
             let note = Checkpoint::sign(&self.signer, &grown.tree, Vec::new());
-            if let Err(error) = store.keep_checkpoint(grown.clone(), note, now_ms()).await {
-                *kept = Some(before);
-                return Err(error.into());
+            store.keep_checkpoint(grown.clone(), note, now_ms()).await?;
+        }
+        kept.grown = Some(grown.clone());
+        kept.held = None;
+        let size = grown.head().seq;
+        if size > 0 && kept.beside != Some(size) {
+            kept.beside = self.keep_beside(store, size).await.then_some(size);
+        }
+        Ok(grown)
+    }
+
+    /// Keeps the checkpoint over so many rows beside the key, now that no power cut takes it back.
+    async fn keep_beside(&self, store: &Store, size: i64) -> bool {
+        let written = async {
+            let notes = store.checkpoints(size - 1, 1).await?;
+            let note = notes.into_iter().find(|row| row.size == size).context("it is not there")?;
+            let path = self.data_dir.join(AUDIT_HEAD);
+            let write = move || secret_file::write(&path, note.note.as_bytes());
+            tokio::task::spawn_blocking(write).await??;
+            anyhow::Ok(())
+        };
+        match written.await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!(%error, "the last checkpoint could not be kept in audit.head; it is tried again");
+                false
             }
         }
-        *kept = Some(grown.clone());
-        Ok(grown)
     }
 
     /// The tree as it was kept; its last checkpoint says that it is this key's.
@@ -129,15 +188,16 @@ impl Notary {
 
     /// How many rows are signed, as far as this process knows.
     async fn size(&self) -> u64 {
-        self.grown.lock().await.as_ref().map_or(0, |grown| grown.tree.size())
+        self.kept.lock().await.grown.as_ref().map_or(0, |grown| grown.tree.size())
     }
 }
 
-async fn follow(store: &Store, grown: &mut Grown) -> Result<(), NotSigned> {
+async fn follow(store: &Store, grown: &mut Grown, held: &HeldTo) -> Result<(), NotSigned> {
     let seq = |grown: &Grown| i64::try_from(grown.tree.size()).unwrap_or(i64::MAX);
     let head = store.audit_head().await?;
     let from = AuditHead { seq: seq(grown), hash: grown.hash.unwrap_or(Digest::ZERO) };
     let mut chain = Verifier::after(from);
+    held.reached(&grown.tree)?;
     while seq(grown) < head.seq {
         let rows = store.audit_export(seq(grown), PAGE).await?;
         if rows.is_empty() {
@@ -147,11 +207,30 @@ async fn follow(store: &Store, grown: &mut Grown) -> Result<(), NotSigned> {
             chain.next(&row)?;
             grown.tree.push(leaf(&row.canonical()));
             grown.hash = Some(row.hash);
+            held.reached(&grown.tree)?;
         }
         tokio::task::yield_now().await;
     }
     chain.finish(head)?;
-    Ok(())
+    Ok(held.finish(seq(grown))?)
+}
+
+/// Draws a key and keeps it.
+fn draw(data_dir: &Path) -> anyhow::Result<()> {
+    Ok(secret_file::write(&data_dir.join(AUDIT_KEY), &Signer::generate()?)?)
+}
+
+/// The last checkpoint that was signed, as it lies beside the key.
+fn head(data_dir: &Path) -> anyhow::Result<Option<CheckpointRow>> {
+    let path = data_dir.join(AUDIT_HEAD);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let note = secret_file::read_text(&path)?.into_inner();
+    // Whether it was signed, and of what, is checked when the record has come there; of what is no note, at its
+    // first row.
+    let size = note.lines().nth(1).and_then(|line| line.parse().ok()).filter(|size| *size > 0);
+    Ok(Some(CheckpointRow { size: size.unwrap_or(1), note }))
 }
 
 /// Reads the key of the backend that keeps its data here.
@@ -165,21 +244,23 @@ pub fn load(data_dir: &Path) -> anyhow::Result<Signer> {
         .with_context(|| format!("{} holds no key; restore it from a backup", path.display()))
 }
 
-/// The key that verifies what the backend that keeps its data here signs, where it has one.
+/// What the record of the backend that keeps its data here is held to, where it has a key. To be asked for
+/// before the record is looked at.
 ///
 /// # Errors
-/// It cannot be read.
-pub fn verifier_key(data_dir: &Path) -> anyhow::Result<Option<VerifierKey>> {
+/// The key or the last checkpoint cannot be read.
+pub fn held_to(data_dir: &Path) -> anyhow::Result<Option<HeldTo>> {
     if !data_dir.join(AUDIT_KEY).exists() {
         return Ok(None);
     }
-    Ok(Some(load(data_dir)?.key().clone()))
+    Ok(Some(HeldTo { key: load(data_dir)?.key().clone(), head: head(data_dir)? }))
 }
 
 /// Signs whenever enough is new, until the backend stops.
 pub async fn run(backend: Arc<Backend>) {
     let mut tick = tokio::time::interval(Duration::from_secs(1));
     let mut last = Instant::now();
+    let mut fails = false;
     loop {
         tokio::select! {
             () = backend.shutdown.cancelled() => return,
@@ -189,10 +270,11 @@ pub async fn run(backend: Arc<Backend>) {
         let Ok(head) = backend.store.audit_head().await else { continue };
         let new = u64::try_from(head.seq).unwrap_or_default();
         let new = new.saturating_sub(backend.notary.size().await);
-        if new >= ROWS || (new > 0 && last.elapsed() >= EVERY) {
+        // What could not be signed is followed anew, which takes time where there is much.
+        if (new >= ROWS && !fails) || (new > 0 && last.elapsed() >= EVERY) {
             last = Instant::now();
             // What keeps it from signing was logged.
-            backend.notary.sign(&backend.store).await.ok();
+            fails = backend.notary.sign(&backend.store).await.is_err();
         }
     }
 }

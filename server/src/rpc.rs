@@ -64,7 +64,8 @@ pub async fn link(
         tokio::time::sleep(Duration::from_hours(24)).await;
         "its certificate has ended"
     });
-    let connection = agent::Connection { since: Instant::now(), serial: String::new(), over };
+    let connection =
+        agent::Connection { since: Instant::now(), serial: String::new(), issuer: None, over };
     agent::talk(shared, device, connection, incoming).await
 }
 

@@ -118,12 +118,13 @@ pub async fn prepare(
     let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people}"))?;
     let device_addresses = advertised(&config, devices);
     let policies = Policies::load(&store).await?;
+    let notary = Notary::prepare(data_dir, &store).await?;
     let backend = Arc::new(Backend {
         config,
         store,
         fleet: Fleet::default(),
         policies,
-        notary: Notary::prepare(data_dir)?,
+        notary,
         bus: Bus::new(),
         authority,
         models,
@@ -315,7 +316,11 @@ fn make_private_dir(path: &Path) -> anyhow::Result<()> {
     make().with_context(|| format!("the data folder {} cannot be made", path.display()))
 }
 
-fn lock(data_dir: &Path) -> anyhow::Result<File> {
+/// Takes a data folder for as long as the file is open.
+///
+/// # Errors
+/// A backend uses it.
+pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
     let file = File::create(data_dir.join("lock")).context("the data folder cannot be written")?;
     match file.try_lock() {
         Ok(()) => Ok(file),

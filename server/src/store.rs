@@ -40,8 +40,8 @@ pub use approvals::{
     ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
     MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, Standing, StandingRule, Vote,
 };
-pub use audit::{AuditVerdict, verify_file};
-pub use authorities::{Holder, holders_of};
+pub use audit::{AuditVerdict, HeldTo, verify_file};
+pub use authorities::{AuthorityRow, Holder, TakenIn, holders_of, taken_in};
 pub use backup::{Health, copy_file, look_at_file, newest_version};
 pub use calls::{
     Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, Witness, first_id_at,
@@ -50,6 +50,7 @@ pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Found, FoundKind, Hello, HelloError, ModeRow, RedeemError,
+    Redemption,
 };
 pub use invites::NewInvite;
 pub use labels::{Label, Strangers, Voice};

@@ -33,6 +33,7 @@ pub(crate) async fn enroll(
             suggested_name: name.to_owned(),
             hostname: name.to_owned(),
             os: "linux".to_owned(),
+            ticket: String::new(),
         })
         .await?
         .into_inner();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use orion_tests::{Output, World, eventually};
+use orion_wire::v1;
 use serde_json::json;
 
 async fn server(world: &World, words: &[&str]) -> Output {
@@ -107,4 +108,50 @@ async fn a_backup_that_was_changed_is_not_restored() {
     }
     assert_eq!(restore().await.code, 0);
     assert!(target.join("orion.db").exists() && !target.join(".restoring").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_record_put_in_place_is_found_and_the_way_on_stands_in_the_audit() {
+    let world = World::new().await;
+    let row = async || {
+        let request = v1::InviteDeviceRequest::default();
+        world.admin().devices().invite_device(request).await.unwrap();
+    };
+    row().await;
+    // What is new is signed when the backend stops.
+    world.server().stop().await;
+    let older = std::fs::read(world.database()).unwrap();
+    world.restart_server().await;
+    row().await;
+    world.server().stop().await;
+    assert_eq!(server(&world, &["check"]).await.code, 0);
+    std::fs::write(world.database(), older).unwrap();
+    let found = server(&world, &["check"]).await;
+    assert_eq!(found.code, 1, "{found:?}");
+    assert!(found.stdout.contains("those behind are not there (audit.head"), "{found:?}");
+    let to = world.folder().join("backup").display().to_string();
+    assert_eq!(server(&world, &["backup", &to]).await.code, 1);
+
+    // The backend serves, and signs nothing of it.
+    world.restart_server().await;
+    row().await;
+    let verified = world.cli().run(&["audit", "verify"]).await;
+    assert!(verified.code == 1 && verified.stdout.contains("sign-anew"), "{verified:?}");
+    let anew = ["audit", "sign-anew", "--reason", "the newer one is lost"];
+    let refused = server(&world, &anew).await;
+    assert!(
+        refused.code == 1 && refused.stderr.contains("another backend is using"),
+        "{refused:?}"
+    );
+    world.server().stop().await;
+    assert_eq!(server(&world, &["check"]).await.code, 1);
+    let done = server(&world, &anew).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    world.restart_server().await;
+    assert_eq!(world.cli().run(&["audit", "verify"]).await.code, 0);
+    let listed = world.cli().run(&["audit", "list", "--limit", "1000", "-o", "json"]).await.json();
+    let anew = listed.as_array().unwrap().iter().filter(|row| row["kind"] == "audit.signed_anew");
+    assert_eq!(anew.count(), 1);
+    world.server().stop().await;
+    assert_eq!(server(&world, &["backup", &to]).await.code, 0);
 }

@@ -1,6 +1,7 @@
 //! Becoming a device: a token is good for what it says and for nothing more.
 
-use orion_domain::Digest;
+use orion_agent::state::{Pending, Stage, State};
+use orion_domain::{Digest, Secret};
 use orion_mtls::{DeviceKey, Fingerprint, PinSet, pinned};
 use orion_tests::{LyingServer, World, channel, eventually, now_ms};
 use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
@@ -22,7 +23,15 @@ fn request(token: &EnrollmentToken, name: &str) -> v1::EnrollRequest {
         suggested_name: name.to_owned(),
         hostname: name.to_owned(),
         os: "linux".to_owned(),
+        ticket: String::new(),
     }
+}
+
+/// How often each of these stands in the audit.
+async fn audited<const N: usize>(world: &World, kinds: [&str; N]) -> [usize; N] {
+    let request = v1::ListAuditRequest { limit: 500, ..Default::default() };
+    let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+    kinds.map(|kind| rows.iter().filter(|row| row.kind == kind).count())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,6 +48,60 @@ async fn a_token_is_good_once() {
     let twice = kiosk.enroll(&token);
     assert_eq!(twice.exit_code().await, 4);
     assert!(twice.log().contains("enrolled already"), "{}", twice.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_whose_answer_was_lost_goes_on_where_it_was() {
+    let world = World::new().await;
+    let (kiosk, text) = world.device("kiosk").invite().await;
+    let token: EnrollmentToken = text.parse().unwrap();
+    // What an agent keeps before it asks; the answer comes to nobody.
+    let pending = Pending {
+        stage: Stage::Asked { invite: token.invite_id, secret: token.secret.clone(), name: None },
+        ticket: Secret::new("a-ticket-that-nobody-can-guess-at-all"),
+        addresses: token.addresses.clone(),
+        pins: PinSet::new(token.pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))
+            .unwrap()
+            .to_string(),
+        key: DeviceKey::generate().unwrap(),
+    };
+    pending.save(&State::open(&kiosk.state_dir()).unwrap()).unwrap();
+    let asked = v1::EnrollRequest {
+        certificate_request: pending.key.csr().unwrap(),
+        ticket: pending.ticket.expose().to_owned(),
+        ..request(&token, "kiosk")
+    };
+    let mut client = enrolling(&token).await;
+    let lost = client.enroll(asked.clone()).await.unwrap().into_inner();
+    let status = kiosk.agent_command(&["status"]);
+    assert_eq!(status.exit_code().await, 4);
+    assert!(status.log().contains("has no answer yet"), "{}", status.log());
+
+    // However often it asks, it is one device with one certificate.
+    for _ in 0..5 {
+        assert_eq!(client.enroll(asked.clone()).await.unwrap().into_inner(), lost);
+        let (device_id, ticket) = (lost.device_id.clone(), asked.ticket.clone());
+        let request = v1::GetEnrollmentRequest { device_id, ticket };
+        let polled = client.get_enrollment(request).await.unwrap().into_inner();
+        assert_eq!(polled.certificate, lost.certificate);
+    }
+    // Nobody else comes in its place: not without the ticket, nor with another key.
+    let guess = v1::EnrollRequest { ticket: "guess".repeat(10), ..asked.clone() };
+    client.enroll(guess).await.unwrap_err();
+    let other = v1::EnrollRequest { ticket: asked.ticket.clone(), ..request(&token, "kiosk") };
+    client.enroll(other).await.unwrap_err();
+    let short = v1::EnrollRequest { ticket: "short".to_owned(), ..asked.clone() };
+    assert_eq!(client.enroll(short).await.unwrap_err().code(), tonic::Code::InvalidArgument);
+
+    let again = kiosk.enroll(&text);
+    assert_eq!(again.exit_code().await, 0, "{}", again.log());
+    kiosk.run().await;
+    let call = world.admin().call("kiosk", "get_datetime", serde_json::json!({})).await;
+    assert_eq!(call.end(), (orion_domain::CallState::Succeeded, None));
+    let kinds = ["invite.redeemed", "device.enrolled", "certificate.issued"];
+    assert_eq!(audited(&world, kinds).await, [1, 1, 1]);
+    // Once it has connected, asking gives nothing any more.
+    client.enroll(asked).await.unwrap_err();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -39,7 +39,11 @@ async fn of_many_that_come_with_one_token_at_once_one_gets_in_each_round() {
         let requests = tokio::task::spawn_blocking({
             let token = token.clone();
             let csr = || DeviceKey::generate().unwrap().csr().unwrap();
-            move || (0..redeemers).map(|_| enroll_request(&token, "pi", csr())).collect::<Vec<_>>()
+            let own = move |n: usize| v1::EnrollRequest {
+                ticket: format!("{n:064}"),
+                ..enroll_request(&token, "pi", csr())
+            };
+            move || (0..redeemers).map(own).collect::<Vec<_>>()
         });
         let requests = requests.await.unwrap();
         let mut clients = Vec::new();

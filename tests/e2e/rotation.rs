@@ -3,7 +3,7 @@
 
 use orion_agent::state::Identity;
 use orion_domain::CallState;
-use orion_mtls::{DeviceIdentity, mutual, secret_file};
+use orion_mtls::{DeviceIdentity, mutual};
 use orion_tests::{Device, Enrolled, Launch, Process, World, eventually, program};
 use orion_wire::{EnrollmentToken, v1};
 use rustls::pki_types::CertificateDer;
@@ -52,13 +52,13 @@ async fn works(world: &World, device: &Device) {
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
 }
 
-/// Lets the device's certificate be due for renewal when its agent starts.
-fn let_it_be_due(device: &Device) {
-    let path = device.state_dir().join("identity.toml");
-    let text = secret_file::read_text(&path).unwrap().into_inner();
-    let mut written: toml::Table = text.parse().unwrap();
-    written.insert("renew_at".to_owned(), toml::Value::Integer(1));
-    secret_file::write(&path, written.to_string().as_bytes()).unwrap();
+/// Waits until a device has a certificate of the authority that signed this one.
+async fn on_the_authority_of(certificate: &str, device: &Device) -> Identity {
+    eventually("a certificate of the new authority", async || {
+        let identity = Identity::read(&device.state_dir()).ok()??;
+        (issuer(&identity.certificate) == issuer(certificate)).then_some(identity)
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,15 +90,8 @@ async fn an_authority_takes_over_without_a_person_at_any_device_that_is_awake() 
     let between = token(&world, 5).await;
     assert_eq!(between.pins.len(), 2);
 
-    // One that was enrolled renews onto it by itself.
-    kiosk.agent().stop().await;
-    let_it_be_due(&kiosk);
-    kiosk.run().await;
-    let after = eventually("a certificate of the new authority", async || {
-        let identity = Identity::read(&kiosk.state_dir()).ok()??;
-        (issuer(&identity.certificate) == issuer(&lamp.certificate)).then_some(identity)
-    })
-    .await;
+    // One that is connected is told, and renews onto it by itself, long before its time.
+    let after = on_the_authority_of(&lamp.certificate, &kiosk).await;
     assert_eq!(after.authorities.matches("BEGIN CERTIFICATE").count(), 2);
     assert_eq!(after.key.fingerprint(), before.key.fingerprint());
     works(&world, &kiosk).await;
@@ -107,7 +100,7 @@ async fn an_authority_takes_over_without_a_person_at_any_device_that_is_awake() 
     eventually("the sleeper alone in the way", async || {
         let (code, listed) = ca(&world, &["list"]).await;
         assert_eq!(code, 0, "{listed}");
-        listed.contains("1 device still holds certificates of it").then_some(())
+        listed.contains("1 device stands on it").then_some(())
     })
     .await;
     let (code, said) = ca(&world, &["retire"]).await;
@@ -166,7 +159,56 @@ async fn an_authority_takes_over_without_a_person_at_any_device_that_is_awake() 
     kiosk.ready().await;
     works(&world, &kiosk).await;
     let (_, listed) = ca(&world, &["list"]).await;
-    assert!(listed.starts_with(new.as_str()) && listed.lines().count() == 1, "{listed}");
+    // Those that were not there to renew trust the old one still, as far as anybody knows.
+    assert!(listed.starts_with(new.as_str()) && listed.lines().count() == 2, "{listed}");
+    assert!(listed.contains("2 devices trust it, as far as is known: attic, lamp"), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_connected_follows_at_once_and_trusts_a_retired_authority_no_longer() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let desk = world.device("desk").start().await;
+    let attic = world.device("attic").enroll().await;
+    let old = Identity::read(&kiosk.state_dir()).unwrap().unwrap();
+    assert_eq!(ca(&world, &["rotate"]).await.0, 0);
+    eventually("the new authority taken in", async || {
+        (audited(&world).await.len() == 2).then_some(())
+    })
+    .await;
+    // One that was away meanwhile is told as it comes.
+    attic.run().await;
+    let newest = Enrolled::with(&token(&world, 1).await, "pi").await.unwrap().certificate;
+    for device in [&kiosk, &desk, &attic] {
+        let identity = on_the_authority_of(&newest, device).await;
+        assert_eq!(identity.authorities.matches("BEGIN CERTIFICATE").count(), 2);
+    }
+    // Nobody has to be cut off.
+    let retired = eventually("nobody on the older one", async || {
+        let (code, said) = ca(&world, &["retire"]).await;
+        (code == 0).then_some(said)
+    })
+    .await;
+    assert!(!retired.contains("enrolled anew"), "{retired}");
+    for device in [&kiosk, &desk, &attic] {
+        let identity = eventually("one authority to trust", async || {
+            let identity = Identity::read(&device.state_dir()).ok()??;
+            (identity.authorities.matches("BEGIN CERTIFICATE").count() == 1).then_some(identity)
+        })
+        .await;
+        assert!(!old.authorities.contains(identity.authorities.trim()));
+    }
+    eventually("nobody but who does not say so trusts the old one", async || {
+        let (_, listed) = ca(&world, &["list"]).await;
+        listed.contains("1 device trusts it, as far as is known: pi\n").then_some(())
+    })
+    .await;
+    for device in [&kiosk, &desk, &attic] {
+        works(&world, device).await;
+        let log = device.agent().log();
+        assert!(!log.contains("not connected"), "{log}");
+        assert!(log.matches("asking for a new certificate").count() <= 3, "{log}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -174,6 +216,7 @@ async fn a_stream_ends_when_the_authority_of_its_certificate_is_retired() {
     let world = World::new().await;
     let pi = Enrolled::with(&token(&world, 1).await, "pi").await.unwrap();
     let mut stream = pi.link(&world.device_address(), 1).await.unwrap();
+    let mut other = orion_tests::connect(&world.device_address(), pi.tls()).await.unwrap();
     // With the backend stopped in between, it takes both in at once.
     assert_eq!(ca(&world, &["rotate"]).await.0, 0);
     let (code, said) = ca(&world, &["rotate"]).await;
@@ -181,5 +224,10 @@ async fn a_stream_ends_when_the_authority_of_its_certificate_is_retired() {
     assert!(said.contains("orion-server ca retire"), "{said}");
     assert_eq!(ca(&world, &["retire", "--force"]).await.0, 0);
     stream.ended().await;
+    // Nor does a connection that stands without a stream bring it onto the new one.
+    let request = v1::RenewCertificateRequest { certificate_request: pi.key.csr().unwrap() };
+    let refused = other.renew_certificate(request).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
+    assert!(refused.message().contains("was retired"), "{refused:?}");
     pi.link(&world.device_address(), 2).await.expect_err("its authority is gone");
 }

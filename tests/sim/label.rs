@@ -64,6 +64,7 @@ impl Told for Result<v1::LinkResponse, tonic::Status> {
             Some(ToDevice::ResultAck(_)) => format!("ack {about}"),
             Some(ToDevice::Drain(_)) => "drain".to_owned(),
             Some(ToDevice::CeilingAck(_)) => "ceiling ack".to_owned(),
+            Some(ToDevice::RenewCertificate(_)) => "renew".to_owned(),
             Some(ToDevice::CallQuery(v1::CallQuery { call_ids })) => {
                 format!("query {}", calls.names(call_ids))
             }
@@ -82,7 +83,8 @@ impl Told for Result<v1::LinkResponse, tonic::Status> {
             ToDevice::Welcome(_)
             | ToDevice::PolicyUpdate(_)
             | ToDevice::Drain(_)
-            | ToDevice::CeilingAck(_) => None,
+            | ToDevice::CeilingAck(_)
+            | ToDevice::RenewCertificate(_) => None,
         }
     }
 }

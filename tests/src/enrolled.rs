@@ -73,6 +73,7 @@ pub fn enroll_request(token: &EnrollmentToken, name: &str, csr: String) -> v1::E
         suggested_name: name.to_owned(),
         hostname: name.to_owned(),
         os: "linux".to_owned(),
+        ticket: String::new(),
     }
 }
 

@@ -32,7 +32,7 @@ use crate::clock::{now_ms, until};
 use crate::config::Settings;
 use crate::connect::ConnectError;
 use crate::connect::backoff::{Backoff, STABLE};
-use crate::connect::renew::is_due;
+use crate::connect::renew::{Hastened, is_due};
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::journal::Journal;
@@ -86,6 +86,8 @@ pub struct Agent {
     /// How many connections there were in this process.
     links: u64,
     renewal: Renewal,
+    /// A renewal that the backend asked for.
+    hastened: Hastened,
     next_sweep: Instant,
     stopping: bool,
     status: Status,
@@ -175,6 +177,7 @@ impl Agent {
             address: 0,
             links: 0,
             renewal: Renewal::Waiting(now),
+            hastened: Hastened::default(),
             next_sweep: now,
             stopping: false,
             status: Status::default(),
@@ -239,6 +242,7 @@ impl Agent {
                 }
                 if let Renewal::Waiting(not_before) = self.renewal {
                     due = due.min(not_before.max(self.renewal_due()));
+                    due = self.hastened.due().map_or(due, |asked| due.min(asked));
                 }
             }
         }
@@ -318,6 +322,9 @@ impl Agent {
             Incoming::ResultAck(ack) => self.acknowledged(ack).await,
             Incoming::Drain(v1::Drain { reconnect_ms }) => self.drain(reconnect_ms),
             Incoming::CeilingAck(v1::CeilingAck { number }) => self.heard(number),
+            Incoming::RenewCertificate(v1::RenewCertificate { within_ms }) => {
+                self.renew_soon(Duration::from_millis(within_ms));
+            }
             // A second greeting says nothing that counts.
             Incoming::Welcome(_) => {}
         }

@@ -13,7 +13,7 @@ use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
 use orion_agent::run::NotEnrolled;
 use orion_agent::sandbox::Sandbox;
-use orion_agent::state::{Identity, Pending, State, StateError, Status};
+use orion_agent::state::{Identity, Pending, Stage, State, StateError, Status};
 use orion_domain::DeviceName;
 use orion_wire::{EnrollmentToken, TokenError};
 use tokio_util::sync::CancellationToken;
@@ -224,7 +224,11 @@ fn status(places: &Places) -> anyhow::Result<()> {
     let Some(identity) = Identity::read(&places.state_dir)? else {
         if let Some(pending) = Pending::read(&places.state_dir)? {
             let words = pending.key.fingerprint_words();
-            return Err(EnrollError::StillPending { words }.into());
+            return Err(match pending.stage {
+                Stage::Known { .. } => EnrollError::StillPending { words },
+                Stage::Asked { .. } => EnrollError::Unfinished,
+            }
+            .into());
         }
         return Err(NotEnrolled.into());
     };

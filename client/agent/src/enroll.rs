@@ -6,13 +6,13 @@ mod error;
 
 use std::time::{Duration, Instant};
 
-use orion_domain::{DeviceId, DeviceName};
+use orion_domain::{DeviceId, DeviceName, Digest, Secret};
 use orion_mtls::{DeviceKey, Fingerprint, PinSet};
 use orion_wire::{EnrollmentToken, v1};
 
 use crate::clock::now_ms;
 use crate::connect::renew::{Renewed, check, renew_at};
-use crate::state::{Identity, Pending, State};
+use crate::state::{Identity, Pending, Stage, State};
 use ask::Backend;
 pub use error::EnrollError;
 
@@ -87,43 +87,81 @@ pub async fn enroll(
     }
     let Some(token) = token else {
         let pending = Pending::read(state.dir())?.ok_or(EnrollError::NothingPending)?;
+        return go_on(state, pending, wait, say).await;
+    };
+    let EnrollmentToken { addresses, pins, invite_id, secret, expires_at: _ } = &token;
+    let pins = PinSet::new(pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?.to_string();
+    // The same token goes on with what was begun with it, for its answer may have been lost. What cannot be
+    // read was begun with another.
+    let begun = Pending::read(state.dir()).ok().flatten();
+    let pending = match begun.filter(|begun| begun.is_of(*invite_id, secret)) {
+        Some(begun) => Pending { addresses: addresses.clone(), pins, ..begun },
+        None if token.is_expired(now_ms()) => return Err(EnrollError::Expired),
+        None => Pending {
+            stage: Stage::Asked { invite: *invite_id, secret: secret.clone(), name },
+            ticket: Secret::new(Digest::of(&rand::random::<[u8; 32]>()).to_string()),
+            addresses: addresses.clone(),
+            pins,
+            key: DeviceKey::generate()?,
+        },
+    };
+    go_on(state, pending, wait, say).await
+}
+
+/// Goes on from where it is.
+async fn go_on(
+    state: &State,
+    pending: Pending,
+    wait: Option<Duration>,
+    say: &mut (dyn FnMut(Notice) + Send),
+) -> Result<Enrolled, EnrollError> {
+    let Stage::Asked { invite, secret, name } = &pending.stage else {
         return approved(state, pending, wait, say).await;
     };
-    if token.is_expired(now_ms()) {
-        return Err(EnrollError::Expired);
-    }
-    let pins = PinSet::new(token.pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?;
-    let key = DeviceKey::generate()?;
+    let invite = *invite;
     let request = v1::EnrollRequest {
-        invite_id: token.invite_id.to_string(),
-        secret: token.secret.expose().to_owned(),
-        certificate_request: key.csr()?,
-        suggested_name: name.map(String::from).unwrap_or_default(),
+        invite_id: invite.to_string(),
+        secret: secret.expose().to_owned(),
+        certificate_request: pending.key.csr()?,
+        suggested_name: name.clone().map(String::from).unwrap_or_default(),
         hostname: crate::facts::hostname(),
         os: orion_wire::Os::current().as_str().to_owned(),
+        ticket: pending.ticket.expose().to_owned(),
     };
-    let mut backend = Backend::reach(&token.addresses, &pins).await?;
+    let mut backend = Backend::reach(&pending.addresses, &pending.pins.parse()?).await?;
+    // Key and ticket are on the disk before they are sent: with them the device is known again, should the
+    // answer be lost.
+    pending.save(state)?;
+    let answer = match backend.enroll(request).await {
+        Ok(answer) => answer,
+        Err(EnrollError::Connect(lost)) => return Err(EnrollError::Unanswered(lost)),
+        Err(error) => {
+            // What was refused for good took nothing in.
+            if matches!(error, EnrollError::Refused(_) | EnrollError::WrongBackend(_)) {
+                Pending::forget(state)?;
+            }
+            return Err(error);
+        }
+    };
     let v1::EnrollResponse { device_id, device_name, certificate, ticket, fingerprint_words: _ } =
-        backend.enroll(request).await?;
+        answer;
     let device_id = device_id.parse().map_err(|_| EnrollError::Answer("device id"))?;
     if let Some(certificate) = certificate {
-        return keep(state, device_id, &device_name, token.addresses, key, certificate);
+        let Pending { addresses, key, .. } = pending;
+        return keep(state, device_id, &device_name, addresses, key, certificate);
     }
     if ticket.is_empty() {
         return Err(EnrollError::Answer("ticket"));
     }
-    // What the device was ends here, where it becomes something else and no answer can be wrong.
-    Identity::forget(state)?;
-    // The words are made from the device's own key: a backend in between cannot make them up.
-    let words = key.fingerprint_words();
-    let pending = Pending {
-        device_id,
-        ticket: orion_domain::Secret::new(ticket),
-        addresses: token.addresses,
-        pins: pins.to_string(),
-        key,
-    };
+    // An older backend makes its own.
+    let ticket = Secret::new(ticket);
+    let stage = Stage::Known { device_id, invite: Some(invite) };
+    let pending = Pending { stage, ticket, ..pending };
     pending.save(state)?;
+    // What the device was ends here, where it becomes something else and no answer can be wrong.
+    Identity::retire(state)?;
+    // The words are made from the device's own key: a backend in between cannot make them up.
+    let words = pending.key.fingerprint_words();
     say(Notice::Pending { name: crate::connect::printable(&device_name), words });
     approved(state, pending, wait, say).await
 }
@@ -135,6 +173,7 @@ async fn approved(
     wait: Option<Duration>,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
+    let Stage::Known { device_id, .. } = pending.stage else { return Err(EnrollError::Unfinished) };
     let pins: PinSet = pending.pins.parse()?;
     let words = pending.key.fingerprint_words();
     let until = wait.map(|wait| Instant::now() + wait);
@@ -146,7 +185,7 @@ async fn approved(
                 Some(reached) => reached,
                 None => Backend::reach(&pending.addresses, &pins).await?,
             };
-            let response = reached.decision(pending.device_id, pending.ticket.expose()).await?;
+            let response = reached.decision(device_id, pending.ticket.expose()).await?;
             backend = Some(reached);
             Ok::<_, EnrollError>(response)
         };
@@ -156,7 +195,7 @@ async fn approved(
                 match v1::EnrollmentState::try_from(decision) {
                     Ok(v1::EnrollmentState::Approved) => {
                         let certificate = certificate.ok_or(EnrollError::Answer("certificate"))?;
-                        let Pending { device_id, addresses, key, .. } = pending;
+                        let Pending { addresses, key, .. } = pending;
                         return keep(state, device_id, &device_name, addresses, key, certificate);
                     }
                     Ok(v1::EnrollmentState::Rejected) => {

@@ -2,6 +2,7 @@
 //! the data folder, where `orion-server ca` changes them; a backend that runs takes a change in.
 
 mod files;
+mod given;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +15,13 @@ use orion_mtls::{
 use tokio::sync::watch;
 
 pub use files::{AuthorityError, change, hold, read};
+pub use given::Given;
 
 /// How long the certificate that the backend shows to devices is good; made anew at each start, with
 /// each change of authority, and long before it ends.
 const CERTIFICATE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// An authority's certificate begins at most this much before it is made, in milliseconds.
+const BACKDATED: i64 = 5 * 60 * 1000;
 
 /// See the module.
 #[derive(Debug)]
@@ -29,6 +33,17 @@ pub struct Authority {
     changed: watch::Sender<()>,
     /// What kept the last change from being taken in, so that it is told once.
     failure: Mutex<Option<String>>,
+    /// Whether it was told that one of them takes long to take over.
+    overlap: Mutex<Overlap>,
+    given: Given,
+}
+
+/// Two authorities that count, while one takes over from the other.
+#[derive(Debug, Default)]
+struct Overlap {
+    /// The name of the one that is to go.
+    of: Option<Fingerprint>,
+    is_told: bool,
 }
 
 impl Authority {
@@ -71,6 +86,8 @@ impl Authority {
             set: ArcSwap::from_pointee(set),
             changed: watch::Sender::new(()),
             failure: Mutex::default(),
+            overlap: Mutex::default(),
+            given: Given::default(),
         })
     }
 
@@ -139,9 +156,46 @@ impl Authority {
         Ok(true)
     }
 
+    /// Whether two have counted for longer than this, in milliseconds. Says so once of each two.
+    pub fn takes_long(&self, lifetime: i64, now: i64) -> bool {
+        let set = self.set();
+        let mut overlap = self.overlap.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = set.retiring().map(CertificateAuthority::name);
+        if overlap.of != of {
+            *overlap = Overlap { of, is_told: false };
+        }
+        let since = set.signer().not_before_ms().saturating_add(BACKDATED);
+        let is_long = of.is_some() && since.saturating_add(lifetime) < now;
+        is_long && !std::mem::replace(&mut overlap.is_told, true)
+    }
+
     fn show(&self, set: &Authorities, now: i64) -> Result<(), MtlsError> {
         let issued = set.shown(now).issue_server(&[], CERTIFICATE, now)?;
         self.certificate.replace(&issued.chain_pem, &issued.key_pem)
+    }
+
+    /// The certificates that devices were given just now.
+    #[must_use]
+    pub const fn given(&self) -> &Given {
+        &self.given
+    }
+
+    /// Says when other authorities count than before.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Whether a device stands on something else than what counts: its certificate is not of the authority
+    /// that signs, or what it says that it trusts is another set. One that does not say what is believed.
+    #[must_use]
+    pub fn is_behind(&self, issuer: Fingerprint, trusts: &[Fingerprint]) -> bool {
+        let set = self.set();
+        let mut counts: Vec<_> = set.iter().map(CertificateAuthority::fingerprint).collect();
+        let mut told = trusts.to_vec();
+        counts.sort_unstable();
+        told.sort_unstable();
+        issuer != set.signer().name() || (!told.is_empty() && told != counts)
     }
 
     /// Waits until the authority of this name counts no longer.

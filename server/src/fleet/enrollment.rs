@@ -1,12 +1,16 @@
 //! Becoming a device: invitation, redemption, approval, certificate, and the end of all that.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orion_domain::id::InviteId;
 use orion_domain::{Caller, DeviceId, DeviceName, Digest, Grants, Secret};
-use orion_mtls::{CsrError, DeviceIdentity, IssuedCertificate, MtlsError, VerifiedCsr};
+use orion_mtls::{CsrError, IssuedCertificate, MtlsError, VerifiedCsr};
 use orion_wire::EnrollmentToken;
+
+mod issue;
+
+pub use issue::renew;
+use issue::{give, give_again};
 
 pub use super::holding::{
     attach, catch_up, end_modes, end_rules, learn, person_changed, refresh,
@@ -14,10 +18,15 @@ pub use super::holding::{
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
-use crate::store::{Candidate, DeviceRow, DeviceState, NewInvite, RedeemError, StoreError};
+use crate::store::{
+    Candidate, DeviceRow, DeviceState, NewInvite, RedeemError, Redemption, StoreError,
+};
 
 /// How long an invitation is good when nobody says, in seconds.
 const VALID_SECONDS: u64 = 3600;
+/// How long a ticket that a device made up is, in bytes.
+const LEAST_TICKET: usize = 32;
+const MOST_TICKET: usize = 128;
 /// How long an invitation may be good, in seconds.
 const MOST_SECONDS: u64 = 30 * 24 * 3600;
 
@@ -44,6 +53,9 @@ pub enum EnrollError {
     /// No certificate could be made.
     #[error("the certificate could not be issued")]
     Issue(#[from] MtlsError),
+    /// What the device made up as its ticket is none.
+    #[error("a ticket has 32 to 128 characters; the agent may be of another version")]
+    NoTicket,
     /// The ticket is not this device's.
     #[error("there is no such pending device, or this is not its ticket")]
     Ticket,
@@ -60,6 +72,11 @@ pub enum EnrollError {
         "this is for another key than this device enrolled with; a certificate is renewed for the key it has"
     )]
     OtherKey,
+    /// The authority of its certificate was retired since it connected.
+    #[error(
+        "the authority that signed this device's certificate was retired; enrol it anew with a token of `orion devices invite`"
+    )]
+    Retired,
     /// The record cannot be kept.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
@@ -139,6 +156,8 @@ pub struct Applicant {
     pub invite_id: InviteId,
     /// The secret that goes with it.
     pub secret: Secret,
+    /// What it made up to ask with later; none of an older agent.
+    pub ticket: Option<Secret>,
     /// PEM.
     pub certificate_request: String,
     /// What it would like to be called.
@@ -158,14 +177,15 @@ pub struct Admission {
     pub name: DeviceName,
     /// Its certificate, where it was approved at once.
     pub certificate: Option<IssuedCertificate>,
-    /// What to ask with later, where it was not.
-    pub ticket: Option<Secret>,
+    /// What to ask with until it has connected.
+    pub ticket: Secret,
     /// Its key, for people to compare.
     pub fingerprint_words: String,
 }
 
 /// Spends one use of an invitation and takes the device in, approved or pending. The request is
-/// checked first, so that a bad one spends nothing.
+/// checked first, so that a bad one spends nothing. Who comes again with the same key, invitation and ticket,
+/// because the answer was lost, is told what it was told before and spends nothing.
 ///
 /// # Errors
 /// See [`EnrollError`].
@@ -173,8 +193,14 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
     let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
     let fingerprint = csr.public_key_fingerprint();
     let own_name = own_name(&applicant)?;
-    let ticket = random_secret();
-    let row = backend
+    if let Some(ticket) = &applicant.ticket
+        && !(LEAST_TICKET..=MOST_TICKET).contains(&ticket.expose().len())
+    {
+        return Err(EnrollError::NoTicket);
+    }
+    let may_come_again = applicant.ticket.is_some();
+    let ticket = applicant.ticket.unwrap_or_else(random_secret);
+    let Redemption { device: row, is_new } = backend
         .store
         .enroll_device(Candidate {
             id: DeviceId::new(new_uuid()),
@@ -185,20 +211,29 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
             fingerprint_words: fingerprint.words(),
             certificate_request: applicant.certificate_request,
             ticket_hash: Digest::of(ticket.expose().as_bytes()),
+            may_come_again,
             hostname: display(&applicant.hostname),
             os: display(&applicant.os),
             at: now_ms(),
         })
         .await?;
     refresh(backend, row.id).await?;
-    let approved = row.state == DeviceState::Approved;
-    let certificate = if approved { Some(issue(backend, &row).await?) } else { None };
-    tracing::info!(device = %row.name, state = row.state.as_str(), "a device enrolled");
+    let certificate = match row.state {
+        DeviceState::Approved if is_new => Some(give(backend, &row).await?),
+        DeviceState::Approved => Some(give_again(backend, &row).await?),
+        DeviceState::Pending => None,
+        held @ (DeviceState::Rejected | DeviceState::Quarantined | DeviceState::Revoked) => {
+            return Err(EnrollError::Held(held));
+        }
+    };
+    if is_new {
+        tracing::info!(device = %row.name, state = row.state.as_str(), "a device enrolled");
+    }
     Ok(Admission {
         id: row.id,
         name: row.name,
         certificate,
-        ticket: (!approved).then_some(ticket),
+        ticket,
         fingerprint_words: fingerprint.words(),
     })
 }
@@ -241,7 +276,7 @@ pub async fn status(
         return Err(EnrollError::Ticket);
     }
     let certificate = match row.state {
-        DeviceState::Approved => Some(issue(backend, &row).await?),
+        DeviceState::Approved => Some(give_again(backend, &row).await?),
         DeviceState::Pending
         | DeviceState::Rejected
         | DeviceState::Quarantined
@@ -250,58 +285,15 @@ pub async fn status(
     Ok((row, certificate))
 }
 
-/// A new certificate for the same key. The old one stays good until it ends.
-///
-/// # Errors
-/// The device is held back, or asks with another key.
-pub async fn renew(
-    backend: &Backend,
-    identity: &DeviceIdentity,
-    request: String,
-) -> Result<IssuedCertificate, EnrollError> {
-    let mut row = backend.store.device(&identity.device_id).await?;
-    if identity.public_key_fingerprint.to_string() != row.public_key_fingerprint {
-        return Err(EnrollError::OtherKey);
-    }
-    if row.state != DeviceState::Approved {
-        return Err(EnrollError::Held(row.state));
-    }
-    let csr = VerifiedCsr::parse(request.as_bytes())?;
-    if csr.public_key_fingerprint().to_string() != row.public_key_fingerprint {
-        return Err(EnrollError::OtherKey);
-    }
-    row.certificate_request = request;
-    issue(backend, &row).await
-}
-
-async fn issue(backend: &Backend, row: &DeviceRow) -> Result<IssuedCertificate, EnrollError> {
-    let validity = Duration::from_secs(backend.config.devices.certificate_seconds.into());
-    let now = now_ms();
-    let set = backend.authority.set();
-    let issued = set.signer().issue_device(
-        row.certificate_request.as_bytes(),
-        &row.id.to_string(),
-        validity,
-        now,
-    )?;
-    let (serial, authority) = (&issued.serial_hex, set.signer().fingerprint().to_string());
-    let recorded = backend
-        .store
-        .record_certificate(row.id, serial, &authority, issued.not_after_ms, now)
-        .await;
-    match recorded {
-        Ok(()) => Ok(issued),
-        // It was taken away in this very moment.
-        Err(StoreError::Conflict) => {
-            Err(EnrollError::Held(backend.store.device_by_id(row.id).await?.state))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Takes in the authorities as they are in the data folder by now.
 pub async fn keep_authorities(backend: &Backend) {
-    if !backend.authority.keep(now_ms()) {
+    let (now, lifetime) = (now_ms(), i64::from(backend.config.devices.certificate_seconds) * 1000);
+    if backend.authority.takes_long(lifetime, now) {
+        tracing::warn!(
+            "two authorities have counted for longer than a certificate is good; end that with `orion-server ca retire`"
+        );
+    }
+    if !backend.authority.keep(now) {
         return;
     }
     let fingerprints = backend.authority.fingerprints();
@@ -357,6 +349,7 @@ mod tests {
             own_name(&Applicant {
                 invite_id: InviteId::new(new_uuid()),
                 secret: Secret::new(""),
+                ticket: None,
                 certificate_request: String::new(),
                 suggested_name: suggested.to_owned(),
                 hostname: hostname.to_owned(),

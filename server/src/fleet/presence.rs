@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use orion_domain::{DeviceId, DevicePath, Grants, Places};
-use orion_mtls::DeviceIdentity;
+use orion_mtls::{DeviceIdentity, Fingerprint};
 use orion_wire::{DeviceFacts, Os};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,8 @@ pub struct Greeting {
     pub agent_version: String,
     /// Counts up with every connection.
     pub generation: u64,
+    /// The authorities that it trusts; nothing where an older agent does not tell.
+    pub trusts: Vec<Fingerprint>,
 }
 
 /// What a connected device says of a ceiling that its owner changed.
@@ -158,7 +160,9 @@ pub async fn welcome(
     greeting: Greeting,
 ) -> Result<Arc<Known>, NotWelcome> {
     let now = now_ms();
+    let trusts: Vec<_> = greeting.trusts.iter().map(ToString::to_string).collect();
     let hello = Hello {
+        trusts: (!trusts.is_empty()).then(|| trusts.join(" ")),
         facts: facts_to_json(&greeting.facts),
         ceiling: serde_json::to_string(&greeting.ceiling).unwrap_or_default(),
         agent_version: greeting.agent_version,

@@ -6,7 +6,7 @@
 //! over from the other, the words may come in any: only what was heard before a connection began must be
 //! in what is said on it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 use orion_domain::audit::AuditHead;
@@ -16,8 +16,8 @@ use serde::Serialize;
 use crate::clock::now_ms;
 use crate::store::{DeviceChainRow, Store, StoreError, Witness};
 
-/// How often one device can make the audit say that its chain does not fit, in milliseconds.
-const AT_MOST_EVERY_MS: i64 = 60_000;
+/// How often one device can make the audit say one kind of thing of chains.
+const AT_MOST_EVERY: Duration = Duration::from_mins(1);
 
 /// How many calls that are not on record one device can bring into the audit, until the next start.
 const MOST_UNKNOWN: u32 = 100;
@@ -64,10 +64,30 @@ impl Witnessed {
     }
 }
 
+/// What can be wrong with a chain. Each has a time of its own, so that none keeps another out of the audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Finding {
+    Broken,
+    OtherHistory,
+}
+
+impl Finding {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Broken => "device.chain_broken",
+            Self::OtherHistory => "device.other_history",
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Witnesses {
     chains: DashMap<DeviceId, Witnessed>,
+    /// When the audit last said so.
+    told: DashMap<(DeviceId, Finding), Instant>,
+    /// What each device saw of this backend that is not there, as it was last told.
+    seen: DashMap<DeviceId, AuditHead>,
     /// How many calls each told of that are not on record.
     unknown: DashMap<DeviceId, u32>,
 }
@@ -87,6 +107,13 @@ struct OtherHistory {
     saw: AuditHead,
     /// Where the audit ended when it said so.
     own: AuditHead,
+}
+
+/// There are more of them, which the audit does not have.
+#[derive(Serialize)]
+struct MoreUnknownCalls {
+    device_id: DeviceId,
+    told: u32,
 }
 
 #[derive(Serialize)]
@@ -142,7 +169,7 @@ impl Witnesses {
         let Some((before, problem)) = self.compare(device, since, said) else { return Ok(()) };
         let body =
             ChainBroken { device_id: device, said, witnessed: before.head, problem: &problem };
-        self.tell(store, device, before.problem_at, &problem, "device.chain_broken", body).await
+        self.tell(store, device, &problem, Finding::Broken, body).await
     }
 
     /// Compares with what is known and takes it in, as one step. Gives what was known and what is wrong,
@@ -195,14 +222,13 @@ impl Witnesses {
             "it saw row {} of this backend's audit, which is another now or not there: the record was restored to an older state",
             saw.seq
         );
-        let last = {
-            let mut known = self.chains.entry(device).or_insert(Witnessed::NOTHING);
-            let last = known.problem_at;
-            known.blame(&problem);
-            last
-        };
+        self.chains.entry(device).or_insert(Witnessed::NOTHING).blame(&problem);
+        // A device says so each time that it connects, until it has seen something newer.
+        if self.seen.insert(device, saw) == Some(saw) {
+            return Ok(());
+        }
         let body = OtherHistory { device_id: device, saw, own };
-        self.tell(store, device, last, &problem, "device.other_history", body).await
+        self.tell(store, device, &problem, Finding::OtherHistory, body).await
     }
 
     /// Takes a call that a device ran and that is not on record, as after a restore.
@@ -222,6 +248,10 @@ impl Witnesses {
             *count = count.saturating_add(1);
             *count
         };
+        if count == MOST_UNKNOWN + 1 {
+            let body = MoreUnknownCalls { device_id: device, told: MOST_UNKNOWN };
+            return store.audit_event("device.more_unknown_calls", body, now_ms()).await;
+        }
         if count > MOST_UNKNOWN {
             return Ok(());
         }
@@ -233,19 +263,35 @@ impl Witnesses {
         &self,
         store: &Store,
         device: DeviceId,
-        last: Option<i64>,
         problem: &str,
-        kind: &'static str,
+        finding: Finding,
         body: impl Serialize,
     ) -> Result<(), StoreError> {
-        let now = now_ms();
-        if last.is_some_and(|last| now - last < AT_MOST_EVERY_MS && now >= last) {
+        if !self.may_tell(device, finding, Instant::now()) {
             return Ok(());
         }
         tracing::warn!(%device, problem, "a device's chain and this backend's do not fit");
-        store.audit_event(kind, body, now).await?;
+        store.audit_event(finding.kind(), body, now_ms()).await?;
         self.flush(store).await;
         Ok(())
+    }
+
+    /// Whether the audit is to say this of a device now. What it did not say puts off nothing.
+    fn may_tell(&self, device: DeviceId, finding: Finding, now: Instant) -> bool {
+        let mut may = false;
+        self.told
+            .entry((device, finding))
+            .and_modify(|last| {
+                may = now.saturating_duration_since(*last) >= AT_MOST_EVERY;
+                if may {
+                    *last = now;
+                }
+            })
+            .or_insert_with(|| {
+                may = true;
+                now
+            });
+        may
     }
 
     /// Keeps what is new.
@@ -276,45 +322,4 @@ impl Witnesses {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use orion_domain::Digest;
-    use uuid::Uuid;
-
-    use super::*;
-
-    fn head(seq: i64) -> AuditHead {
-        AuditHead { seq, hash: Digest::of(&seq.to_be_bytes()) }
-    }
-
-    #[test]
-    fn what_an_older_connection_still_says_accuses_nobody_and_what_a_newer_one_says_does() {
-        let witnesses = Witnesses::default();
-        let device = DeviceId::new(Uuid::from_u128(1));
-        let older = Instant::now();
-        let newer = older + Duration::from_nanos(1);
-        let problem =
-            |since, seq| witnesses.compare(device, since, head(seq)).map(|(_, problem)| problem);
-        assert_eq!(problem(older, 100), None);
-        // A result on the connection that stands comes before the greeting of the one that takes over,
-        // whichever of them tells of more.
-        assert_eq!(problem(older, 101), None);
-        assert_eq!((problem(newer, 100), problem(newer, 102)), (None, None));
-        assert_eq!((problem(older, 101), problem(newer, 103)), (None, None));
-        let forked = AuditHead { seq: 103, hash: Digest::ZERO };
-        assert_eq!(witnesses.compare(device, older, forked), None);
-        assert_eq!(witnesses.of(device).unwrap().head, head(103));
-        // On one connection, and on one that began after, it is a break.
-        let broken = |from: i64, to: i64| {
-            Some(format!("its chain ran backwards, from entry {from} to {to}"))
-        };
-        assert_eq!(problem(newer, 102), broken(103, 102));
-        let later = Instant::now() + Duration::from_secs(1);
-        assert_eq!(problem(later, 50), broken(102, 50));
-        assert_eq!(problem(later, 51), None);
-        let (before, forked) =
-            witnesses.compare(device, later, AuditHead { seq: 51, hash: Digest::ZERO }).unwrap();
-        assert_eq!((before.head, forked.contains("another entry 51")), (head(51), true));
-    }
-}
+mod tests;

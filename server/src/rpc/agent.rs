@@ -15,7 +15,7 @@ use orion_domain::{CallId, DeviceId, Grants};
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
 use orion_wire::{PROTOCOL, v1};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
@@ -24,7 +24,7 @@ use self::chains::heard;
 pub(super) use self::connection::Connection;
 use self::connection::{identity, over, since};
 use self::incoming::{answer, found, grants, greeting, heads};
-use self::outgoing::{audit_head, policy_update, to_device};
+use self::outgoing::{audit_head, policy_update, renew_certificate, to_device};
 use self::pace::Pace;
 use super::status;
 use crate::backend::Backend;
@@ -80,6 +80,7 @@ impl AgentService for Agents {
         let connection = Connection {
             since,
             serial: identity.serial_hex.clone(),
+            issuer: Some(identity.issuer),
             over: over(&self.backend, &identity),
         };
         let shared = (Arc::clone(&self.backend), Arc::clone(&self.pace));
@@ -129,7 +130,10 @@ pub(super) async fn talk(
     if !is_in_pace(&backend, &pace, id, told) {
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }
-    let Connection { since, serial, over } = connection;
+    let Connection { since, serial, issuer, over } = connection;
+    let changes = backend.authority.changes();
+    let is_behind =
+        issuer.is_some_and(|issuer| backend.authority.is_behind(issuer, &greeting.trusts));
     let known =
         welcome(&backend, id, since, serial, greeting).await.map_err(status::not_welcome)?;
     heard(&backend, (id, since), chain, saw).await;
@@ -151,7 +155,8 @@ pub(super) async fn talk(
         }),
         policy_update(known.policy.version.clone(), &known.policy_bytes),
     ];
-    for message in greetings {
+    let renewal = is_behind.then(|| renew_certificate(&backend));
+    for message in greetings.into_iter().chain(renewal) {
         let message = v1::LinkResponse { message: Some(message) };
         sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
     }
@@ -162,7 +167,7 @@ pub(super) async fn talk(
         enrollment::attach(&backend, &known, &session).await;
         settle::begin(&backend, id, &session);
         let reason = tokio::select! {
-            reason = converse((&backend, &pace, since), &known, &session, orders, incoming, &sender) => reason,
+            reason = converse((&backend, &pace, since), &known, &session, (orders, changes), incoming, &sender) => reason,
             reason = over => reason,
         };
         session.end();
@@ -194,6 +199,7 @@ fn is_in_pace(
 enum Event {
     FromDevice(Box<link_request::Message>),
     ToDevice(ToDevice),
+    OtherAuthorities,
     Ended(&'static str),
 }
 
@@ -201,7 +207,7 @@ async fn converse(
     shared: (&Arc<Backend>, &Pace, Instant),
     known: &Known,
     session: &Session,
-    mut orders: mpsc::Receiver<ToDevice>,
+    (mut orders, mut changes): (mpsc::Receiver<ToDevice>, watch::Receiver<()>),
     mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Unpin,
     outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
 ) -> &'static str {
@@ -212,6 +218,7 @@ async fn converse(
                 Some(order) => Event::ToDevice(order),
                 None => Event::Ended("ended by the backend"),
             },
+            Ok(()) = changes.changed() => Event::OtherAuthorities,
             message = incoming.next() => match message {
                 Some(Ok(v1::LinkRequest { message: Some(message) })) => Event::FromDevice(Box::new(message)),
                 Some(Ok(v1::LinkRequest { message: None })) => Event::Ended("a message without content"),
@@ -219,7 +226,7 @@ async fn converse(
                 None => Event::Ended("the device hung up"),
             },
         };
-        match event {
+        let message = match event {
             Event::Ended(reason) => {
                 last_words(shared.0, None, &mut orders, outgoing);
                 return reason;
@@ -228,21 +235,21 @@ async fn converse(
                 last_words(shared.0, Some(order), &mut orders, outgoing);
                 return "ended by the backend";
             }
-            Event::ToDevice(order) => {
-                let message = v1::LinkResponse { message: Some(to_device(shared.0, order)) };
-                // A device that does not read holds up its own stream and nobody else's.
-                tokio::select! {
-                    sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
-                    () = session.ended() => return "ended by the backend",
-                }
-            }
+            Event::ToDevice(order) => to_device(shared.0, order),
+            Event::OtherAuthorities => renew_certificate(shared.0),
             Event::FromDevice(message) => {
                 // In a box: what it needs while it works need not be there while the device is silent.
-                let taken = Box::pin(from_device(shared, (known, session.id()), *message));
-                if let Err(reason) = taken.await {
-                    return reason;
+                match Box::pin(from_device(shared, (known, session.id()), *message)).await {
+                    Ok(()) => continue,
+                    Err(reason) => return reason,
                 }
             }
+        };
+        let message = v1::LinkResponse { message: Some(message) };
+        // A device that does not read holds up its own stream and nobody else's.
+        tokio::select! {
+            sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
+            () = session.ended() => return "ended by the backend",
         }
     }
 }

@@ -58,7 +58,11 @@ impl AuditService for Api {
         _: Request<v1::VerifyAuditRequest>,
     ) -> Result<Response<v1::VerifyAuditResponse>, Status> {
         let key = self.0.notary.signer().key();
-        let verdict = self.0.store.verify_audit(Some(key)).await.map_err(status::store)?;
+        let held = self.0.notary.held_to().map_err(|error| {
+            tracing::error!(%error, "what was signed last of the audit cannot be read");
+            Status::internal("What was signed last cannot be read; the backend's log says why.")
+        })?;
+        let verdict = self.0.store.verify_audit(Some(&held)).await.map_err(status::store)?;
         let name = |id| self.0.fleet.known(id).map(|known| known.name.to_string());
         let broken = self.0.fleet.witnesses().broken().into_iter();
         let device_problems = broken

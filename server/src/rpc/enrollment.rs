@@ -24,10 +24,12 @@ impl EnrollmentService for Api {
             suggested_name,
             hostname,
             os,
+            ticket,
         } = request.into_inner();
         let applicant = Applicant {
             invite_id: invite_id.parse().map_err(status::invalid)?,
             secret: Secret::new(secret),
+            ticket: (!ticket.is_empty()).then(|| Secret::new(ticket)),
             certificate_request,
             suggested_name,
             hostname,
@@ -38,7 +40,7 @@ impl EnrollmentService for Api {
             device_id: admission.id.to_string(),
             device_name: admission.name.to_string(),
             certificate: admission.certificate.map(|issued| certificate(&self.0, issued)),
-            ticket: admission.ticket.map(|ticket| ticket.expose().to_owned()).unwrap_or_default(),
+            ticket: admission.ticket.expose().to_owned(),
             fingerprint_words: admission.fingerprint_words,
         }))
     }

@@ -141,7 +141,9 @@ pub(crate) fn denied(message: impl ToString) -> Status {
 pub(crate) fn enroll(error: EnrollError) -> Status {
     match error {
         EnrollError::Store(error) => store(error),
-        EnrollError::Request(_) | EnrollError::Name(_) => with(ErrorCode::InvalidArgument, error),
+        EnrollError::Request(_) | EnrollError::Name(_) | EnrollError::NoTicket => {
+            with(ErrorCode::InvalidArgument, error)
+        }
         EnrollError::Issue(reason) => {
             tracing::error!(%reason, "a certificate could not be issued");
             with(
@@ -152,9 +154,11 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
         EnrollError::Held(_) | EnrollError::KeyKnown | EnrollError::OtherKey => {
             with(ErrorCode::PermissionDenied, error)
         }
-        EnrollError::Unknown | EnrollError::Expired | EnrollError::Spent | EnrollError::Ticket => {
-            Status::unauthenticated(capital(&error))
-        }
+        EnrollError::Unknown
+        | EnrollError::Expired
+        | EnrollError::Spent
+        | EnrollError::Ticket
+        | EnrollError::Retired => Status::unauthenticated(capital(&error)),
     }
 }
 

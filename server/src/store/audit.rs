@@ -2,7 +2,6 @@
 
 mod follow;
 
-use orion_audit::VerifierKey;
 use orion_domain::audit::{AuditHead, AuditRow, Break};
 use orion_domain::{
     CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
@@ -18,7 +17,7 @@ use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
 use follow::follow;
-pub use follow::verify_file;
+pub use follow::{HeldTo, verify_file};
 
 /// Arguments of more bytes than this are recorded by digest, length and their beginning.
 const WHOLE_ARGUMENTS: usize = 8 * 1024;
@@ -248,17 +247,13 @@ impl Store {
         Ok(row.and_then(|(hash,)| Digest::from_slice(&hash)))
     }
 
-    /// Follows the whole chain as it stands at this moment, and checks the checkpoints that were signed
-    /// with this key.
+    /// Follows the whole chain as it stands at this moment, and holds it to what was signed.
     ///
     /// # Errors
     /// The record cannot be read at all; damage to a row is a verdict.
-    pub async fn verify_audit(
-        &self,
-        key: Option<&VerifierKey>,
-    ) -> Result<AuditVerdict, StoreError> {
+    pub async fn verify_audit(&self, held: Option<&HeldTo>) -> Result<AuditVerdict, StoreError> {
         let mut snapshot = self.reads().begin().await?;
-        let verdict = follow(&mut snapshot, key).await;
+        let verdict = follow(&mut snapshot, held).await;
         snapshot.rollback().await?;
         verdict
     }

@@ -4,19 +4,42 @@
 use std::path::Path;
 
 use serde::Serialize;
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::writer::{Durability, Event};
 use super::{BUSY_TIMEOUT, Store, StoreError};
 
-/// A device that holds certificates of an authority and has not shown one of another yet.
+/// A device that would be cut off, were an authority retired.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Holder {
     /// Its name.
     pub name: String,
-    /// When the last of them ends, Unix milliseconds.
-    pub not_after: i64,
+    /// When the last of its certificates ends, Unix milliseconds; none where it waits for an admin, with a
+    /// token that knows of no other authority.
+    pub not_after: Option<i64>,
+}
+
+/// An authority as a backend took it in. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthorityRow {
+    /// The fingerprint of its certificate, hexadecimal.
+    pub fingerprint: String,
+    /// Since when it counts.
+    pub trusted_at: i64,
+    /// Since when it counts no longer.
+    pub retired_at: Option<i64>,
+    /// The devices that trust it, as they last said, or else by the certificates that they hold.
+    pub trusted_by: Vec<String>,
+}
+
+/// The authorities that a backend took in, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TakenIn {
+    /// Them.
+    pub authorities: Vec<AuthorityRow>,
+    /// How long the certificates of devices are good, in milliseconds; nothing where there are none.
+    pub lifetime: i64,
 }
 
 #[derive(Serialize)]
@@ -98,18 +121,19 @@ impl Store {
     }
 }
 
-/// The devices that hold certificates of this authority which have not ended at `now`, and have not
-/// connected with one of another yet, by name. The record may be in use.
+/// The devices that would be cut off, were this authority retired at `now`, by name: those that hold
+/// certificates of it which have not ended, and have not connected with one of another yet, and those that
+/// wait for an admin with a token of before the one that signs. The record may be in use.
 ///
 /// # Errors
 /// The record cannot be read.
-pub async fn holders_of(path: &Path, authority: &str, now: i64) -> Result<Vec<Holder>, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .read_only(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
-    let mut connection = options.connect().await?;
+pub async fn holders_of(
+    path: &Path,
+    authority: &str,
+    signer: &str,
+    now: i64,
+) -> Result<Vec<Holder>, StoreError> {
+    let mut connection = open(path).await?;
     let holders = sqlx::query_as(
         "SELECT devices.name AS name, MAX(held.not_after) AS not_after \
          FROM certificates AS held JOIN devices ON devices.id = held.device_id \
@@ -118,12 +142,79 @@ pub async fn holders_of(path: &Path, authority: &str, now: i64) -> Result<Vec<Ho
              SELECT 1 FROM certificates AS other WHERE other.device_id = held.device_id \
              AND other.authority NOT IN ($1, '') AND other.shown_at IS NOT NULL \
              AND other.not_after > $2) \
-         GROUP BY devices.id ORDER BY devices.name",
+         GROUP BY devices.id \
+         UNION ALL SELECT devices.name, NULL FROM devices \
+         JOIN invites ON invites.id = devices.invite_id \
+         LEFT JOIN authorities AS newer ON newer.fingerprint = $3 AND newer.retired_at IS NULL \
+         WHERE devices.state = 'pending' \
+         AND (newer.trusted_at IS NULL OR invites.created_at < newer.trusted_at) \
+         ORDER BY 1",
     )
     .bind(authority)
     .bind(now)
+    .bind(signer)
     .fetch_all(&mut connection)
     .await;
     connection.close().await?;
     Ok(holders?)
+}
+
+/// What a backend took in of the authorities, and who trusts them. The record may be in use.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn taken_in(path: &Path) -> Result<TakenIn, StoreError> {
+    let mut connection = open(path).await?;
+    let read = read(&mut connection).await;
+    connection.close().await?;
+    read
+}
+
+async fn read(connection: &mut SqliteConnection) -> Result<TakenIn, StoreError> {
+    let (is_told,): (bool,) = sqlx::query_as(
+        "SELECT EXISTS (SELECT 1 FROM pragma_table_info('devices') WHERE name = 'trusts')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let (lifetime,): (i64,) =
+        sqlx::query_as("SELECT COALESCE(MAX(not_after - issued_at), 0) FROM certificates")
+            .fetch_one(&mut *connection)
+            .await?;
+    let rows: Vec<(String, i64, Option<i64>)> = sqlx::query_as(
+        "SELECT fingerprint, trusted_at, retired_at FROM authorities \
+         ORDER BY trusted_at DESC, fingerprint",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    let mut authorities = Vec::new();
+    for (fingerprint, trusted_at, retired_at) in rows {
+        // A record that an older version wrote knows nothing of it until the backend has started. A device
+        // that does not say what it trusts was told with its newest certificate.
+        let trusted_by = if is_told {
+            sqlx::query_scalar(
+                "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND \
+                 CASE WHEN trusts IS NULL THEN (SELECT MAX(issued_at) FROM certificates \
+                     WHERE device_id = devices.id) BETWEEN $2 AND $3 \
+                 ELSE instr(trusts, $1) > 0 END ORDER BY name",
+            )
+            .bind(&fingerprint)
+            .bind(trusted_at)
+            .bind(retired_at.unwrap_or(i64::MAX))
+            .fetch_all(&mut *connection)
+            .await?
+        } else {
+            Vec::new()
+        };
+        authorities.push(AuthorityRow { fingerprint, trusted_at, retired_at, trusted_by });
+    }
+    Ok(TakenIn { authorities, lifetime })
+}
+
+async fn open(path: &Path) -> Result<SqliteConnection, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .read_only(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging();
+    Ok(options.connect().await?)
 }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use orion_audit::VerifierKey;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::{AuditVerdict, BUSY_TIMEOUT, StoreError, verify_file};
+use super::{AuditVerdict, BUSY_TIMEOUT, HeldTo, StoreError, verify_file};
 
 /// The most findings that are told.
 const MOST: i64 = 20;
@@ -55,7 +54,7 @@ pub async fn copy_file(record: &Path, to: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// There is no record there, or it cannot be read at all.
-pub async fn look_at_file(record: &Path, key: Option<&VerifierKey>) -> Result<Health, StoreError> {
+pub async fn look_at_file(record: &Path, held: Option<&HeldTo>) -> Result<Health, StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(record)
         .read_only(true)
@@ -78,7 +77,7 @@ pub async fn look_at_file(record: &Path, key: Option<&VerifierKey>) -> Result<He
             .fetch_one(&mut connection)
             .await?;
     connection.close().await?;
-    let audit = verify_file(record, key).await?;
+    let audit = verify_file(record, held).await?;
     Ok(Health { damage, dangling, audit, version })
 }
 

@@ -4,11 +4,12 @@
 use orion_audit::merkle::Tree;
 use orion_domain::audit::AuditHead;
 use orion_domain::{DeviceId, Digest};
+use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
 use super::row::{digest, parsed};
-use super::writer::Durability;
+use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
 /// How many checkpoints are kept. Beyond, every second one of the older half is dropped: what is old is
@@ -64,6 +65,14 @@ impl FromRow<'_, SqliteRow> for DeviceChainRow {
             problem_at: row.try_get("problem_at")?,
         })
     }
+}
+
+#[derive(Serialize)]
+struct SignedAnew<'a> {
+    reason: &'a str,
+    /// The last that was signed, as it was kept beside the key.
+    last_checkpoint: Option<&'a str>,
+    dropped_checkpoints: u64,
 }
 
 impl Store {
@@ -124,6 +133,41 @@ impl Store {
                 .bind(KEPT)
                 .execute(&mut tx.conn)
                 .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Writes into the audit that what was signed before does not count any more, why, and the last of it.
+    /// The checkpoints in the record go where they do not fit it.
+    ///
+    /// # Errors
+    /// The record cannot be kept.
+    pub async fn sign_anew(
+        &self,
+        reason: &str,
+        last: Option<String>,
+        keeps: bool,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let reason = reason.to_owned();
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let mut dropped = 0;
+                if !keeps {
+                    dropped = sqlx::query("DELETE FROM audit_checkpoints")
+                        .execute(&mut tx.conn)
+                        .await?
+                        .rows_affected();
+                    sqlx::query("DELETE FROM audit_tree").execute(&mut tx.conn).await?;
+                }
+                let body = SignedAnew {
+                    reason: &reason,
+                    last_checkpoint: last.as_deref(),
+                    dropped_checkpoints: dropped,
+                };
+                tx.record(Event::new(now, "audit.signed_anew", String::new(), &body)?);
                 Ok(())
             })
         })

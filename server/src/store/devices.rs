@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-pub use enroll::{Candidate, RedeemError};
+pub use enroll::{Candidate, RedeemError, Redemption};
 pub use found::{Found, FoundKind};
 pub use hello::{Hello, HelloError};
 pub use modes::ModeRow;

@@ -11,6 +11,7 @@ mod migrations;
 mod people;
 mod plans;
 mod policies;
+mod redeeming;
 mod standing;
 mod waiting;
 mod writer;

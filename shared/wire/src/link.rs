@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::v1;
 
 /// This build's protocol.
-pub const PROTOCOL: ProtocolVersion = ProtocolVersion { major: 1, minor: 0 };
+pub const PROTOCOL: ProtocolVersion = ProtocolVersion { major: 1, minor: 1 };
 
 /// A version of the stream's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

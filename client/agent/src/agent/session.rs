@@ -87,10 +87,10 @@ impl Agent {
                 if linked.stalled_since.is_some_and(|since| now >= since + STALL) {
                     return self.lost(&ConnectError::Ended("the backend takes nothing".to_owned()));
                 }
-                if let Renewal::Waiting(not_before) = self.renewal
-                    && now >= not_before
-                    && is_due(now_ms(), self.identity.renew_at, self.identity.not_after)
-                {
+                let Renewal::Waiting(not_before) = self.renewal else { return };
+                let is_due = now >= not_before
+                    && is_due(now_ms(), self.identity.renew_at, self.identity.not_after);
+                if is_due || self.hastened.is_due(now) {
                     self.renew();
                 }
             }
@@ -148,6 +148,7 @@ impl Agent {
             // The connection that stands may tell of more before this one does.
             chain: None,
             backend: self.backend_head(),
+            authorities: self.identity.trusted().iter().map(|pin| pin.0.to_vec().into()).collect(),
             unfinished_calls: self.journal.unfinished().iter().map(ToString::to_string).collect(),
         }
     }
@@ -308,8 +309,15 @@ impl Agent {
         }
     }
 
+    /// Other authorities count than before: the certificate is renewed before its time, and with it comes
+    /// what to trust.
+    pub(super) fn renew_soon(&mut self, within: Duration) {
+        self.hastened.ask(Instant::now(), within, self.surroundings.random());
+    }
+
     fn renew(&mut self) {
         let Some(client) = self.phase.linked().map(|linked| linked.client.clone()) else { return };
+        self.hastened.begin(Instant::now());
         let request = match self.identity.key.csr() {
             Ok(request) => request,
             Err(error) => return self.renewed(Err(error.into())),
@@ -338,6 +346,7 @@ impl Agent {
             Err(error) => {
                 tracing::warn!(%error, "the certificate could not be renewed");
                 self.renewal = retry;
+                self.hastened.failed(Instant::now());
                 return;
             }
         };

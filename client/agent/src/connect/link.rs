@@ -153,7 +153,8 @@ impl Link {
                     | Incoming::CallQuery(_)
                     | Incoming::ResultAck(_)
                     | Incoming::Drain(_)
-                    | Incoming::CeilingAck(_),
+                    | Incoming::CeilingAck(_)
+                    | Incoming::RenewCertificate(_),
                 ) => Err(ConnectError::Protocol("it did not greet first".to_owned())),
                 None => Err(ConnectError::Ended("the backend said nothing".to_owned())),
             }
@@ -239,8 +240,8 @@ mod tests {
         let device = DeviceId::new(Uuid::from_u128(7));
         type Change = fn(&mut v1::Welcome);
         let changes: [(Change, &str); 4] = [
-            (|w| w.protocol_major += 1, "version 2.1"),
-            (|w| w.protocol_minor += 1, "version 1.2"),
+            (|w| w.protocol_major += 1, "version 2.2"),
+            (|w| w.protocol_minor += 1, "version 1.3"),
             (|w| w.device_id = Uuid::from_u128(8).to_string(), "for another"),
             (|w| w.device_name = "Not A Name".to_owned(), "name"),
         ];

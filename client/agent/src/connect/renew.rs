@@ -6,6 +6,7 @@ use orion_domain::DeviceId;
 use orion_mtls::DeviceKey;
 use orion_wire::v1;
 use orion_wire::v1::agent_service_client::AgentServiceClient;
+use tokio::time::Instant;
 use tonic::transport::Channel;
 
 use super::ConnectError;
@@ -14,6 +15,12 @@ use crate::state::{is_for, lifetime};
 
 /// How long the backend may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// Over how long the backend may spread the renewals that it asks for, at most.
+const MOST_SPREAD: Duration = Duration::from_mins(1);
+/// The least time from one renewal to the next that the backend asks for.
+const SELDOM: Duration = Duration::from_secs(10);
+/// When one that it asked for and that failed is tried again.
+const AGAIN: Duration = Duration::from_mins(1);
 
 /// A new certificate, checked to be this device's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +112,51 @@ pub fn pause(left: Duration) -> Duration {
     (left / 4).clamp(Duration::from_secs(1), Duration::from_secs(10))
 }
 
+/// A renewal that the backend asks for, because other authorities count than before. However often it asks,
+/// there is a bound on how often that is done.
+#[derive(Debug, Default)]
+pub struct Hastened {
+    due: Option<Instant>,
+    last: Option<Instant>,
+    /// Whether the one that is under way was asked for.
+    is_under_way: bool,
+}
+
+impl Hastened {
+    /// The backend asks, for a moment within this time. `random` is drawn evenly from 0 to 1.
+    pub fn ask(&mut self, now: Instant, within: Duration, random: f64) {
+        let wish = now + within.min(MOST_SPREAD).mul_f64(random.clamp(0.0, 1.0));
+        let due = self.last.map_or(wish, |last| wish.max(last + SELDOM));
+        // One that waits already answers this as well.
+        self.due = Some(self.due.map_or(due, |waiting| waiting.min(due)));
+    }
+
+    /// When one is to be done; none where none is asked for.
+    #[must_use]
+    pub const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Whether one is to be done by now.
+    #[must_use]
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| now >= due)
+    }
+
+    /// A renewal begins, whatever for: it is the one that was asked for.
+    pub fn begin(&mut self, now: Instant) {
+        self.is_under_way = self.due.take().is_some();
+        self.last = Some(now);
+    }
+
+    /// It failed.
+    pub fn failed(&mut self, now: Instant) {
+        if self.is_under_way {
+            self.due.get_or_insert(now + AGAIN);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,5 +194,32 @@ mod tests {
         assert_eq!(pause(Duration::from_hours(24)), Duration::from_secs(10));
         assert_eq!(pause(Duration::from_secs(12)), Duration::from_secs(3));
         assert_eq!(pause(Duration::ZERO), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_renewal_that_is_asked_for_comes_at_a_moment_within_the_time_and_never_often() {
+        let (begin, second) = (Instant::now(), Duration::from_secs(1));
+        let mut asked = Hastened::default();
+        assert!(!asked.is_due(begin + 3600 * second));
+        asked.ask(begin, 30 * second, 0.5);
+        assert_eq!(asked.due(), Some(begin + 15 * second));
+        // Asked again it is not put off, and a backend cannot put it off for ever.
+        asked.ask(begin + second, Duration::MAX, 1.0);
+        assert_eq!(asked.due(), Some(begin + 15 * second));
+        assert_eq!([14, 15].map(|at| asked.is_due(begin + at * second)), [false, true]);
+        asked.begin(begin + 15 * second);
+        assert_eq!(asked.due(), None);
+        for at in 15..40 {
+            asked.ask(begin + at * second, Duration::ZERO, 0.0);
+        }
+        assert_eq!(asked.due(), Some(begin + 25 * second), "ten seconds after the one before");
+        asked.begin(begin + 25 * second);
+        asked.failed(begin + 26 * second);
+        assert_eq!(asked.due(), Some(begin + 86 * second), "what failed is tried again");
+        asked.begin(begin + 86 * second);
+        // One that nobody asked for is the renewal's own matter.
+        asked.begin(begin + 90 * second);
+        asked.failed(begin + 91 * second);
+        assert_eq!(asked.due(), None);
     }
 }

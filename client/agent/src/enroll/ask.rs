@@ -85,18 +85,19 @@ fn refused(status: &Status, verdict: Option<Refusal>) -> EnrollError {
     if let Some(refusal) = verdict {
         return EnrollError::WrongBackend(refusal);
     }
+    let said = || {
+        let said = tool_error_from(status).map(|error| error.message);
+        let said = printable(&said.unwrap_or_else(|| status.message().to_owned()));
+        said.trim_end_matches('.').to_owned()
+    };
     match status.code() {
         Code::InvalidArgument
         | Code::NotFound
         | Code::AlreadyExists
         | Code::PermissionDenied
         | Code::Unauthenticated
-        | Code::FailedPrecondition
-        | Code::ResourceExhausted => {
-            let said = tool_error_from(status).map(|error| error.message);
-            let said = printable(&said.unwrap_or_else(|| status.message().to_owned()));
-            EnrollError::Refused(said.trim_end_matches('.').to_owned())
-        }
+        | Code::FailedPrecondition => EnrollError::Refused(said()),
+        Code::ResourceExhausted => EnrollError::TooMany(said()),
         Code::Ok
         | Code::Cancelled
         | Code::Unknown

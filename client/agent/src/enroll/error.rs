@@ -30,6 +30,19 @@ pub enum EnrollError {
     /// The backend did not take the token.
     #[error("the backend did not take the token: {0}")]
     Refused(String),
+    /// The backend takes nobody for the moment.
+    #[error("the backend takes no more for the moment: {0}. Run the same command again later")]
+    TooMany(String),
+    /// The backend was asked, and what it said did not arrive.
+    #[error(
+        "the backend may have taken this device in, but its answer did not arrive: {0}. Run the same command again: it goes on where it was, and the token is not spent twice"
+    )]
+    Unanswered(ConnectError),
+    /// An enrolment was begun and has no answer yet.
+    #[error(
+        "this device has asked to be taken in and has no answer yet; run `orion-agent enroll` to go on"
+    )]
+    Unfinished,
     /// A person said no.
     #[error("an admin rejected this device; ask why before you try again with a new token")]
     Rejected,
@@ -65,12 +78,14 @@ impl EnrollError {
     #[must_use]
     pub const fn passes(&self) -> bool {
         match self {
-            Self::Connect(error) => !error.is_lasting(),
+            Self::Connect(error) | Self::Unanswered(error) => !error.is_lasting(),
+            Self::TooMany(_) => true,
             Self::Expired
             | Self::AlreadyEnrolled { .. }
             | Self::NothingPending
             | Self::WrongBackend(_)
             | Self::Refused(_)
+            | Self::Unfinished
             | Self::Rejected
             | Self::StillPending { .. }
             | Self::Answer(_)

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, DeviceName, Secret};
 use orion_mtls::secret_file::{self, SecretFileError};
-use orion_mtls::{DeviceIdentity, DeviceKey, MtlsError};
+use orion_mtls::{DeviceIdentity, DeviceKey, Fingerprint, MtlsError};
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -22,6 +23,8 @@ const CERTIFICATE: &str = "certificate.pem";
 const AUTHORITIES: &str = "authorities.pem";
 const IDENTITY: &str = "identity.toml";
 const PENDING: &str = "pending.toml";
+/// The most authorities that are told; more than two never count.
+const MOST_TOLD: usize = 8;
 
 /// An enrolled device.
 #[derive(Debug)]
@@ -44,11 +47,11 @@ pub struct Identity {
     pub key: DeviceKey,
 }
 
-/// A device that waits for a person's yes.
+/// A device that is to be one, and has no certificate yet.
 #[derive(Debug)]
 pub struct Pending {
-    /// Its id at the backend.
-    pub device_id: DeviceId,
+    /// How far it is.
+    pub stage: Stage,
     /// What to ask with.
     pub ticket: Secret,
     /// Where the backend listens.
@@ -57,6 +60,27 @@ pub struct Pending {
     pub pins: String,
     /// The device's own key.
     pub key: DeviceKey,
+}
+
+/// How far an enrolment is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The backend is asked, or was and its answer was lost: it may be asked again.
+    Asked {
+        /// The token's invitation.
+        invite: InviteId,
+        /// The token's secret.
+        secret: Secret,
+        /// What the device would like to be called.
+        name: Option<DeviceName>,
+    },
+    /// The backend knows the device, which waits for a person's yes.
+    Known {
+        /// Its id there.
+        device_id: DeviceId,
+        /// The token's invitation; none where an older version wrote it.
+        invite: Option<InviteId>,
+    },
 }
 
 /// `identity.toml`; its presence says that the device is enrolled, so it is written last.
@@ -69,13 +93,23 @@ struct Written {
     not_after: i64,
 }
 
-/// `pending.toml`.
+/// `pending.toml`. All of an enrolment is in one file, beside what the device still is.
 #[derive(Serialize, Deserialize)]
 struct WrittenPending {
-    device_id: DeviceId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_id: Option<DeviceId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invite: Option<InviteId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<DeviceName>,
     ticket: String,
     addresses: Vec<String>,
     pins: String,
+    /// PEM; in a file of its own where an older version wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
 }
 
 impl Identity {
@@ -141,6 +175,16 @@ impl Identity {
         remove(state.path(IDENTITY))
     }
 
+    /// The fingerprints of the authorities that the backend's certificate may come from.
+    #[must_use]
+    pub fn trusted(&self) -> Vec<Fingerprint> {
+        CertificateDer::pem_slice_iter(self.authorities.as_bytes())
+            .flatten()
+            .take(MOST_TOLD)
+            .map(|certificate| Fingerprint::of_certificate(&certificate))
+            .collect()
+    }
+
     /// How the device connects: with its certificate, to a backend that its authorities vouch for.
     ///
     /// # Errors
@@ -156,27 +200,63 @@ impl Pending {
     /// # Errors
     /// [`StateError`] when it is there and cannot be used.
     pub fn read(dir: &Path) -> Result<Option<Self>, StateError> {
-        let Some(written) = read_toml::<WrittenPending>(&dir.join(PENDING))? else {
-            return Ok(None);
+        let path = dir.join(PENDING);
+        let Some(written) = read_toml::<WrittenPending>(&path)? else { return Ok(None) };
+        let WrittenPending { device_id, invite, secret, name, ticket, addresses, pins, key } =
+            written;
+        let stage = match (device_id, invite, secret) {
+            (Some(device_id), invite, _) => Stage::Known { device_id, invite },
+            (None, Some(invite), Some(secret)) => {
+                Stage::Asked { invite, secret: Secret::new(secret), name }
+            }
+            (None, _, _) => return Err(StateError::Damaged { path }),
         };
-        let WrittenPending { device_id, ticket, addresses, pins } = written;
-        let key = DeviceKey::from_pem(secret_file::read_text(&dir.join(KEY))?.expose())?;
-        Ok(Some(Self { device_id, ticket: Secret::new(ticket), addresses, pins, key }))
+        let key = match key {
+            Some(pem) => DeviceKey::from_pem(&pem)?,
+            None => DeviceKey::from_pem(secret_file::read_text(&dir.join(KEY))?.expose())?,
+        };
+        Ok(Some(Self { stage, ticket: Secret::new(ticket), addresses, pins, key }))
     }
 
-    /// Keeps it, so that the wait can go on after this program ends.
+    /// Keeps it, so that it can go on after this program ends. What the device is stays what it is.
     ///
     /// # Errors
     /// [`StateError`] when it cannot be written.
     pub fn save(&self, state: &State) -> Result<(), StateError> {
-        secret_file::write(&state.path(KEY), self.key.to_pem().expose().as_bytes())?;
+        let (device_id, invite, secret, name) = match &self.stage {
+            Stage::Asked { invite, secret, name } => {
+                (None, Some(*invite), Some(secret.expose().to_owned()), name.clone())
+            }
+            Stage::Known { device_id, invite } => (Some(*device_id), *invite, None, None),
+        };
         let written = WrittenPending {
-            device_id: self.device_id,
+            device_id,
+            invite,
+            secret,
+            name,
             ticket: self.ticket.expose().to_owned(),
             addresses: self.addresses.clone(),
             pins: self.pins.clone(),
+            key: Some(self.key.to_pem().expose().clone()),
         };
         write_toml(&state.path(PENDING), &written)
+    }
+
+    /// Whether it was begun with a token of this invitation and secret.
+    #[must_use]
+    pub fn is_of(&self, invitation: InviteId, its_secret: &Secret) -> bool {
+        match &self.stage {
+            Stage::Asked { invite, secret, .. } => *invite == invitation && secret == its_secret,
+            Stage::Known { invite, .. } => *invite == Some(invitation),
+        }
+    }
+
+    /// Forgets it.
+    ///
+    /// # Errors
+    /// [`StateError::Io`] when the file cannot be removed.
+    pub fn forget(state: &State) -> Result<(), StateError> {
+        remove(state.path(PENDING))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, Secret};
 use orion_mtls::{CertificateAuthority, DeviceKey};
 use uuid::Uuid;
@@ -112,7 +113,7 @@ fn a_pending_enrolment_can_be_taken_up_again() {
     let folder = tempfile::tempdir().unwrap();
     let state = State::open(folder.path()).unwrap();
     let pending = Pending {
-        device_id: DeviceId::new(Uuid::from_u128(7)),
+        stage: Stage::Known { device_id: DeviceId::new(Uuid::from_u128(7)), invite: None },
         ticket: Secret::new("ticket"),
         addresses: vec!["h:1".to_owned()],
         pins: "ab".repeat(32),
@@ -122,9 +123,46 @@ fn a_pending_enrolment_can_be_taken_up_again() {
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!(format!("{read:?}"), format!("{pending:?}"));
     assert_eq!(read.ticket, pending.ticket);
+    let own = &read.key.to_pem();
+    assert_eq!(own.expose(), pending.key.to_pem().expose());
     // Becoming enrolled ends the wait.
     identity().save(&state).unwrap();
     assert!(Pending::read(folder.path()).unwrap().is_none());
+}
+
+#[test]
+fn an_enrolment_without_an_answer_is_read_back_beside_what_the_device_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::open(folder.path()).unwrap();
+    let before = identity();
+    before.save(&state).unwrap();
+    let invite = InviteId::new(Uuid::from_u128(3));
+    let secret = Secret::new("hunter2");
+    let name = Some("kiosk".parse().unwrap());
+    let pending = Pending {
+        stage: Stage::Asked { invite, secret: secret.clone(), name },
+        ticket: Secret::new("ticket"),
+        addresses: vec!["h:1".to_owned()],
+        pins: "ab".repeat(32),
+        key: DeviceKey::generate().unwrap(),
+    };
+    pending.save(&state).unwrap();
+    let read = Pending::read(folder.path()).unwrap().unwrap();
+    assert_eq!((&read.stage, read.key.fingerprint()), (&pending.stage, pending.key.fingerprint()));
+    assert!(read.is_of(invite, &secret) && !read.is_of(invite, &Secret::new("other")));
+    assert!(!read.is_of(InviteId::new(Uuid::from_u128(4)), &secret));
+    let after = Identity::read(folder.path()).unwrap().unwrap();
+    assert_eq!(after.key.fingerprint(), before.key.fingerprint());
+    after.tls().unwrap();
+    Pending::forget(&state).unwrap();
+    assert!(Pending::read(folder.path()).unwrap().is_none());
+    // What an older version wrote, with the key in a file of its own.
+    let older = "device_id = \"00000000-0000-0000-0000-000000000007\"\nticket = \"t\"\naddresses = []\npins = \"\"\n";
+    secret_file::write(&state.path("pending.toml"), older.as_bytes()).unwrap();
+    let read = Pending::read(folder.path()).unwrap().unwrap();
+    let device_id = DeviceId::new(Uuid::from_u128(7));
+    assert_eq!(read.stage, Stage::Known { device_id, invite: None });
+    assert_eq!(read.key.fingerprint(), before.key.fingerprint());
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(crate) struct Stream {
 pub(crate) struct Script {
     pub(crate) enroll: VecDeque<Result<v1::EnrollResponse, Status>>,
     pub(crate) decisions: VecDeque<Result<v1::GetEnrollmentResponse, Status>>,
+    /// What devices made up to ask with.
+    pub(crate) tickets: Vec<String>,
     /// Certificate requests of enrolments and renewals.
     pub(crate) requests: Vec<String>,
     pub(crate) asked: usize,
@@ -88,9 +90,10 @@ impl EnrollmentService for Service {
         &self,
         request: Request<v1::EnrollRequest>,
     ) -> Result<Response<v1::EnrollResponse>, Status> {
-        let request = request.into_inner().certificate_request;
+        let v1::EnrollRequest { certificate_request: request, ticket, .. } = request.into_inner();
         let mut script = self.script.lock().unwrap();
         script.asked += 1;
+        script.tickets.push(ticket);
         script.requests.push(request.clone());
         let answer = script.enroll.pop_front().unwrap_or(Err(Status::internal("no script")));
         answer.map(|mut response| {

@@ -6,7 +6,7 @@ use orion_agent::enroll::{EnrollError, Enrolled, Enrollment, Notice, Replace, en
 use orion_agent::state::{Identity, Pending, State};
 use orion_domain::id::InviteId;
 use orion_domain::{Digest, Secret};
-use orion_mtls::CertificateAuthority;
+use orion_mtls::{CertificateAuthority, VerifiedCsr};
 use orion_wire::{EnrollmentToken, v1};
 use tonic::Status;
 use uuid::Uuid;
@@ -104,6 +104,55 @@ async fn the_wait_can_be_left_and_taken_up_again() {
     assert!(matches!(error, EnrollError::StillPending { .. }), "{error}");
     try_it(&world, wanted(None)).await.0.unwrap();
     assert_eq!(world.script.lock().unwrap().asked, 1, "one use of the token was enough");
+}
+
+#[tokio::test]
+async fn an_enrolment_whose_answer_is_lost_goes_on_with_the_same_key_and_ticket() {
+    // With the same token, without one, and on a device that is one already.
+    for (with_token, replace) in
+        [(true, Replace::Refuse), (false, Replace::Refuse), (true, Replace::Force)]
+    {
+        let forced = replace == Replace::Force;
+        let world = if forced { World::enrolled().await } else { World::new().await };
+        let before = Identity::read(&world.state_dir()).unwrap();
+        let token = token(&world);
+        let lost = Err(Status::unavailable("the link broke"));
+        let busy = Err(Status::resource_exhausted("too many"));
+        world.script.lock().unwrap().enroll.extend([lost, busy, Ok(approved(&world))]);
+        let first = Enrollment { replace, ..wanted(Some(token.clone())) };
+        let error = try_it(&world, first).await.0.unwrap_err();
+        assert!(matches!(error, EnrollError::Unanswered(_)), "{error}");
+        assert!(error.to_string().contains("Run the same command again"), "{error}");
+        let kept = Identity::read(&world.state_dir()).unwrap();
+        let key = |identity: &Option<Identity>| identity.as_ref().map(|own| own.key.fingerprint());
+        assert_eq!(key(&kept), key(&before), "what it is, it still is");
+        let again = || Enrollment { replace, ..wanted(with_token.then(|| token.clone())) };
+        let error = try_it(&world, again()).await.0.unwrap_err();
+        assert!(matches!(error, EnrollError::TooMany(_)), "{error}");
+        try_it(&world, again()).await.0.unwrap();
+        let after = Identity::read(&world.state_dir()).unwrap();
+        assert_ne!(key(&after), key(&before));
+        let script = world.script.lock().unwrap();
+        let [first, second, third] = &script.tickets[..] else { panic!("{:?}", script.tickets) };
+        assert!(first.len() >= 32 && first == second && second == third);
+        let keys = script
+            .requests
+            .iter()
+            .map(|csr| VerifiedCsr::parse(csr.as_bytes()).unwrap().public_key_fingerprint());
+        assert_eq!(keys.collect::<Vec<_>>(), vec![key(&after).unwrap(); 3]);
+        assert!(Pending::read(&world.state_dir()).unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn what_was_refused_is_not_gone_on_with() {
+    let world = World::new().await;
+    let spent = Status::unauthenticated("the invitation was used up");
+    world.script.lock().unwrap().enroll.push_back(Err(spent));
+    let error = try_it(&world, wanted(Some(token(&world)))).await.0.unwrap_err();
+    assert!(matches!(error, EnrollError::Refused(_)), "{error}");
+    let error = try_it(&world, wanted(None)).await.0.unwrap_err();
+    assert!(matches!(error, EnrollError::NothingPending), "{error}");
 }
 
 #[tokio::test]

@@ -154,6 +154,35 @@ async fn a_certificate_is_renewed_with_the_same_key_and_used_at_once() {
 }
 
 #[tokio::test]
+async fn a_backend_that_asks_for_a_renewal_again_and_again_gets_one() {
+    let mut world = World::enrolled().await;
+    world.start();
+    let session = world.ready().await;
+    let ask = || ToDevice::RenewCertificate(v1::RenewCertificate { within_ms: 1 });
+    for _ in 0..3 {
+        session.send(ask()).await;
+    }
+    let mut renewed = world.ready().await;
+    for _ in 0..50 {
+        renewed.send(ask()).await;
+    }
+    // It has heard all of them when it answers, and renews again when ten seconds are over.
+    let answer = renewed.run(world.call(1, "get_datetime", &json!({}))).await;
+    assert_eq!(answer.state, CallState::Succeeded);
+    assert_eq!(world.script.lock().unwrap().requests.len(), 1);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_says_in_its_greeting_which_authorities_it_trusts() {
+    let mut world = World::enrolled().await;
+    world.start();
+    let hello = world.session().await.1;
+    assert_eq!(hello.authorities, [world.authority.fingerprint().0.to_vec()]);
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn a_revoked_device_says_so_in_words() {
     let mut world = World::enrolled().await;
     world.revoke();

@@ -64,6 +64,11 @@ pub enum AuthorityError {
         "there is one authority only, and nothing to retire; `orion-server ca rotate` makes another"
     )]
     OnlyOne,
+    /// They were looked at, and then another command changed them.
+    #[error(
+        "the authorities were changed meanwhile, and nothing was done; look at them with `orion-server ca list`, and say again what is to be done"
+    )]
+    Changed,
     /// The record cannot be read.
     #[error("the record cannot be read: {0}")]
     Store(#[from] crate::store::StoreError),

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orion_mtls::DeviceIdentity;
+use orion_mtls::{DeviceIdentity, Fingerprint};
 use tonic::{Request, Status};
 
 use crate::backend::Backend;
@@ -20,6 +20,8 @@ pub(in crate::rpc) struct Connection {
     pub(in crate::rpc) since: Instant,
     /// The serial number of the certificate that was shown, hexadecimal.
     pub(in crate::rpc) serial: String,
+    /// The name of the authority that signed that; none in a simulation.
+    pub(in crate::rpc) issuer: Option<Fingerprint>,
     /// When its certificate is good no longer.
     pub(in crate::rpc) over: Over,
 }

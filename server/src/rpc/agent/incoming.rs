@@ -2,6 +2,7 @@
 
 use orion_domain::audit::AuditHead;
 use orion_domain::{CallState, Digest, Envelope, ErrorCode, Grants};
+use orion_mtls::Fingerprint;
 use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, v1};
 use tonic::Status;
 
@@ -14,6 +15,8 @@ use crate::store::{Found, FoundKind, Witness};
 const MAX_RESULT: usize = 2 * 1024 * 1024;
 /// The largest ceiling taken from a device, in bytes: it is compiled, kept and audited.
 const MAX_CEILING: usize = 64 * 1024;
+/// The most authorities that a device may say it trusts.
+const MOST_TRUSTED: usize = 8;
 
 /// A greeting, and how many calls the device has not told the end of.
 pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
@@ -28,6 +31,7 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
         unfinished_calls,
         chain: _,
         backend: _,
+        authorities,
     } = hello;
     let version = ProtocolVersion { major: protocol_major, minor: protocol_minor };
     if !PROTOCOL.works_with(version) {
@@ -39,8 +43,16 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
     let facts =
         DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
     let ceiling = grants(&ceiling).map_err(status::wire)?;
+    let trusts = trusted(&authorities).map_err(status::wire)?;
     let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
-    Ok((Greeting { facts, ceiling, agent_version, generation }, unfinished_calls.len()))
+    Ok((Greeting { facts, ceiling, agent_version, generation, trusts }, unfinished_calls.len()))
+}
+
+/// The authorities that a device says it trusts.
+fn trusted<B: AsRef<[u8]>>(authorities: &[B]) -> Result<Vec<Fingerprint>, WireError> {
+    let one = |bytes: &B| bytes.as_ref().try_into().ok().map(Fingerprint);
+    let all: Option<Vec<_>> = authorities.iter().take(MOST_TRUSTED + 1).map(one).collect();
+    all.filter(|all| all.len() <= MOST_TRUSTED).ok_or(WireError::Field { field: "authorities" })
 }
 
 /// Where a device's own chain ends, and what it last saw of this backend's.

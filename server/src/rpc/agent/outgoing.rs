@@ -11,6 +11,11 @@ use super::RECONNECT_MS;
 use crate::backend::Backend;
 use crate::fleet::{Order, ToDevice};
 
+/// How much longer all take to renew their certificates for each device that is connected, in milliseconds.
+const EACH_RENEWAL_MS: u64 = 20;
+/// Over how long they spread at most, in milliseconds.
+const MOST_SPREAD_MS: u64 = 30_000;
+
 pub(super) fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Message {
     link_response::Message::PolicyUpdate(v1::PolicyUpdate {
         version,
@@ -22,6 +27,14 @@ pub(super) fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_respo
 pub(super) fn audit_head(backend: &Backend) -> Option<v1::ChainHead> {
     let AuditHead { seq, hash } = backend.store.synced_audit_head();
     Some(v1::ChainHead { seq, hash: hash.as_bytes().to_vec().into() })
+}
+
+/// Other authorities count than those that the device stands on. The more there are of them, the longer they
+/// may take.
+pub(super) fn renew_certificate(backend: &Backend) -> link_response::Message {
+    let online = u64::try_from(backend.fleet.online()).unwrap_or(u64::MAX);
+    let within_ms = online.saturating_mul(EACH_RENEWAL_MS).min(MOST_SPREAD_MS);
+    link_response::Message::RenewCertificate(v1::RenewCertificate { within_ms })
 }
 
 pub(super) fn to_device(backend: &Backend, message: ToDevice) -> link_response::Message {

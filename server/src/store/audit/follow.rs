@@ -11,20 +11,67 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 
 use super::{AuditVerdict, audit_row, page, recorded_head};
-use crate::store::{BUSY_TIMEOUT, StoreError};
+use crate::store::{BUSY_TIMEOUT, CheckpointRow, StoreError};
 
 /// How many rows are read at a time.
 const PAGE: i64 = 4096;
+/// What to do where a record is not the one that was signed last.
+const WAY_ON: &str = "put back the record that was there, or restore a backup; where neither can be, \
+    `orion-server audit sign-anew` goes on and says so in the audit";
 
-/// Follows the chain of a record that no backend need have open, without changing it, and checks the
-/// checkpoints that were signed with this key.
+/// What a record is held to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldTo {
+    /// The key that signs it.
+    pub key: VerifierKey,
+    /// The last checkpoint that was signed, as it is kept beside the key and not in the record; none where
+    /// none was kept yet. How many rows it is about is as it says, and checked with the rest of it.
+    pub head: Option<CheckpointRow>,
+}
+
+impl HeldTo {
+    /// Whether the record up to here is the one that was signed last, where that is about this many rows.
+    ///
+    /// # Errors
+    /// [`Break::Checkpoint`].
+    pub fn reached(&self, tree: &Tree) -> Result<(), Break> {
+        let rows = i64::try_from(tree.size()).unwrap_or(i64::MAX);
+        match self.head.as_ref().filter(|head| head.size == rows) {
+            Some(CheckpointRow { note, .. }) => check(&self.key, note, tree).map_err(otherwise),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the record goes as far as what was signed last.
+    ///
+    /// # Errors
+    /// [`Break::Checkpoint`].
+    pub fn finish(&self, rows: i64) -> Result<(), Break> {
+        match self.head.as_ref().filter(|head| head.size > rows) {
+            Some(CheckpointRow { size, .. }) => Err(otherwise(Break::Checkpoint {
+                seq: rows,
+                why: format!("{size} rows were signed, and those behind are not there"),
+            })),
+            None => Ok(()),
+        }
+    }
+}
+
+fn otherwise(broken: Break) -> Break {
+    match broken {
+        Break::Checkpoint { seq, why } => {
+            Break::Checkpoint { seq, why: format!("{why} (audit.head, beside the key); {WAY_ON}") }
+        }
+        Break::Changed { .. } | Break::Unlinked { .. } | Break::Head { .. } => broken,
+    }
+}
+
+/// Follows the chain of a record that no backend need have open, without changing it, and holds
+/// it to what was signed.
 ///
 /// # Errors
 /// There is no record there, or it cannot be read at all.
-pub async fn verify_file(
-    path: &Path,
-    key: Option<&VerifierKey>,
-) -> Result<AuditVerdict, StoreError> {
+pub async fn verify_file(path: &Path, held: Option<&HeldTo>) -> Result<AuditVerdict, StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .read_only(true)
@@ -32,7 +79,7 @@ pub async fn verify_file(
         .disable_statement_logging();
     let mut connection = options.connect().await?;
     let mut snapshot = connection.begin().await?;
-    let verdict = follow(&mut snapshot, key).await;
+    let verdict = follow(&mut snapshot, held).await;
     snapshot.rollback().await?;
     connection.close().await?;
     verdict
@@ -40,11 +87,11 @@ pub async fn verify_file(
 
 pub(super) async fn follow(
     connection: &mut SqliteConnection,
-    key: Option<&VerifierKey>,
+    held: Option<&HeldTo>,
 ) -> Result<AuditVerdict, StoreError> {
     let recorded = recorded_head(connection).await?;
-    let mut signed = match key {
-        Some(key) => Signed::read(connection, key).await?,
+    let mut signed = match held {
+        Some(held) => Some(Signed::read(connection, held).await?),
         None => None,
     };
     let mut verifier = Verifier::new();
@@ -80,44 +127,41 @@ pub(super) async fn follow(
     })
 }
 
-/// The checkpoints of a record, checked while its rows go by.
-struct Signed<'k> {
-    key: &'k VerifierKey,
+/// What was signed of a record, checked while its rows go by.
+struct Signed<'h> {
+    held: &'h HeldTo,
     notes: BTreeMap<i64, String>,
     tree: Tree,
     checked: u64,
 }
 
-impl<'k> Signed<'k> {
-    /// None where the tables are older than checkpoints.
-    async fn read(
-        connection: &mut SqliteConnection,
-        key: &'k VerifierKey,
-    ) -> Result<Option<Self>, StoreError> {
+impl<'h> Signed<'h> {
+    async fn read(connection: &mut SqliteConnection, held: &'h HeldTo) -> Result<Self, StoreError> {
         let there: Option<(i64,)> =
             sqlx::query_as("SELECT 1 FROM sqlite_master WHERE name = 'audit_checkpoints'")
                 .fetch_optional(&mut *connection)
                 .await?;
-        if there.is_none() {
-            return Ok(None);
-        }
-        let notes: Vec<(i64, String)> = sqlx::query_as("SELECT size, note FROM audit_checkpoints")
-            .fetch_all(connection)
-            .await?;
+        // There are none where the tables are older than checkpoints.
+        let notes: Vec<(i64, String)> = if there.is_some() {
+            sqlx::query_as("SELECT size, note FROM audit_checkpoints").fetch_all(connection).await?
+        } else {
+            Vec::new()
+        };
         let notes = notes.into_iter().collect();
-        Ok(Some(Self { key, notes, tree: Tree::default(), checked: 0 }))
+        Ok(Self { held, notes, tree: Tree::default(), checked: 0 })
     }
 
     fn row(&mut self, row: &AuditRow) -> Result<(), Break> {
         self.tree.push(leaf(&row.canonical()));
         if let Some(note) = self.notes.remove(&row.seq) {
-            check(self.key, &note, &self.tree)?;
+            check(&self.held.key, &note, &self.tree)?;
             self.checked += 1;
         }
-        Ok(())
+        self.held.reached(&self.tree)
     }
 
     fn finish(self, rows: i64) -> Result<u64, Break> {
+        self.held.finish(rows)?;
         match self.notes.first_key_value() {
             None => Ok(self.checked),
             Some((size, _)) => Err(Break::Checkpoint {

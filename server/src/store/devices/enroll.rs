@@ -34,14 +34,25 @@ pub struct Candidate {
     pub fingerprint_words: String,
     /// What its certificate is made from, PEM.
     pub certificate_request: String,
-    /// SHA-256 of what it asks with where it has to wait for an admin.
+    /// SHA-256 of what it asks with until it has connected.
     pub ticket_hash: Digest,
+    /// Whether it made that up itself, and so may come again with it.
+    pub may_come_again: bool,
     /// Its own name.
     pub hostname: String,
     /// Its operating system.
     pub os: String,
     /// When.
     pub at: i64,
+}
+
+/// A device that came with a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redemption {
+    /// The device.
+    pub device: DeviceRow,
+    /// Whether it was taken in by this, and not before.
+    pub is_new: bool,
 }
 
 /// Why a token gets nobody in. Nothing was spent.
@@ -79,13 +90,21 @@ impl Store {
     /// pending. However many try at once, each use has one winner. Where its name is taken, the
     /// device gets the first free one of `name-2`, `name-3`, …
     ///
+    /// Who comes again with the same key, token and ticket before it has connected is the device that it became:
+    /// nothing is spent and nothing recorded.
+    ///
     /// # Errors
     /// See [`RedeemError`]. The key is on record for good: a device that was revoked or is in
     /// quarantine does not come back by itself.
-    pub async fn enroll_device(&self, candidate: Candidate) -> Result<DeviceRow, RedeemError> {
+    pub async fn enroll_device(&self, candidate: Candidate) -> Result<Redemption, RedeemError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let (invite, secret, at) = (candidate.invite, candidate.secret_hash, candidate.at);
+                if candidate.may_come_again
+                    && let Some(known) = come_again(tx, &candidate).await?
+                {
+                    return Ok(Ok(Redemption { device: known, is_new: false }));
+                }
                 if let Err(error) = stands(tx, invite, secret, at).await? {
                     return Ok(Err(error));
                 }
@@ -97,11 +116,28 @@ impl Store {
                     return Ok(Err(RedeemError::KeyKnown));
                 }
                 let invite = spend(tx, invite, at).await?;
-                take_in(tx, candidate, invite).await.map(Ok)
+                let device = take_in(tx, candidate, invite).await?;
+                Ok(Ok(Redemption { device, is_new: true }))
             })
         })
         .await?
     }
+}
+
+/// The device that this one became before, where it comes again with all that it came with. Whether the token
+/// is good for others counts no more.
+async fn come_again(tx: &mut Tx, candidate: &Candidate) -> Result<Option<DeviceRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT devices.* FROM devices JOIN invites ON invites.id = devices.invite_id \
+         WHERE devices.public_key_fingerprint = $1 AND devices.ticket_hash = $2 \
+         AND invites.id = $3 AND invites.secret_hash = $4",
+    )
+    .bind(&candidate.public_key_fingerprint)
+    .bind(candidate.ticket_hash.as_bytes().to_vec())
+    .bind(candidate.invite.to_string())
+    .bind(candidate.secret_hash.as_bytes().to_vec())
+    .fetch_optional(&mut tx.conn)
+    .await?)
 }
 
 async fn take_in(
@@ -113,6 +149,7 @@ async fn take_in(
         id,
         invite: invite_id,
         secret_hash: _,
+        may_come_again: _,
         own_name,
         public_key_fingerprint,
         fingerprint_words,
@@ -141,7 +178,7 @@ async fn take_in(
         public_key_fingerprint,
         fingerprint_words,
         certificate_request,
-        ticket_hash: (!approved).then_some(ticket_hash),
+        ticket_hash,
         grants: invite.grants,
         hostname,
         os,

@@ -22,6 +22,9 @@ pub struct Hello {
     pub ceiling: String,
     /// Its agent's version.
     pub agent_version: String,
+    /// The fingerprints of the authorities that it trusts, hexadecimal, with spaces between; none where an
+    /// older agent does not tell.
+    pub trusts: Option<String>,
     /// Its count of connections.
     pub generation: i64,
     /// The serial number of the certificate that it showed, hexadecimal.
@@ -60,7 +63,16 @@ impl Store {
         let greeted = std::sync::Arc::clone(&self.inner.greeted);
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
-                let Hello { facts, ceiling, agent_version, generation, serial, since, at } = hello;
+                let Hello {
+                    facts,
+                    ceiling,
+                    agent_version,
+                    trusts,
+                    generation,
+                    serial,
+                    since,
+                    at,
+                } = hello;
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
                 if before.state != DeviceState::Approved {
                     return Ok(Err(HelloError::Held(before.state)));
@@ -78,13 +90,14 @@ impl Store {
                     || before.ceiling.as_ref() != Some(&ceiling);
                 sqlx::query(
                     "UPDATE devices SET facts_json = $1, ceiling_json = $2, agent_version = $3, \
-                     generation = $4, last_seen_at = $5, ticket_hash = NULL WHERE id = $6",
+                     generation = $4, last_seen_at = $5, ticket_hash = NULL, trusts = $6 WHERE id = $7",
                 )
                 .bind(facts)
                 .bind(&ceiling)
                 .bind(agent_version)
                 .bind(generation)
                 .bind(at)
+                .bind(trusts)
                 .bind(id.to_string())
                 .execute(&mut tx.conn)
                 .await?;

@@ -81,8 +81,8 @@ pub(super) struct NewDevice {
     pub(super) fingerprint_words: String,
     /// What its certificate is made from, PEM.
     pub(super) certificate_request: String,
-    /// SHA-256 of what a pending device asks with.
-    pub(super) ticket_hash: Option<Digest>,
+    /// SHA-256 of what it asks with until it has connected.
+    pub(super) ticket_hash: Digest,
     /// What it is lent, JSON.
     pub(super) grants: String,
     /// Its own name.
@@ -117,7 +117,7 @@ impl NewDevice {
         .bind(self.fingerprint_words)
         .bind(self.certificate_request)
         .bind(self.grants)
-        .bind(self.ticket_hash.map(|hash| hash.as_bytes().to_vec()))
+        .bind(self.ticket_hash.as_bytes().to_vec())
         .bind(self.invite.to_string())
         .bind(self.created_at)
         .fetch_one(conn)

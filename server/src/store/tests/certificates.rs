@@ -3,7 +3,10 @@
 use orion_domain::id::InviteId;
 
 use super::*;
-use crate::store::{Candidate, DeviceState, Hello, Holder, NewInvite, StoreError, holders_of};
+use crate::store::{
+    AuthorityRow, Candidate, DeviceState, Hello, Holder, NewInvite, StoreError, TakenIn,
+    holders_of, taken_in,
+};
 
 /// A place with as many approved devices, `pi`, `pi-2`, …
 async fn approved(devices: u128) -> Place {
@@ -38,11 +41,12 @@ async fn enroll(place: &Place, n: u128) -> DeviceState {
         fingerprint_words: String::new(),
         certificate_request: String::new(),
         ticket_hash: Digest::of(b"ticket"),
+        may_come_again: false,
         hostname: String::new(),
         os: String::new(),
         at: 1_000,
     };
-    place.store.enroll_device(candidate).await.unwrap().state
+    place.store.enroll_device(candidate).await.unwrap().device.state
 }
 
 async fn set(place: &Place, n: u128, to: DeviceState) {
@@ -51,10 +55,21 @@ async fn set(place: &Place, n: u128, to: DeviceState) {
 }
 
 async fn shown(place: &Place, n: u128, serial: &str, generation: i64) {
+    shown_trusting(place, n, serial, generation, None).await;
+}
+
+async fn shown_trusting(
+    place: &Place,
+    n: u128,
+    serial: &str,
+    generation: i64,
+    trusts: Option<&str>,
+) {
     let hello = Hello {
         facts: "{}".to_owned(),
         ceiling: "{}".to_owned(),
         agent_version: String::new(),
+        trusts: trusts.map(str::to_owned),
         generation,
         serial: serial.to_owned(),
         since: std::time::Instant::now(),
@@ -122,8 +137,9 @@ async fn who_holds_certificates_of_an_authority_is_known_until_they_show_one_of_
     issue(4, "4a", "old", 30_000).await;
     issue(5, "5a", "new", 20_000).await;
     set(&place, 3, DeviceState::Revoked).await;
-    let held = async || holders_of(&place.file(), "old", 7_000).await.unwrap();
-    let holder = |name: &str, not_after| Holder { name: name.to_owned(), not_after };
+    let held = async || holders_of(&place.file(), "old", "new", 7_000).await.unwrap();
+    let holder =
+        |name: &str, not_after| Holder { name: name.to_owned(), not_after: Some(not_after) };
     assert_eq!(held().await, [holder("pi", 20_000), holder("pi-4", 30_000)]);
     // What was given may not have arrived; what was shown has.
     issue(4, "4b", "new", 40_000).await;
@@ -131,6 +147,56 @@ async fn who_holds_certificates_of_an_authority_is_known_until_they_show_one_of_
     assert_eq!(held().await, [holder("pi", 20_000), holder("pi-4", 30_000)]);
     shown(&place, 4, "4b", 2).await;
     assert_eq!(held().await, [holder("pi", 20_000)]);
+}
+
+#[tokio::test]
+async fn who_waits_with_a_token_of_before_would_be_cut_off_as_well() {
+    let place = approved(1).await;
+    set(&place, 1, DeviceState::Quarantined).await;
+    assert_eq!(enroll(&place, 2).await, DeviceState::Pending);
+    let held = async || holders_of(&place.file(), "old", "new", 7_000).await.unwrap();
+    let waits = [Holder { name: "pi-2".to_owned(), not_after: None }];
+    assert_eq!(held().await, waits, "no backend has taken the new one in");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    place.store.record_authorities(names(&["new", "old"]), 1_001).await.unwrap();
+    assert_eq!(held().await, waits);
+    // A token that was made when both counted is good with the new one.
+    place.store.record_authorities(names(&["old"]), 1_002).await.unwrap();
+    tamper(&place, "UPDATE authorities SET trusted_at = 1000, retired_at = NULL").await;
+    assert_eq!(held().await, []);
+}
+
+#[tokio::test]
+async fn who_trusts_an_authority_is_known_by_their_own_word_or_else_by_their_certificates() {
+    let place = approved(3).await;
+    let store = &place.store;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    store.record_authorities(names(&["old"]), 500).await.unwrap();
+    store.record_certificate(device_id(1), "1a", "old", 20_000, 5_000).await.unwrap();
+    store.record_certificate(device_id(3), "3a", "old", 20_000, 6_000).await.unwrap();
+    store.record_authorities(names(&["new", "old"]), 6_000).await.unwrap();
+    shown_trusting(&place, 1, "1a", 1, Some("old new")).await;
+    shown_trusting(&place, 2, "2a", 1, Some("new")).await;
+    store.record_authorities(names(&["new"]), 8_000).await.unwrap();
+    let row = |fingerprint: &str, trusted_at, retired_at, trusted_by: &[&str]| AuthorityRow {
+        fingerprint: fingerprint.to_owned(),
+        trusted_at,
+        retired_at,
+        trusted_by: names(trusted_by),
+    };
+    let known = TakenIn {
+        authorities: vec![
+            row("new", 6_000, None, &["pi", "pi-2", "pi-3"]),
+            row("old", 500, Some(8_000), &["pi", "pi-3"]),
+        ],
+        lifetime: 15_000,
+    };
+    assert_eq!(taken_in(&place.file()).await, Ok(known));
+    // Once it has renewed it says so.
+    shown_trusting(&place, 1, "1a", 2, Some("new")).await;
+    set(&place, 3, DeviceState::Revoked).await;
+    let known = taken_in(&place.file()).await.unwrap();
+    assert_eq!(known.authorities[1], row("old", 500, Some(8_000), &[]));
 }
 
 #[tokio::test]
@@ -154,5 +220,5 @@ async fn which_authorities_count_is_audited_where_it_changes() {
     // As after a restored backup.
     assert_eq!(record(&["b", "a"]).await, [trusted("a", false)]);
     // Certificates of before there could be two became the oldest one's.
-    assert_eq!(holders_of(&place.file(), "a", 7_000).await.unwrap().len(), 1);
+    assert_eq!(holders_of(&place.file(), "a", "b", 7_000).await.unwrap().len(), 1);
 }

@@ -1,0 +1,102 @@
+//! What witnesses tell of is told once, and each kind for itself.
+
+use std::time::Duration;
+
+use orion_domain::Digest;
+use uuid::Uuid;
+
+use super::*;
+
+fn head(seq: i64) -> AuditHead {
+    AuditHead { seq, hash: Digest::of(&seq.to_be_bytes()) }
+}
+
+#[test]
+fn what_an_older_connection_still_says_accuses_nobody_and_what_a_newer_one_says_does() {
+    let witnesses = Witnesses::default();
+    let device = DeviceId::new(Uuid::from_u128(1));
+    let older = Instant::now();
+    let newer = older + Duration::from_nanos(1);
+    let problem =
+        |since, seq| witnesses.compare(device, since, head(seq)).map(|(_, problem)| problem);
+    assert_eq!(problem(older, 100), None);
+    // A result on the connection that stands comes before the greeting of the one that takes over,
+    // whichever of them tells of more.
+    assert_eq!(problem(older, 101), None);
+    assert_eq!((problem(newer, 100), problem(newer, 102)), (None, None));
+    assert_eq!((problem(older, 101), problem(newer, 103)), (None, None));
+    let forked = AuditHead { seq: 103, hash: Digest::ZERO };
+    assert_eq!(witnesses.compare(device, older, forked), None);
+    assert_eq!(witnesses.of(device).unwrap().head, head(103));
+    // On one connection, and on one that began after, it is a break.
+    let broken =
+        |from: i64, to: i64| Some(format!("its chain ran backwards, from entry {from} to {to}"));
+    assert_eq!(problem(newer, 102), broken(103, 102));
+    let later = Instant::now() + Duration::from_secs(1);
+    assert_eq!(problem(later, 50), broken(102, 50));
+    assert_eq!(problem(later, 51), None);
+    let (before, forked) =
+        witnesses.compare(device, later, AuditHead { seq: 51, hash: Digest::ZERO }).unwrap();
+    assert_eq!((before.head, forked.contains("another entry 51")), (head(51), true));
+}
+
+#[test]
+fn what_a_device_makes_up_of_one_kind_keeps_nothing_of_another_out_of_the_audit() {
+    let (witnesses, begin) = (Witnesses::default(), Instant::now());
+    let device = |n| DeviceId::new(Uuid::from_u128(n));
+    let told = |n, finding, seconds| {
+        witnesses.may_tell(device(n), finding, begin + Duration::from_secs(seconds))
+    };
+    // Again and again, each less than a minute after the one before.
+    let rows = (0..600).filter(|second| told(1, Finding::OtherHistory, *second)).count();
+    assert_eq!(rows, 10, "one each minute, and none is put off by those left out");
+    assert!(told(1, Finding::Broken, 599) && !told(1, Finding::Broken, 600));
+    assert!(told(2, Finding::OtherHistory, 599));
+}
+
+/// The kinds of the audit's rows, oldest first.
+async fn kinds(store: &Store) -> Vec<String> {
+    let rows = store.audit_export(0, 10_000).await.unwrap();
+    rows.into_iter().map(|row| row.kind).collect()
+}
+
+#[tokio::test]
+async fn a_break_stands_in_the_audit_however_much_of_another_kind_is_made_up_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("orion.db")).await.unwrap();
+    let (witnesses, begin) = (Witnesses::default(), Instant::now());
+    let device = DeviceId::new(Uuid::from_u128(1));
+    // The same thing seen is told once, and of made-up things one in a minute.
+    for seq in [7, 7, 8, 9] {
+        witnesses.heard_of_us(&store, device, head(seq)).await.unwrap();
+    }
+    for seq in [50, 49, 48] {
+        witnesses.heard(&store, device, begin, head(seq)).await.unwrap();
+    }
+    assert_eq!(kinds(&store).await, ["device.other_history", "device.chain_broken"]);
+    assert!(witnesses.of(device).unwrap().problem.contains("from entry 49 to 48"));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn of_calls_that_are_not_on_record_so_many_are_told_and_once_that_there_are_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("orion.db")).await.unwrap();
+    let witnesses = Witnesses::default();
+    let device = |n| DeviceId::new(Uuid::from_u128(n));
+    let witness = Witness { entry: 1, seq: 1, hash: Digest::ZERO };
+    for n in 0..u128::from(MOST_UNKNOWN) + 5 {
+        let call = CallId::new(Uuid::from_u128(n));
+        let state = CallState::Succeeded;
+        witnesses.told_of_unknown(&store, device(1), call, state, witness).await.unwrap();
+    }
+    let call = CallId::new(Uuid::from_u128(1000));
+    witnesses
+        .told_of_unknown(&store, device(2), call, CallState::Succeeded, witness)
+        .await
+        .unwrap();
+    let kinds = kinds(&store).await;
+    let of = |kind: &str| kinds.iter().filter(|one| *one == kind).count();
+    assert_eq!((of("device.unknown_call"), of("device.more_unknown_calls")), (101, 1));
+    store.close().await;
+}

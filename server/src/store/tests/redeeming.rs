@@ -1,0 +1,88 @@
+//! Tokens: each use has one winner, and who comes again for a lost answer spends nothing.
+
+use super::devices::{candidate, greeting, invite, invite_id};
+use super::*;
+use crate::store::{Candidate, DeviceState, RedeemError, Redemption};
+
+#[tokio::test]
+async fn of_two_hundred_that_try_a_single_use_token_one_gets_in() {
+    let place = Place::new().await;
+    place.store.create_invite(invite(1, 1)).await.unwrap();
+    let mut tries = Vec::new();
+    for n in 0..200 {
+        let store = place.store.clone();
+        tries.push(tokio::spawn(async move { store.enroll_device(candidate(n, "pi")).await }));
+    }
+    let mut inside = Vec::new();
+    for one in tries {
+        match one.await.unwrap() {
+            Ok(Redemption { device, .. }) => {
+                inside.push((device.name.to_string(), device.state, device.grants))
+            }
+            Err(error) => assert_eq!(error, RedeemError::Spent),
+        }
+    }
+    assert_eq!(inside, [("kiosk".to_owned(), DeviceState::Approved, "{}".to_owned())]);
+    assert_eq!(place.store.devices(false).await.unwrap().len(), 1);
+    assert_eq!(place.kinds().await, ["invite.created", "invite.redeemed", "device.enrolled"]);
+}
+
+#[tokio::test]
+async fn a_device_whose_answer_was_lost_comes_again_and_spends_nothing() {
+    let place = Place::new().await;
+    place.store.create_invite(invite(1, 1)).await.unwrap();
+    place.store.create_invite(invite(2, 1)).await.unwrap();
+    let own = Candidate { may_come_again: true, ..candidate(1, "pi") };
+    let first = place.store.enroll_device(own.clone()).await.unwrap();
+    assert!(first.is_new);
+    // However many ask at once, and when the token has been spent and is over.
+    let asking = (2..100).map(|n| {
+        let again = Candidate { id: device_id(n), at: 9_000, ..own.clone() };
+        let store = place.store.clone();
+        tokio::spawn(async move { store.enroll_device(again).await })
+    });
+    for one in asking.collect::<Vec<_>>() {
+        let same = Redemption { is_new: false, ..first.clone() };
+        assert_eq!(one.await.unwrap(), Ok(same));
+    }
+    assert_eq!(place.store.devices(false).await.unwrap().len(), 1);
+    let kinds = ["invite.created", "invite.created", "invite.redeemed", "device.enrolled"];
+    assert_eq!(place.kinds().await, kinds);
+    // All of it has to be the same.
+    let refused = async |one: Candidate| place.store.enroll_device(one).await.unwrap_err();
+    let again = Candidate { id: device_id(100), at: 2_000, ..own.clone() };
+    let ticket = Candidate { ticket_hash: Digest::of(b"guess"), ..again.clone() };
+    assert_eq!(refused(ticket).await, RedeemError::Spent);
+    let secret = Candidate { secret_hash: Digest::of(b"guess"), ..again.clone() };
+    assert_eq!(refused(secret).await, RedeemError::Unknown);
+    let key = Candidate { public_key_fingerprint: "other".to_owned(), ..again.clone() };
+    assert_eq!(refused(key).await, RedeemError::Spent);
+    let token = Candidate { invite: invite_id(2), ..again.clone() };
+    assert_eq!(refused(token).await, RedeemError::KeyKnown);
+    let older = Candidate { may_come_again: false, ..again.clone() };
+    assert_eq!(refused(older).await, RedeemError::Spent);
+    // Once it has connected it is there.
+    place.store.record_hello(device_id(1), greeting(1, "{}")).await.unwrap();
+    assert_eq!(refused(again).await, RedeemError::Spent);
+}
+
+#[tokio::test]
+async fn a_token_says_why_it_is_worth_nothing_only_to_who_knows_its_secret() {
+    let place = Place::new().await;
+    place.store.create_invite(invite(1, 2)).await.unwrap();
+    let keys = std::cell::Cell::new(0);
+    let redeem = async |n, secret: &[u8], at| {
+        keys.set(keys.get() + 1);
+        let secret_hash = Digest::of(secret);
+        let one = candidate(keys.get(), "pi");
+        let one = Candidate { invite: invite_id(n), secret_hash, at, ..one };
+        place.store.enroll_device(one).await.map(|one| one.device.name.to_string())
+    };
+    assert_eq!(redeem(1, b"guess", 2_000).await, Err(RedeemError::Unknown));
+    assert_eq!(redeem(2, b"secret", 2_000).await, Err(RedeemError::Unknown));
+    assert_eq!(redeem(1, b"guess", 9_000).await, Err(RedeemError::Unknown));
+    assert_eq!(redeem(1, b"secret", 5_000).await, Err(RedeemError::Expired));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Ok("kiosk".to_owned()));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Ok("kiosk-2".to_owned()));
+    assert_eq!(redeem(1, b"secret", 4_999).await, Err(RedeemError::Spent));
+}
