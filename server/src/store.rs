@@ -44,7 +44,8 @@ pub use audit::{AuditVerdict, verify_file};
 pub use authorities::{Holder, holders_of};
 pub use backup::{Health, copy_file, look_at_file, newest_version};
 pub use calls::{
-    Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, Witness, first_id_at,
+    Admitted, CallRow, CloseCall, Closer, NewCall, QueueError, QueueLimits, RecordedCall,
+    StateChange, Witness, first_id_at,
 };
 pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};
