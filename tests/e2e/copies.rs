@@ -3,7 +3,7 @@
 //!
 //! `ORION_COPIES` copies are made (6); `make test-identity` makes twenty.
 
-use orion_domain::{CallState, ErrorCode};
+use orion_domain::{CallState, Envelope, ErrorCode, Meta};
 use orion_tests::{Call, Device, LyingAgent, Tree, World, audit_of, eventually};
 use orion_wire::v1::link_request::Message;
 use orion_wire::v1::link_response;
@@ -233,5 +233,14 @@ async fn a_call_that_its_device_may_have_forgotten_is_not_sent_again_though_its_
         }
     }
     assert_eq!(after.order().await.call_id, order.call_id);
-    asking.abort();
+    let envelope = Envelope::success("Done.", json!({}), false, Meta::default());
+    let done = v1::CallResult {
+        call_id: order.call_id,
+        state: v1::CallState::Succeeded.into(),
+        result: serde_json::to_vec(&envelope).unwrap().into(),
+        duration_us: 1,
+        ..v1::CallResult::default()
+    };
+    after.say(Message::CallResult(done)).await;
+    assert_eq!(asking.await.unwrap().unwrap().end(), (CallState::Succeeded, None));
 }

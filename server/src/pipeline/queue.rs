@@ -88,7 +88,9 @@ pub(super) async fn wait_approved(
         return Ok(Some(waiting(backend, device, reply)));
     }
     match backend.store.queue_call(row.id, backend.config.queue_limits(), now_ms()).await {
-        Ok(waits) => Ok(waits.then(|| waiting(backend, device, reply))),
+        Ok(true) => Ok(Some(waiting(backend, device, reply))),
+        // Somebody else moved it on, and it is theirs.
+        Ok(false) => backend.store.call(&row.id.to_string()).await.map(|row| Some(row.into())),
         Err(QueueError::Store(error)) => Err(error),
         Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
             let error = no_room(backend, &reply, full);

@@ -5,6 +5,7 @@ mod audit;
 mod calls;
 mod certificates;
 mod checkpoints;
+mod closing;
 mod devices;
 mod labels;
 mod migrations;

@@ -104,11 +104,15 @@ impl Store {
     ) -> Result<bool, QueueError> {
         self.write_one(self.durability_of(id), move |tx| {
             Box::pin(async move {
-                let found: Option<(Option<String>, String)> =
-                    sqlx::query_as("SELECT device_id, user_name FROM calls WHERE id = $1")
-                        .bind(id.to_string())
-                        .fetch_optional(&mut tx.conn)
-                        .await?;
+                // One that waits already takes no further place.
+                let sql = format!(
+                    "SELECT device_id, user_name FROM calls WHERE id = $1 AND state IN ({})",
+                    super::sources(CallState::Queued, |_| true)
+                );
+                let found: Option<(Option<String>, String)> = sqlx::query_as(AssertSqlSafe(sql))
+                    .bind(id.to_string())
+                    .fetch_optional(&mut tx.conn)
+                    .await?;
                 let Some((device, user)) = found else { return Ok(Ok(false)) };
                 if let Err(full) = limits.room_for(tx, device, &user).await? {
                     return Ok(Err(full));
