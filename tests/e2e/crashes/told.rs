@@ -1,6 +1,9 @@
 //! What a device says of calls when their link was lost: what it is asked, how often a call is sent again,
 //! and what becomes of its word.
 
+use std::fmt::Write as _;
+use std::time::Duration;
+
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_tests::{Call, Device, LyingAgent, World, eventually};
 use orion_wire::v1;
@@ -35,10 +38,13 @@ fn making(world: &World, timeout_ms: u64) -> JoinHandle<Result<Call, Status>> {
 /// The calls that it is asked about next.
 async fn asked(agent: &mut LyingAgent) -> Vec<String> {
     loop {
-        match agent.hear().await.unwrap().expect("a question") {
-            link_response::Message::CallQuery(v1::CallQuery { call_ids }) => return call_ids,
-            link_response::Message::Dispatch(order) => panic!("instead of a question: {order:?}"),
-            _ => {}
+        match agent.hear().await {
+            Ok(Some(link_response::Message::CallQuery(v1::CallQuery { call_ids }))) => {
+                return call_ids;
+            }
+            Ok(Some(link_response::Message::Dispatch(order))) => panic!("a call: {order:?}"),
+            Ok(Some(_)) => {}
+            ended => panic!("instead of a question: {ended:?}"),
         }
     }
 }
@@ -73,7 +79,7 @@ async fn a_call_that_never_arrives_is_sent_again_five_times_and_then_it_ends() {
         call_id = agent.order().await.call_id;
         agent = back(&world, &kiosk, generation).await;
         assert_eq!(asked(&mut agent).await, [call_id.clone()]);
-        agent.say(not_seen(&[call_id.clone()])).await;
+        agent.say(not_seen(std::slice::from_ref(&call_id))).await;
     }
     let call = asking.await.unwrap().unwrap();
     assert_eq!(call.end(), (CallState::Failed, Some(ErrorCode::DeviceOffline)), "{call:?}");
@@ -146,11 +152,11 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
     let mut sql = format!("CREATE TEMP TABLE one AS SELECT * FROM calls WHERE id = '{call_id}';");
     for _ in 1..MANY {
         let id = uuid::Uuid::now_v7();
-        sql.push_str(&format!("UPDATE one SET id = '{id}'; INSERT INTO calls SELECT * FROM one;"));
+        write!(sql, "UPDATE one SET id = '{id}'; INSERT INTO calls SELECT * FROM one;").unwrap();
     }
     let options = SqliteConnectOptions::new().filename(world.database());
-    let busy = std::time::Duration::from_secs(5);
-    let mut record: SqliteConnection = options.busy_timeout(busy).connect().await.unwrap();
+    let mut record: SqliteConnection =
+        options.busy_timeout(Duration::from_secs(5)).connect().await.unwrap();
     sqlx::raw_sql(sqlx::AssertSqlSafe(format!("BEGIN; {sql} COMMIT;")))
         .execute(&mut record)
         .await
@@ -166,8 +172,8 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
         if sizes.len() == 1 {
             // The next thing that it is told is no further question.
             let asking = making(&world, 60_000);
-            let order = agent.hear().await.unwrap().expect("a call");
-            let link_response::Message::Dispatch(order) = order else { panic!("{order:?}") };
+            let order = agent.hear().await.unwrap();
+            let Some(link_response::Message::Dispatch(order)) = order else { panic!("{order:?}") };
             agent.say(done(&order.call_id)).await;
             asking.await.unwrap().unwrap();
         }

@@ -13,6 +13,19 @@ impl Store {
     /// # Errors
     /// The record cannot be kept.
     pub async fn device_forgot(&self, id: DeviceId, now: i64) -> Result<(), StoreError> {
+        // A device that says so again and again makes nobody wait for the disk.
+        let is_news: Option<(bool,)> = sqlx::query_as(
+            "SELECT forgot_at IS NULL OR EXISTS (SELECT 1 FROM calls WHERE device_id = devices.id \
+             AND state IN ('dispatched', 'running', 'unknown') \
+             AND COALESCE(admitted_at, $2) > devices.forgot_at) FROM devices WHERE id = $1",
+        )
+        .bind(id.to_string())
+        .bind(now)
+        .fetch_optional(self.reads())
+        .await?;
+        if !is_news.is_some_and(|(is_news,)| is_news) {
+            return Ok(());
+        }
         self.write_one(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 sqlx::query(
