@@ -15,11 +15,11 @@ use orion_domain::{
     ToolError,
 };
 use serde_json::Value;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
 use self::heard::Heard;
 use crate::backend::Backend;
-use crate::bus::Change;
+use crate::bus::Changes;
 use crate::clock::new_uuid;
 use crate::model::{Answer, Message, Model, ModelError, NativeCall, Request};
 use crate::pipeline::audit::Incoming;
@@ -101,6 +101,8 @@ pub enum ChatError {
 struct Turn<'a> {
     backend: &'a Arc<Backend>,
     caller: Caller,
+    /// SHA-256 of the session or token that the person came with.
+    token: Option<Digest>,
     model: &'a Model,
     events: &'a mpsc::Sender<Event>,
     messages: Vec<Message>,
@@ -111,13 +113,13 @@ struct Turn<'a> {
     fatal: HashMap<Digest, ToolError>,
 }
 
-/// Answers one message of a person.
+/// Answers one message of a person, who came with this session or token.
 ///
 /// # Errors
 /// See [`ChatError`]; the calls that were made are on the record all the same.
 pub async fn answer(
     backend: &Arc<Backend>,
-    caller: Caller,
+    (caller, token): (Caller, Option<Digest>),
     conversation: Option<ConversationId>,
     text: &str,
     model: &str,
@@ -139,7 +141,7 @@ pub async fn answer(
 
     let heard = Heard::before(backend, conversation).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
-    let mut turn = Turn { backend, caller, model, events, messages, used, heard, fatal };
+    let mut turn = Turn { backend, caller, token, model, events, messages, used, heard, fatal };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(backend, conversation, &last).await?;
@@ -261,7 +263,8 @@ impl Turn<'_> {
         let target = pipeline::validate::target(self.backend, &request).ok();
         let strangers = self.heard.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = strangers.quoted;
-        let incoming = Incoming { strangers, ..Incoming::new(self.caller.clone(), request) };
+        let token = self.token;
+        let incoming = Incoming { strangers, token, ..Incoming::new(self.caller.clone(), request) };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         let mut changes = self.backend.bus.subscribe();
         let mut reply = match self.fatal.get(&key) {
@@ -285,11 +288,7 @@ impl Turn<'_> {
     }
 
     /// Asks about a call that waits for a person, and waits for its end.
-    async fn ended(
-        &self,
-        mut reply: Reply,
-        changes: &mut broadcast::Receiver<Change>,
-    ) -> Result<Reply, ChatError> {
+    async fn ended(&self, mut reply: Reply, changes: &mut Changes) -> Result<Reply, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.backend.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
@@ -299,11 +298,8 @@ impl Turn<'_> {
             tokio::select! {
                 () = self.events.closed() => return Err(ChatError::Left),
                 () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
-                change = changes.recv() => {
-                    if !matches!(change, Ok(Change::Approval(_) | Change::Device(_) | Change::Plan(_))) {
-                        let row = self.backend.store.call(&reply.call.to_string()).await?;
-                        reply = Reply::from(row);
-                    }
+                () = changes.moved(reply.call) => {
+                    reply = Reply::from(self.backend.store.call(&reply.call.to_string()).await?);
                 }
             }
         }

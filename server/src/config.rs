@@ -9,6 +9,7 @@ use orion_domain::CallRequest;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelConfig;
+use crate::store::QueueLimits;
 
 /// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -92,6 +93,8 @@ pub struct Calls {
     pub max_queue_seconds: u32,
     /// How many calls may wait for one device.
     pub queued_per_device: u32,
+    /// How many calls of one person may wait, for all devices together.
+    pub queued_per_person: u32,
     /// How many calls one device may have under way.
     pub in_flight_per_device: u32,
     /// How many calls one person may have under way, on all devices together.
@@ -107,6 +110,7 @@ impl Default for Calls {
             queue_seconds: 24 * 3600,
             max_queue_seconds: 7 * 24 * 3600,
             queued_per_device: 1_000,
+            queued_per_person: 500,
             in_flight_per_device: 16,
             in_flight_per_person: 256,
         }
@@ -242,6 +246,7 @@ impl Config {
             ("calls", "queue_seconds", self.calls.queue_seconds, 1, 30 * 86_400),
             ("calls", "max_queue_seconds", self.calls.max_queue_seconds, 1, 30 * 86_400),
             ("calls", "queued_per_device", self.calls.queued_per_device, 1, 100_000),
+            ("calls", "queued_per_person", self.calls.queued_per_person, 1, 100_000),
             ("calls", "in_flight_per_device", self.calls.in_flight_per_device, 1, 10_000),
             ("calls", "in_flight_per_person", self.calls.in_flight_per_person, 1, 100_000),
             ("approvals", "expire_seconds", self.approvals.expire_seconds, 1, 7 * 86_400),
@@ -262,6 +267,13 @@ impl Config {
         asked_ms
             .map_or(Duration::from_secs(self.calls.timeout_seconds.into()), Duration::from_millis)
             .min(most)
+    }
+
+    /// How many calls may wait for devices that are away.
+    #[must_use]
+    pub const fn queue_limits(&self) -> QueueLimits {
+        let Calls { queued_per_device: per_device, queued_per_person: per_person, .. } = self.calls;
+        QueueLimits { per_device, per_person }
     }
 
     /// How long a call waits for a device that is away; not at all where there is none.

@@ -1,6 +1,7 @@
 //! The devices: which there are, what holds on each, who is connected, and which calls wait for an
 //! answer. In memory, filled from the record; the record decides.
 
+mod asked;
 pub mod authority;
 pub mod enrollment;
 pub mod holding;
@@ -19,9 +20,10 @@ use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
 use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
 
+pub use asked::Asked;
 pub use authority::Authority;
 pub use known::{Known, PolicyTerms, Terms};
-pub use session::{Advance, Answer, Order, Proof, Session, SessionId, ToDevice};
+pub use session::{Advance, Answer, Order, Proof, Session, SessionId, ToDevice, Unsent};
 pub use waiting::{Expected, Waiting, Word};
 use witness::Witnesses;
 

@@ -29,7 +29,6 @@ use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceNam
 use self::audit::Incoming;
 use self::preview::Preview;
 use crate::backend::Backend;
-use crate::bus::Change;
 use crate::store::StoreError;
 
 /// What the one who called is told.
@@ -98,17 +97,14 @@ pub async fn begin(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, 
     let run = run_incoming(backend, incoming);
     tokio::pin!(run);
     loop {
-        let moved = tokio::select! {
+        tokio::select! {
             done = &mut run => return done,
-            change = changes.recv() => change,
-        };
-        // A message lost to lag means looking.
-        if matches!(moved, Ok(Change::CallMoved(call)) if call == id) || moved.is_err() {
-            match backend.store.call(&id.to_string()).await {
-                Ok(row) if row.state != CallState::Received => return Ok(Reply::from(row)),
-                Ok(_) | Err(StoreError::NotFound) => {}
-                Err(error) => return Err(error),
-            }
+            () = changes.moved(id) => {}
+        }
+        match backend.store.call(&id.to_string()).await {
+            Ok(row) if row.state != CallState::Received => return Ok(Reply::from(row)),
+            Ok(_) | Err(StoreError::NotFound) => {}
+            Err(error) => return Err(error),
         }
     }
 }
@@ -153,6 +149,9 @@ async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply,
     };
     let judged = count::judge(backend, incoming, target, parsed).await?;
     if let Some(Preview::WouldFail(error)) = &judged.preview {
+        if queue::may_wait(backend, &judged, error) {
+            return queue::wait_unmeasured(backend, judged).await;
+        }
         return audit::deny_judged(backend, &judged, error.clone()).await;
     }
     match judged.decision() {

@@ -16,7 +16,7 @@ mod tool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orion_domain::{Caller, DeviceId};
+use orion_domain::{Caller, DeviceId, Digest};
 use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::{
     LinkRequest, LinkResponse, agent_service_server::AgentServiceServer,
@@ -31,6 +31,7 @@ use tonic::service::Routes;
 use tonic::{Request, Status};
 
 use crate::backend::Backend;
+use crate::people::Identity;
 
 /// The services behind handlers: a handle to everything they share.
 #[derive(Debug, Clone)]
@@ -110,4 +111,9 @@ fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
         .get::<Caller>()
         .cloned()
         .ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
+}
+
+/// SHA-256 of the session or token that a request came with.
+fn made_with<T>(request: &Request<T>) -> Option<Digest> {
+    request.extensions().get::<Identity>().map(|identity| identity.token)
 }

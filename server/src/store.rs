@@ -44,7 +44,8 @@ pub use audit::{AuditVerdict, HeldTo, verify_file};
 pub use authorities::{AuthorityRow, Holder, TakenIn, holders_of, taken_in};
 pub use backup::{Health, copy_file, look_at_file, newest_version};
 pub use calls::{
-    Admitted, CallRow, CloseCall, NewCall, RecordedCall, StateChange, Witness, first_id_at,
+    Admitted, CallRow, CloseCall, Closer, NewCall, QueueError, QueueLimits, RecordedCall,
+    StateChange, Witness, first_id_at,
 };
 pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};

@@ -135,7 +135,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
     let listening = async {
         loop {
             let id = match changes.recv().await {
-                Ok(Change::Approval(id)) => id,
+                Ok(Change::Approval(id, _)) => id,
                 Ok(
                     Change::CallClosed(_)
                     | Change::CallMoved(_)

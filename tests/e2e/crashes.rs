@@ -1,6 +1,8 @@
 //! kill -9 of either side in the middle of calls: every call comes to an end on the record, and
 //! nothing is done twice.
 
+mod told;
+
 use std::collections::BTreeMap;
 
 use orion_domain::{CallState, ErrorCode};
@@ -81,6 +83,15 @@ async fn the_backend_dies_in_the_middle_of_a_call_and_is_told_later_how_it_ended
 fn append_once(number: usize) -> v1::CallToolRequest {
     let path = format!("log-{number}");
     request("write_file", &json!({"path": path, "content": "once\n", "append": true}))
+}
+
+/// A call that was sent to a device which died before it arrived, and its id.
+async fn lost(world: &World, kiosk: &Device) -> (JoinHandle<Result<Call, Status>>, String) {
+    kiosk.agent().freeze();
+    let asking = calling(world, append_once(1));
+    let call_id = sent(world).await;
+    kiosk.agent().kill9().await;
+    (asking, call_id)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -221,10 +232,7 @@ async fn an_agent_that_dies_before_it_began_leaves_an_honest_record() {
 async fn a_call_that_was_lost_on_its_way_is_sent_again_within_its_time() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.agent().freeze();
-    let asking = calling(&world, append_once(1));
-    let call_id = sent(&world).await;
-    kiosk.agent().kill9().await;
+    let (asking, call_id) = lost(&world, &kiosk).await;
     kiosk.run().await;
     let call = asking.await.unwrap().unwrap();
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
@@ -236,10 +244,7 @@ async fn a_call_that_was_lost_on_its_way_is_sent_again_within_its_time() {
 async fn a_call_that_was_lost_on_its_way_is_not_sent_again_where_it_may_not_run_any_more() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.agent().freeze();
-    let asking = calling(&world, append_once(1));
-    sent(&world).await;
-    kiosk.agent().kill9().await;
+    let (asking, _) = lost(&world, &kiosk).await;
     kiosk.offline().await;
     let text = "version: 1\nrules:\n  - {id: no, tools: [write_file], action: deny}\n".to_owned();
     let policy = v1::ApplyPolicyRequest { text, expected_version: -1, note: String::new() };
@@ -254,10 +259,7 @@ async fn a_call_that_was_lost_on_its_way_is_not_sent_again_where_it_may_not_run_
 async fn a_call_that_is_cancelled_while_the_link_is_lost_is_not_sent_again() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.agent().freeze();
-    let asking = calling(&world, append_once(1));
-    let call_id = sent(&world).await;
-    kiosk.agent().kill9().await;
+    let (asking, call_id) = lost(&world, &kiosk).await;
     kiosk.offline().await;
     let request = v1::CancelCallRequest { call_id };
     world.admin().tools().cancel_call(request).await.unwrap();

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use orion_domain::{CallState, ErrorCode, Role};
-use orion_tests::{Call, Client, Tree, World, audit_of, eventually};
+use orion_domain::{CallState, Envelope, ErrorCode, Meta, Role};
+use orion_tests::{Call, Client, LyingAgent, Tree, World, audit_of, eventually};
 use orion_wire::v1;
+use orion_wire::v1::link_request::Message;
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -18,6 +19,16 @@ fn folder(name: &str) -> v1::CallToolRequest {
         arguments: json!({"path": name}).to_string().into_bytes().into(),
         queue: true,
         ..Default::default()
+    }
+}
+
+/// A folder to be deleted then, which a person is asked about.
+fn deletion(name: &str) -> v1::CallToolRequest {
+    let arguments = json!({"path": name, "recursive": true, "confirm": true});
+    v1::CallToolRequest {
+        tool: "delete_directory".to_owned(),
+        arguments: arguments.to_string().into_bytes().into(),
+        ..folder("")
     }
 }
 
@@ -146,13 +157,7 @@ async fn a_yes_is_not_spent_before_the_device_is_there() {
     let kiosk = world.device("kiosk").start().await;
     kiosk.put("old/a.txt", "12345");
     kiosk.stop().await;
-    let arguments = json!({"path": "old", "recursive": true, "confirm": true});
-    let request = v1::CallToolRequest {
-        tool: "delete_directory".to_owned(),
-        arguments: arguments.to_string().into_bytes().into(),
-        ..folder("")
-    };
-    let asked = world.admin().ask(request).await.unwrap();
+    let asked = world.admin().ask(deletion("old")).await.unwrap();
     assert_eq!(asked.end(), (CallState::AwaitingApproval, Some(ErrorCode::ApprovalRequired)));
     world.admin().decide(asked.question(), true, "").await.unwrap();
     eventually("the approved call to wait for its device", async || {
@@ -180,12 +185,149 @@ async fn no_more_than_so_many_calls_wait_for_a_device() {
     }
     let full = world.admin().ask(unsaid("d")).await.unwrap();
     assert_eq!(full.error().code, ErrorCode::ResourceExhausted, "{full:?}");
+    // Nor do more wait that a person said yes to.
+    let asked = world.admin().ask(deletion("old")).await.unwrap();
+    world.admin().decide(asked.question(), true, "").await.unwrap();
+    let full = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(full.error().code, ErrorCode::ResourceExhausted, "{full:?}");
+    assert!(full.error().message.contains("3 calls wait for it already"), "{full:?}");
     let preview = v1::CallToolRequest { dry_run: true, ..folder("e") };
     let preview = world.admin().ask(preview).await.unwrap();
     assert_eq!(preview.end(), (CallState::Failed, Some(ErrorCode::DeviceOffline)));
     kiosk.run().await;
     eventually("all that waited", async || (kiosk.tree() == made(&["a", "b", "c"])).then_some(()))
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_person_does_not_take_all_places_of_those_who_wait() {
+    let world = World::configured("[calls]\nqueued_per_person = 2\n").await;
+    let (kiosk, laptop) =
+        (world.device("kiosk").start().await, world.device("laptop").start().await);
+    let bob = world.person("bob", Role::Operator).await;
+    kiosk.stop().await;
+    laptop.stop().await;
+    queue(&bob, folder("a")).await;
+    queue(&bob, v1::CallToolRequest { device: "laptop".to_owned(), ..folder("b") }).await;
+    let full = bob.ask(folder("c")).await.unwrap();
+    assert_eq!(full.error().code, ErrorCode::ResourceExhausted, "{full:?}");
+    assert!(full.error().message.contains("2 calls of bob wait for devices"), "{full:?}");
+    queue(world.admin(), folder("d")).await;
+    kiosk.run().await;
+    eventually("all that waited", async || (kiosk.tree() == made(&["a", "d"])).then_some(())).await;
+    laptop.run().await;
+    eventually("the other", async || (laptop.tree() == made(&["b"])).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_queued_with_a_token_is_not_run_once_that_is_taken_back_or_over() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.stop().await;
+    let token = async |name: &str, valid_seconds| {
+        let scopes = vec![v1::Scope::Call.into()];
+        let (name, user) = (name.to_owned(), String::new());
+        let request = v1::CreateTokenRequest { name, scopes, valid_seconds, user };
+        let made = world.admin().auth().create_token(request).await.unwrap().into_inner();
+        (world.admin().with_token(&made.secret), made.token.unwrap().expires_at)
+    };
+    let (lost, _) = token("lost", 3_600).await;
+    let (short, over_at) = token("short", 5).await;
+    let (good, _) = token("good", 3_600).await;
+    let of_short = queue(&short, folder("of-short")).await;
+    let of_lost = queue(&lost, folder("of-lost")).await;
+    let asked = lost.ask(deletion("old")).await.unwrap();
+    world.admin().decide(asked.question(), true, "").await.unwrap();
+    let of_good = queue(&good, folder("of-good")).await;
+    let of_session = queue(world.admin(), folder("of-session")).await;
+    let revoke = v1::RevokeTokenRequest { token: "lost".to_owned(), user: String::new() };
+    world.admin().auth().revoke_token(revoke).await.unwrap();
+    eventually("the end of the short token", async || {
+        (orion_tests::now_ms() > over_at).then_some(())
+    })
+    .await;
+
+    kiosk.run().await;
+    let denied = (CallState::Denied, Some(ErrorCode::PermissionDenied));
+    for call in [of_short, of_lost, asked] {
+        let ended = world.admin().ended(&call.id).await.unwrap();
+        assert_eq!(ended.end(), denied, "{ended:?}");
+        assert!(ended.error().message.contains("was taken back or has expired"), "{ended:?}");
+    }
+    for call in [of_good, of_session] {
+        let ended = world.admin().ended(&call.id).await.unwrap();
+        assert_eq!(ended.end(), (CallState::Succeeded, None), "{ended:?}");
+    }
+    assert_eq!(kiosk.tree(), made(&["of-good", "of-session"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_depends_on_how_much_it_touches_waits_and_is_judged_when_the_device_can_tell() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("small/a.txt", "");
+    for name in ["a", "b", "c", "d"] {
+        kiosk.put(&format!("big/{name}.txt"), "");
+    }
+    let text = "version: 1\nrules:\n  - {id: much, tools: [copy_path], action: deny, above: {entries: 3}}\n";
+    let policy =
+        v1::ApplyPolicyRequest { text: text.to_owned(), expected_version: -1, note: String::new() };
+    let applied = world.admin().policy().apply_policy(policy).await.unwrap().into_inner();
+    assert!(applied.is_applied, "{:?}", applied.findings);
+    kiosk.ready().await;
+    kiosk.stop().await;
+    let copy = async |from: &str| {
+        let arguments = json!({"source": from, "destination": format!("{from}-copy")});
+        let arguments = arguments.to_string().into_bytes().into();
+        let tool = "copy_path".to_owned();
+        queue(world.admin(), v1::CallToolRequest { tool, arguments, ..folder("") }).await
+    };
+    let (small, big, none) = (copy("small").await, copy("big").await, copy("none").await);
+    kiosk.run().await;
+    let ended = async |call: &Call| world.admin().ended(&call.id).await.unwrap();
+    assert_eq!(ended(&small).await.end(), (CallState::Succeeded, None));
+    let big = ended(&big).await;
+    assert_eq!(big.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{big:?}");
+    // What its device says of it is what is told.
+    let none = ended(&none).await;
+    assert_eq!(none.error().code, ErrorCode::PathNotFound, "{none:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_call_again_waits_for_its_own_time_though_the_first_one_waited_for_its_device() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").enroll().await;
+    let agent = LyingAgent::connect(&kiosk, &world.device_address(), 1).await.unwrap();
+    kiosk.ready().await;
+    drop(agent);
+    kiosk.offline().await;
+    let keyed =
+        v1::CallToolRequest { idempotency_key: "one".to_owned(), timeout_ms: 1_000, ..folder("a") };
+    let first = queue(world.admin(), keyed.clone()).await;
+    let made_at = orion_tests::now_ms();
+    eventually("the time of a call made then to be over", async || {
+        (orion_tests::now_ms() > made_at + 1_200).then_some(())
+    })
+    .await;
+    let mut agent = LyingAgent::connect(&kiosk, &world.device_address(), 2).await.unwrap();
+    assert_eq!(agent.order().await.call_id, first.id);
+    let admin = world.admin().clone();
+    let again = v1::CallToolRequest { timeout_ms: 30_000, ..keyed };
+    let mut again = tokio::spawn(async move { admin.ask(again).await.unwrap() });
+    let soon = tokio::time::timeout(Duration::from_millis(500), &mut again).await;
+    assert!(soon.is_err(), "it did not wait: {soon:?}");
+    let envelope = Envelope::success("Done.", json!({}), false, Meta::default());
+    agent
+        .say(Message::CallResult(v1::CallResult {
+            call_id: first.id.clone(),
+            state: v1::CallState::Succeeded.into(),
+            result: serde_json::to_vec(&envelope).unwrap().into(),
+            duration_us: 1,
+            ..v1::CallResult::default()
+        }))
+        .await;
+    let again = again.await.unwrap();
+    assert_eq!((again.id.as_str(), again.end().1), (first.id.as_str(), None), "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

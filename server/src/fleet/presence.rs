@@ -222,6 +222,8 @@ pub async fn ceiling_told(
 /// Nobody can tell a device from its copy, so both are held back until an admin looks.
 async fn quarantine_copies(backend: &Backend, id: DeviceId) -> Result<(), StoreError> {
     tracing::warn!(device = %id, "a connection counter ran backwards; the device is quarantined");
+    // First: whichever of the two is let in again does not know what the other ran.
+    backend.store.device_forgot(id, now_ms()).await?;
     let (from, to) = ([DeviceState::Approved], DeviceState::Quarantined);
     let why = "its connection counter ran backwards: its state was copied or restored";
     match backend.store.set_device_state(id, &from, to, None, why, now_ms()).await {

@@ -12,6 +12,7 @@ use orion_domain::{
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Asked;
 use crate::store::Witness;
 
 /// How many messages may wait for a slow device.
@@ -133,6 +134,18 @@ pub struct Session {
     in_flight: Arc<Semaphore>,
     /// Wakes whoever sends what waits for the device.
     queue: Arc<Notify>,
+    asked: Arc<Asked>,
+}
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unsent {
+    /// As many messages wait for the device as may.
+    #[error("the device does not keep up with what it is sent")]
+    Full,
+    /// Nobody takes messages any more; the device gets none of them on this stream.
+    #[error("the stream to the device has ended")]
+    Closed,
 }
 
 impl Session {
@@ -147,6 +160,7 @@ impl Session {
             ended,
             in_flight: Arc::new(Semaphore::new(in_flight as usize)),
             queue: Arc::default(),
+            asked: Arc::default(),
         };
         (session, receiver)
     }
@@ -160,12 +174,34 @@ impl Session {
     /// Queues a message.
     ///
     /// # Errors
-    /// The queue is full or the stream has ended; the message comes back.
-    pub fn send(&self, message: ToDevice) -> Result<(), ToDevice> {
+    /// See [`Unsent`].
+    pub fn send(&self, message: ToDevice) -> Result<(), Unsent> {
+        if self.has_ended() {
+            return Err(Unsent::Closed);
+        }
         self.sender.try_send(message).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(message)
-            | mpsc::error::TrySendError::Closed(message) => message,
+            mpsc::error::TrySendError::Full(_) => Unsent::Full,
+            mpsc::error::TrySendError::Closed(_) => Unsent::Closed,
         })
+    }
+
+    /// Asks what became of calls that were sent on an earlier stream.
+    ///
+    /// # Errors
+    /// See [`Unsent`].
+    pub fn ask(&self, calls: &[CallId]) -> Result<(), Unsent> {
+        self.asked.ask(calls);
+        self.send(ToDevice::Query(calls.to_vec())).inspect_err(|_| {
+            for call in calls {
+                self.asked.hear(*call);
+            }
+        })
+    }
+
+    /// What it was asked and has not answered.
+    #[must_use]
+    pub fn asked(&self) -> &Asked {
+        &self.asked
     }
 
     /// A place among the calls under way; none where the device has its fill.
@@ -197,12 +233,6 @@ impl Session {
         self.ended.cancel();
     }
 
-    /// Whether nobody takes messages any more.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.has_ended() || self.sender.is_closed()
-    }
-
     /// Whether the stream has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -212,5 +242,31 @@ impl Session {
     /// Resolves when the stream has ended.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_that_has_ended_is_told_from_one_that_is_full() {
+        let call = CallId::new(Uuid::from_u128(1));
+        let message = || ToDevice::Cancel(call);
+        let (session, receiver) = Session::new(1, CancellationToken::new());
+        for _ in 0..QUEUE {
+            assert_eq!(session.send(message()), Ok(()));
+        }
+        assert_eq!(session.send(message()), Err(Unsent::Full));
+        // What could not be asked is not answered either.
+        assert_eq!(session.ask(&[call]), Err(Unsent::Full));
+        assert!(!session.asked().hear(call));
+        drop(receiver);
+        assert_eq!(session.send(message()), Err(Unsent::Closed));
+        let (session, _receiver) = Session::new(1, CancellationToken::new());
+        session.end();
+        assert_eq!(session.send(message()), Err(Unsent::Closed));
     }
 }

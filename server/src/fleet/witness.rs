@@ -158,7 +158,7 @@ impl Witnesses {
     /// it says so there.
     ///
     /// # Errors
-    /// A break could not be recorded.
+    /// A break could not be recorded; it is noticed again when it is heard again.
     pub async fn heard(
         &self,
         store: &Store,
@@ -169,7 +169,16 @@ impl Witnesses {
         let Some((before, problem)) = self.compare(device, since, said) else { return Ok(()) };
         let body =
             ChainBroken { device_id: device, said, witnessed: before.head, problem: &problem };
-        self.tell(store, device, &problem, Finding::Broken, body).await
+        let kept = async {
+            // Such a device may have forgotten what it ran, and says of it that it never came.
+            store.device_forgot(device, now_ms()).await?;
+            self.tell(store, device, &problem, Finding::Broken, body).await
+        };
+        let kept = kept.await;
+        if kept.is_err() {
+            self.chains.insert(device, before);
+        }
+        kept
     }
 
     /// Compares with what is known and takes it in, as one step. Gives what was known and what is wrong,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use orion_catalog::find;
 use orion_domain::{
-    CallId, CallRequest, CallState, Caller, CanonicalArguments, Envelope, Meta, Observation,
-    PlanId, Risk, ToolError,
+    CallId, CallRequest, CallState, Caller, CanonicalArguments, Digest, Envelope, Meta,
+    Observation, PlanId, Risk, ToolError,
 };
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::validate::Target;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::{CallRow, CloseCall, NewCall, StoreError, Strangers};
+use crate::store::{CallRow, CloseCall, Closer, NewCall, StoreError, Strangers};
 
 /// How many characters of the name of a tool that does not exist are recorded.
 pub const NAMED: usize = 128;
@@ -50,6 +50,8 @@ pub struct Incoming {
     pub background: bool,
     /// Whether the backend asks for itself, to show what another call would do.
     pub is_own: bool,
+    /// SHA-256 of the session or token that it was asked with; none where nobody asked over the wire.
+    pub token: Option<Digest>,
 }
 
 impl Incoming {
@@ -60,8 +62,17 @@ impl Incoming {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
         request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
         let strangers = Strangers::default();
-        let plan = None;
-        Self { id, caller, request, created_at, strangers, plan, background: false, is_own: false }
+        Self {
+            id,
+            caller,
+            request,
+            created_at,
+            strangers,
+            plan: None,
+            background: false,
+            is_own: false,
+            token: None,
+        }
     }
 
     /// The arguments in the form that is recorded.
@@ -103,6 +114,7 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         queued_until: queued_until(backend, incoming),
         created_at: incoming.created_at,
         admitted_at: (state == CallState::Dispatched).then(now_ms),
+        token: incoming.token,
     }
 }
 
@@ -146,6 +158,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         queued_until: None,
         created_at: incoming.created_at,
         admitted_at: None,
+        token: incoming.token,
     }
 }
 
@@ -232,7 +245,7 @@ pub fn closing(reply: &Reply, error: ToolError) -> CloseCall {
 pub async fn close(backend: &Backend, reply: Reply, error: ToolError) -> Result<Reply, StoreError> {
     let close = closing(&reply, error);
     let (state, result, at) = (close.state, close.result.clone(), close.at);
-    if !backend.store.close_call(close).await? {
+    if !backend.store.close_call(close, Closer::Backend).await? {
         return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
     backend.bus.publish(Change::CallClosed(reply.call));

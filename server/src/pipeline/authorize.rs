@@ -181,6 +181,13 @@ impl Judged {
         evaluate(&question, &self.target.device.policy).decision() != Decision::Deny
     }
 
+    /// The same call, judged as if it touched nothing: as long as nobody can tell how much it does.
+    #[must_use]
+    pub fn as_if_small(self) -> Self {
+        let counts = Counts { quantity: Some(NOTHING), ..self.counts };
+        Self { counts, ..self }.judged_again()
+    }
+
     /// Whether the call stands in what strangers wrote and no rule says that it does not matter.
     #[must_use]
     pub fn is_quoted(&self) -> bool {

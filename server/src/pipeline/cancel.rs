@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::ToDevice;
-use crate::store::{CallRow, StoreError};
+use crate::store::{CallRow, Closer, StoreError};
 
 /// Stops a call, and tells where it is now. A call that has ended stays as it is.
 ///
@@ -25,7 +25,7 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Rep
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
     backend.store.audit_call_event("cancel.asked", id, json!({"by": by.user}), now_ms()).await?;
     if let Some(question) = backend.store.withdraw_approval(id, now_ms()).await? {
-        backend.bus.publish(Change::Approval(question.id));
+        backend.bus.publish(Change::Approval(question.id, id));
     }
     // A person may have approved it in this very moment: either this finds it unsent and it is
     // never sent, or it was sent and its record must say what the device did.
@@ -34,7 +34,7 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Rep
         format!("{} cancelled this call before it was sent.", by.user),
     );
     let close = audit::closing(&Reply::from(call), error);
-    if backend.store.close_unsent_call(close).await? {
+    if backend.store.close_call(close, Closer::BackendUnsent).await? {
         backend.bus.publish(Change::CallClosed(id));
     } else if !backend.fleet.waiting().stop(id)
         && let Some(device) = device

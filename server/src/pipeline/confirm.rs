@@ -13,7 +13,7 @@ use orion_domain::{ApprovalId, CallState, ErrorCode, ToolError, UserName};
 
 use super::authorize::Judged;
 use super::preview::{Preview, preview};
-use super::{Reply, audit};
+use super::{Reply, audit, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
@@ -46,7 +46,7 @@ pub async fn ask(
     let shown = match &seen {
         Preview::Shown(shown) => Some(shown.clone()),
         // Nobody is asked about what would come to nothing.
-        Preview::WouldFail(error) if !waits(backend, judged, error) => {
+        Preview::WouldFail(error) if !queue::may_wait(backend, judged, error) => {
             return audit::deny_judged(backend, judged, error.clone()).await;
         }
         Preview::Missing | Preview::WouldFail(_) if judged.preview_first() => {
@@ -85,7 +85,7 @@ pub async fn ask(
             return audit::close(backend, reply, error).await;
         }
     }
-    backend.bus.publish(Change::Approval(id));
+    backend.bus.publish(Change::Approval(id, reply.call));
     tracing::info!(call = %reply.call, approval = %id, tool = %reply.tool, "a person is asked");
 
     let error = judged.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
@@ -94,13 +94,6 @@ pub async fn ask(
     reply.result = waiting.result;
     reply.approval = Some(id);
     Ok(reply)
-}
-
-/// Whether a call without a preview may wait for its device, which is away.
-fn waits(backend: &Backend, judged: &Judged, error: &ToolError) -> bool {
-    error.code == ErrorCode::DeviceOffline
-        && !backend.fleet.is_online(judged.target.device.id)
-        && backend.config.queue_time(&judged.incoming.request).is_some()
 }
 
 /// Runs a call on a yes that was given for its chat, with an approval of its own all the same.
@@ -134,7 +127,7 @@ async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result
         AskError::TooManyOfPerson | AskError::TooMany => StoreError::Conflict,
     })?;
     let approval = backend.store.approval(&id.to_string()).await?;
-    backend.bus.publish(Change::Approval(id));
+    backend.bus.publish(Change::Approval(id, approval.call));
     run::run_approved(backend, &approval, Vec::new(), None).await.map(drop)
 }
 

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{
-    DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StepState, StoreError,
+    Closer, DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StepState, StoreError,
 };
 
 pub use create::{MAX_PLAN_BYTES, create};
@@ -163,7 +163,7 @@ async fn close_unsent(backend: &Backend, call: &str, error: ToolError) -> Result
     let row = backend.store.call(call).await?;
     let id = row.id;
     let close = audit::closing(&Reply::from(row), error);
-    if backend.store.close_unsent_call(close).await? {
+    if backend.store.close_call(close, Closer::BackendUnsent).await? {
         backend.bus.publish(Change::CallClosed(id));
     }
     Ok(())
@@ -173,7 +173,7 @@ async fn close_unsent(backend: &Backend, call: &str, error: ToolError) -> Result
 fn publish(backend: &Backend, plan: &PlanRow) {
     backend.bus.publish(Change::Plan(plan.id));
     for question in &plan.questions {
-        backend.bus.publish(Change::Approval(question.id));
+        backend.bus.publish(Change::Approval(question.id, question.call));
     }
 }
 

@@ -141,8 +141,8 @@ async fn dry_run(
         timeout_ms: Some(u64::try_from(time.as_millis()).unwrap_or(5_000)),
         ..judged.incoming.request.clone()
     };
-    let incoming =
-        Incoming { plan, is_own: true, ..Incoming::new(judged.incoming.caller.clone(), request) };
+    let (caller, token) = (judged.incoming.caller.clone(), judged.incoming.token);
+    let incoming = Incoming { plan, token, is_own: true, ..Incoming::new(caller, request) };
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
     route::route(backend, &dry, permit).await.map_err(|error| {

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallId, CallRequest, CallState, DeviceId, ErrorCode, ToolError};
-use serde_json::Value;
+use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
 use tokio::sync::Semaphore;
 
-use super::audit::{self, Incoming};
+use super::audit;
 use super::authorize::Judged;
-use super::confirm::run::run_approved;
+use super::confirm::{self, run::run_approved};
 use super::route::Way;
-use super::{Reply, count, renew, route, validate};
+use super::{Reply, renew, route};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Session;
-use crate::store::{CallRow, Label, StoreError, Strangers};
+use crate::store::{CallRow, Closer, Label, QueueError, StoreError, Strangers};
 
 /// How many calls that waited are sent to one device at a time. The rest of its places stay free for
 /// calls of this moment.
@@ -31,21 +30,45 @@ const RETRY: Duration = Duration::from_secs(10);
 /// # Errors
 /// The record cannot be kept.
 pub(super) async fn wait(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, StoreError> {
-    let device = judged.target.device.id;
-    let most = backend.config.calls.queued_per_device;
-    if backend.store.count_queued(device).await? >= i64::from(most) {
-        let message = format!(
-            "{} is not connected, and {most} calls wait for it already, which is as many as may. `orion calls list --device {} --open` shows them.",
-            judged.target.device.name, judged.target.device.name
-        );
-        let error = ToolError::new(ErrorCode::ResourceExhausted, message);
-        return audit::deny_judged(backend, judged, error).await;
-    }
     let row = audit::row(backend, judged, CallState::Queued);
-    let reply = Reply::of_new(&row);
-    backend.store.open_call(row).await?;
+    let (device, reply) = (judged.target.device.id, Reply::of_new(&row));
+    match backend.store.open_queued_call(row, backend.config.queue_limits()).await {
+        Ok(()) => {}
+        Err(QueueError::Store(error)) => return Err(error),
+        Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
+            return audit::deny_judged(backend, judged, no_room(backend, &reply, full)).await;
+        }
+    }
     judged.release();
     Ok(waiting(backend, device, reply))
+}
+
+/// Whether a call whose preview came to this may wait for its device, which is away.
+pub(super) fn may_wait(backend: &Backend, judged: &Judged, error: &ToolError) -> bool {
+    is_away(backend, judged.target.device.id, error)
+        && backend.config.queue_time(&judged.incoming.request).is_some()
+}
+
+/// Whether this is said because the device is away, and not by the device.
+pub(super) fn is_away(backend: &Backend, device: DeviceId, error: &ToolError) -> bool {
+    error.code == ErrorCode::DeviceOffline && !backend.fleet.is_online(device)
+}
+
+/// Lets a call wait of which its device would have to tell how much it touches. It tells that when it is
+/// back, and the call is judged by it then; what wants a person whatever it touches is asked about now.
+///
+/// # Errors
+/// The record cannot be kept.
+pub(super) async fn wait_unmeasured(
+    backend: &Arc<Backend>,
+    judged: Judged,
+) -> Result<Reply, StoreError> {
+    let judged = if judged.decision() == Decision::Deny { judged.as_if_small() } else { judged };
+    match judged.decision() {
+        Decision::Allow => wait(backend, &judged).await,
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,
+        Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
+    }
 }
 
 /// Lets a call that has a person's yes wait for its device, which is away; `None` where it may not.
@@ -60,12 +83,38 @@ pub(super) async fn wait_approved(
     if row.queued_until.is_none_or(|until| until <= now_ms()) {
         return Ok(None);
     }
-    let waits = row.state == CallState::Queued || {
-        let most = i64::from(backend.config.calls.queued_per_device);
-        backend.store.count_queued(device).await? < most
-            && backend.store.advance_call(row.id, CallState::Queued, now_ms()).await?
+    let reply = Reply::from(row.clone());
+    if row.state == CallState::Queued {
+        return Ok(Some(waiting(backend, device, reply)));
+    }
+    match backend.store.queue_call(row.id, backend.config.queue_limits(), now_ms()).await {
+        Ok(true) => Ok(Some(waiting(backend, device, reply))),
+        // Somebody else moved it on, and it is theirs.
+        Ok(false) => backend.store.call(&row.id.to_string()).await.map(|row| Some(row.into())),
+        Err(QueueError::Store(error)) => Err(error),
+        Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
+            let error = no_room(backend, &reply, full);
+            audit::close(backend, reply, error).await.map(Some)
+        }
+    }
+}
+
+/// What is said of a call that would wait where as many wait as may.
+fn no_room(backend: &Backend, reply: &Reply, full: QueueError) -> ToolError {
+    let device = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
+    let limits = backend.config.queue_limits();
+    let message = if full == QueueError::PersonFull {
+        format!(
+            "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have. `orion calls list --open` shows them; cancel some or try again later.",
+            limits.per_person, reply.caller.user
+        )
+    } else {
+        format!(
+            "{device} is not connected, and {} calls wait for it already, which is as many as may. `orion calls list --device {device} --open` shows them.",
+            limits.per_device
+        )
     };
-    Ok(waits.then(|| waiting(backend, device, Reply::from(row.clone()))))
+    ToolError::new(ErrorCode::ResourceExhausted, message)
 }
 
 /// What the caller of a call that waits is told.
@@ -159,12 +208,25 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
     if row.queued_until.unwrap_or(row.deadline_at) <= now_ms() {
         return end_overdue(backend, row).await;
     }
+    // What is sent counts among its person's calls under way, and waits on where those are too many.
+    let most = backend.config.calls.in_flight_per_person;
+    let Ok(_place) = backend.load.place(&row.caller.user, most) else { return Ok(()) };
     if let Some(approval) = row.approval {
         let approval = backend.store.approval(&approval.to_string()).await?;
         return run_approved(backend, &approval, Vec::new(), Some(way)).await.map(drop);
     }
-    let reply = Reply::from(row.clone());
-    match judge(backend, row).await? {
+    let judged = match renew::from_row(backend, &row, strangers(&row), None).await? {
+        // It went away again while it was asked how much the call touches.
+        Err(error) if is_away(backend, device, &error) => return Ok(()),
+        Ok(judged) => match judged.decision() {
+            Decision::Allow => Ok(judged),
+            Decision::Deny => Err(judged.refusal()),
+            Decision::Ask | Decision::DryRunFirst => Err(needs_a_person()),
+        },
+        Err(error) => Err(error),
+    };
+    let reply = Reply::from(row);
+    match judged {
         Ok(judged) => match judged.permit(None) {
             Ok(permit) => route::resume(backend, &judged, permit, reply, None, way).await,
             Err(error) => audit::close(backend, reply, *error).await,
@@ -172,52 +234,6 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
         Err(error) => audit::close(backend, reply, error).await,
     }
     .map(drop)
-}
-
-/// The call as it is judged by now; inside, why it does not run any more.
-async fn judge(
-    backend: &Arc<Backend>,
-    row: CallRow,
-) -> Result<Result<Judged, ToolError>, StoreError> {
-    let Ok(Value::Object(arguments)) = serde_json::from_slice(&row.arguments) else {
-        return Err(StoreError::Corrupt);
-    };
-    let caller = match renew::person(backend, &row.caller).await? {
-        // A role that was raised meanwhile was not the one that asked.
-        Ok(caller) => orion_domain::Caller { role: caller.role.min(row.caller.role), ..caller },
-        Err(error) => return Ok(Err(error)),
-    };
-    let incoming = Incoming {
-        id: row.id,
-        caller,
-        created_at: row.created_at,
-        strangers: strangers(&row),
-        plan: None,
-        background: false,
-        is_own: false,
-        request: CallRequest {
-            tool: row.tool.clone(),
-            device: row.device.as_ref().map(|(id, _)| id.to_string()),
-            arguments: arguments.clone(),
-            dry_run: row.dry_run,
-            timeout_ms: u64::try_from(row.deadline_at - row.created_at).ok(),
-            recovered: row.recovered,
-            ..CallRequest::default()
-        },
-    };
-    let found = validate::target(backend, &incoming.request).and_then(|target| {
-        let parsed = validate::arguments(&target, arguments)?;
-        Ok((target, parsed))
-    });
-    let judged = match found {
-        Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
-        Err(error) => return Ok(Err(error)),
-    };
-    Ok(match judged.decision() {
-        Decision::Allow => Ok(judged),
-        Decision::Deny => Err(judged.refusal()),
-        Decision::Ask | Decision::DryRunFirst => Err(needs_a_person()),
-    })
 }
 
 /// What is said of a call that could run when it was made and wants a person by now.
@@ -271,7 +287,8 @@ async fn end_overdue(backend: &Backend, row: CallRow) -> Result<(), StoreError> 
             "The time of the approval was over before the device was back. It was not run: make the call again to be asked again.",
         )
     };
-    if backend.store.close_unsent_call(audit::closing(&Reply::from(row), error)).await? {
+    let close = audit::closing(&Reply::from(row), error);
+    if backend.store.close_call(close, Closer::BackendUnsent).await? {
         backend.bus.publish(Change::CallClosed(id));
     }
     Ok(())

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_catalog::find;
-use orion_domain::{CallState, ErrorCode, ToolError};
+use orion_domain::{CallId, CallState, ErrorCode, ToolError};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::audit::{self, Incoming, NAMED};
 use super::{Reply, queue};
 use crate::backend::Backend;
-use crate::bus::Change;
-use crate::clock::now_ms;
 use crate::store::{CallRow, StoreError};
 
 /// The longest key, in bytes.
@@ -46,7 +44,13 @@ pub async fn answer(
         .with("earlier_call", earlier.id.to_string());
         return refuse(backend, incoming, error).await.map(Some);
     }
-    ended(backend, earlier, !incoming.background).await.map(Some)
+    // The second request waits as long as it would for a call of its own.
+    let wait = if incoming.background {
+        Duration::ZERO
+    } else {
+        backend.config.call_timeout(incoming.request.timeout_ms)
+    };
+    ended(backend, earlier.id, wait).await.map(Some)
 }
 
 /// Denies under no key: the one that was given is taken, or is none.
@@ -99,30 +103,18 @@ fn completed(
     Some(parsed.arguments.digest())
 }
 
-/// The earlier call when it has ended, or waits for a person or its device; as it is when its time is
-/// over, or where nobody is to `wait`.
-async fn ended(backend: &Backend, mut earlier: CallRow, wait: bool) -> Result<Reply, StoreError> {
+/// A call when it has ended, or waits for a person or its device; as it is when this time is over.
+async fn ended(backend: &Backend, call: CallId, wait: Duration) -> Result<Reply, StoreError> {
     let mut changes = backend.bus.subscribe();
-    let left = u64::try_from(earlier.deadline_at - now_ms()).unwrap_or_default();
-    let deadline = Instant::now() + Duration::from_millis(left);
-    let id = earlier.id;
+    let deadline = Instant::now() + wait;
     loop {
-        earlier = backend.store.call(&id.to_string()).await?;
-        let waits = matches!(earlier.state, CallState::AwaitingApproval | CallState::Queued);
-        if earlier.state.is_closed() || waits || !wait {
-            let is_queued = earlier.state == CallState::Queued;
-            let reply = Reply::from(earlier);
-            return Ok(if is_queued { queue::told(reply) } else { reply });
+        let reply = Reply::from(backend.store.call(&call.to_string()).await?);
+        if reply.state == CallState::Queued {
+            return Ok(queue::told(reply));
         }
-        loop {
-            match timeout_at(deadline, changes.recv()).await {
-                Err(_) => return Ok(Reply::from(earlier)),
-                Ok(Ok(Change::CallClosed(call) | Change::CallMoved(call))) if call != id => {}
-                Ok(
-                    Ok(Change::CallClosed(_) | Change::CallMoved(_) | Change::Approval(_)) | Err(_),
-                ) => break,
-                Ok(Ok(Change::Device(_) | Change::Plan(_))) => {}
-            }
+        let is_over = reply.state.is_closed() || reply.state == CallState::AwaitingApproval;
+        if is_over || timeout_at(deadline, changes.moved(call)).await.is_err() {
+            return Ok(reply);
         }
     }
 }

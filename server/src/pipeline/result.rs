@@ -10,12 +10,21 @@ use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{Answer, ToDevice};
-use crate::store::{CloseCall, StoreError, Witness};
+use crate::store::{CloseCall, Closer, StoreError, Witness};
 
 /// What stands in the audit of a call whose device told another end than was recorded.
 const TOLD_LATE: &str = "call.told_late";
 /// From how many rows about one call on no more are added for what its device tells of it.
 const MOST_OF_CALL: u32 = 16;
+
+/// What became of an answer that nobody waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Late {
+    /// It is on the record, or says what is there already.
+    Taken,
+    /// It is about a call that was not sent to this device, and was dropped.
+    NotItsOwn,
+}
 
 /// Closes a call with its device's answer and tells the device that it may forget it.
 ///
@@ -30,7 +39,7 @@ pub async fn close(
     let (state, at) = (answer.state, now_ms());
     let result = answer.result.clone();
     let close = close_of(answer, at);
-    let closed = backend.store.close_call_by_device(close.clone()).await?;
+    let closed = backend.store.close_call(close.clone(), Closer::Device).await?;
     if !closed {
         told_late(backend, &close).await?;
     }
@@ -47,7 +56,7 @@ pub async fn close(
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result<(), StoreError> {
+pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result<Late, StoreError> {
     let (call, state) = (answer.call, answer.state);
     let sent_to = match backend.store.call_device(call).await {
         Ok(sent_to) => sent_to,
@@ -55,7 +64,6 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
         Err(error) => return Err(error),
     };
     if sent_to != Some(device) {
-        tracing::warn!(%device, %call, "a device answered a call that is not its own; dropped");
         if let Some(witness) =
             answer.witness.filter(|witness| sent_to.is_none() && witness.entry > 0)
         {
@@ -64,17 +72,17 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
         }
         // Acknowledged all the same, or the device would keep it and say it again for ever.
         backend.fleet.tell(device, ToDevice::Ack(call, state));
-        return Ok(());
+        return Ok(Late::NotItsOwn);
     }
     let close = close_of(answer, now_ms());
-    if backend.store.close_call_by_device(close.clone()).await? {
+    if backend.store.close_call(close.clone(), Closer::Device).await? {
         tracing::info!(%device, %call, "a late answer completed the record");
         backend.bus.publish(Change::CallClosed(call));
     } else {
         told_late(backend, &close).await?;
     }
     backend.fleet.tell(device, ToDevice::Ack(call, state));
-    Ok(())
+    Ok(Late::Taken)
 }
 
 fn close_of(answer: Answer, at: i64) -> CloseCall {

@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::authorize::Judged;
 use super::confirm::run::still_holds;
-use super::{Reply, audit, queue, renew, result};
+use super::{Reply, audit, queue, renew, result, settle};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{Expected, Order, Proof, Session, SessionId, ToDevice, Word};
+use crate::fleet::{Expected, Order, Proof, Session, SessionId, ToDevice, Unsent, Word};
 use crate::store::StoreError;
 
 /// How long a device may take to answer beyond the call's own time.
@@ -200,7 +200,7 @@ impl<'a> Journey<'a> {
                     self.way.place = session.place().or(self.way.place.take());
                     self.way.session = session;
                     // It is the new session's first word of this call, so that nothing overtakes it.
-                    self.way.session.send(ToDevice::Query(vec![call])).ok();
+                    self.way.session.ask(&[call]).ok();
                     self.tell_of_stop(call);
                 }
                 () = sleep_until(until) => {
@@ -218,10 +218,10 @@ impl<'a> Journey<'a> {
     /// Gives the call to the session. A session that has ended meanwhile is not the call's end: the next
     /// one is asked.
     fn send(&mut self, order: Order, time: Duration) -> Result<(), ToolError> {
-        if self.way.session.send(ToDevice::Dispatch(Arc::new(order), time)).is_ok() {
-            self.was_sent = true;
-        } else if !self.way.session.is_closed() {
-            return Err(busy(self.judged));
+        match self.way.session.send(ToDevice::Dispatch(Arc::new(order), time)) {
+            Ok(()) => self.was_sent = true,
+            Err(Unsent::Closed) => {}
+            Err(Unsent::Full) => return Err(busy(self.judged)),
         }
         Ok(())
     }
@@ -234,7 +234,7 @@ impl<'a> Journey<'a> {
     }
 
     /// Sends a call that did not arrive once more, if it still may run. Gives its end where it may not:
-    /// then it is certain that it did not run.
+    /// then it is certain that it did not run, unless the device may have forgotten that.
     async fn again(
         &mut self,
         reply: &Reply,
@@ -243,6 +243,10 @@ impl<'a> Journey<'a> {
         times: u32,
     ) -> Result<Option<Reply>, StoreError> {
         let close = async |error| audit::close(self.backend, reply.clone(), error).await.map(Some);
+        let row = self.backend.store.call(&reply.call.to_string()).await?;
+        if settle::may_be_forgotten(self.backend, &row).await? {
+            return close(settle::forgotten(&row)).await;
+        }
         if self.is_stopped {
             let message = "This call was cancelled before it arrived. It was not run.";
             return close(ToolError::new(ErrorCode::Cancelled, message)).await;

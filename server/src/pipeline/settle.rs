@@ -8,28 +8,36 @@ use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
 use super::{Reply, audit, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
-use crate::fleet::{Known, Session, ToDevice};
-use crate::store::StoreError;
+use crate::fleet::{Known, Session};
+use crate::store::{CallRow, Closer, StateChange, StoreError};
 
 /// The most calls that a device is asked about at once.
 pub const MOST_ASKED: usize = 256;
 /// How long a device that is slow to take a question is given before it is asked again.
 const RETRY: Duration = Duration::from_secs(1);
+/// How long a device has to say something of each call of a question before it is asked about more. Of
+/// those that it does not remember it says nothing.
+const ANSWER: Duration = Duration::from_secs(5);
 
-/// Asks a device that has just connected about the calls that nobody waits for any more, and then
-/// sends it what waits for it.
+/// Asks a device that has just connected about the calls that nobody waits for any more, and sends it
+/// what waits for it.
 pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     let (shared, session) = (Arc::clone(backend), session.clone());
     backend.tasks.spawn(async move {
-        if let Err(error) = Box::pin(ask(&shared, device, &session)).await {
-            tracing::error!(%device, %error, "the calls that are not settled could not be read");
-        }
-        queue::serve(&shared, device, &session).await;
+        // In a box, for it is soon over, and what is served goes on as long as the device is there.
+        let asking = Box::pin(async {
+            if let Err(error) = ask(&shared, device, &session).await {
+                tracing::error!(%device, %error, "the calls that are not settled could not be read");
+            }
+        });
+        // A device that is asked much gets what waits for it all the same.
+        tokio::join!(asking, queue::serve(&shared, device, &session));
     });
 }
 
 async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(), StoreError> {
     let mut after = None;
+    let mut asked: Vec<CallId> = Vec::new();
     loop {
         let page = backend.store.unsettled_calls(device, after).await?;
         let Some(last) = page.last() else { return Ok(()) };
@@ -37,8 +45,17 @@ async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(
         // Whoever waits for a call's answer asks about it.
         let unheard: Vec<_> =
             page.into_iter().filter(|call| !backend.fleet.waiting().is_expected(*call)).collect();
-        for asked in unheard.chunks(MOST_ASKED) {
-            while session.send(ToDevice::Query(asked.to_vec())).is_err() {
+        for next in unheard.chunks(MOST_ASKED) {
+            // What it has to say of the ones before comes first, however much that is.
+            tokio::select! {
+                biased;
+                () = session.ended() => return Ok(()),
+                () = backend.shutdown.cancelled() => return Ok(()),
+                () = session.asked().all_heard(&asked) => {}
+                () = tokio::time::sleep(ANSWER) => {}
+            }
+            asked = next.to_vec();
+            while session.ask(&asked).is_err() {
                 tokio::select! {
                     () = session.ended() => return Ok(()),
                     () = backend.shutdown.cancelled() => return Ok(()),
@@ -47,6 +64,28 @@ async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(
             }
         }
     }
+}
+
+/// Whether its device may have forgotten that it ran this call: its state was found to be an older one
+/// after the call was sent to it. What it never saw, it then may have seen.
+///
+/// # Errors
+/// The record cannot be read.
+pub(super) async fn may_be_forgotten(backend: &Backend, row: &CallRow) -> Result<bool, StoreError> {
+    let Some((device, _)) = row.device else { return Ok(false) };
+    let sent = row.history.iter().find(|change| change.state == CallState::Dispatched);
+    let sent_at = sent.map_or(row.created_at, |change| change.at);
+    Ok(backend.store.forgot_at(device).await?.is_some_and(|forgot| sent_at <= forgot))
+}
+
+/// What is said of a call that its device may have forgotten.
+pub(super) fn forgotten(row: &CallRow) -> ToolError {
+    let name = row.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default();
+    let message = format!(
+        "Whether {} happened is not known. After it was sent, the state folder of {name} was found to be an older one or a copy, so that the device cannot tell a call that it never saw from one that it ran and forgot. It is not run again: look at {name}, and make the call anew where it did not happen.",
+        row.tool
+    );
+    ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "forgotten")
 }
 
 /// Ends a call of which its device says that it never arrived. What is said of a call that was not
@@ -66,12 +105,25 @@ pub async fn never_ran(backend: &Backend, known: &Known, call: CallId) -> Result
     if !is_its || !is_open {
         return Ok(());
     }
+    if may_be_forgotten(backend, &row).await? {
+        // Said once: the next time that it says so there is nothing new.
+        let is_unknown = |change: &&StateChange| change.state == CallState::Unknown;
+        if row.history.iter().filter(is_unknown).count() < 2 {
+            let error = forgotten(&row);
+            let close = audit::closing(&Reply::from(row), error);
+            if backend.store.close_call(close, Closer::Device).await? {
+                backend.bus.publish(Change::CallClosed(call));
+            }
+        }
+        return Ok(());
+    }
     let message = format!(
         "The link to {} was lost before the call arrived, and the device says that it never ran. Make it again.",
         known.name
     );
     let error = ToolError::new(ErrorCode::DeviceOffline, message).with("established", "never_ran");
-    if backend.store.close_call(audit::closing(&Reply::from(row), error)).await? {
+    let close = audit::closing(&Reply::from(row), error);
+    if backend.store.close_call(close, Closer::Device).await? {
         tracing::info!(device = %known.name, %call, "a call that was lost on its way was settled");
         backend.bus.publish(Change::CallClosed(call));
     }

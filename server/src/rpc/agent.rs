@@ -30,8 +30,8 @@ use super::status;
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, recognise, welcome};
-use crate::fleet::{Advance, Known, Session, SessionId, ToDevice, enrollment};
-use crate::pipeline::result;
+use crate::fleet::{Advance, Known, Session, ToDevice, enrollment};
+use crate::pipeline::result::{self, Late};
 use crate::pipeline::settle::{self, MOST_ASKED};
 use crate::store::Witness;
 
@@ -47,6 +47,9 @@ const MAX_NOTE: usize = 200;
 /// What is said to a device that tells new ceilings again and again.
 const TOO_OFTEN: &str =
     "it told another ceiling too often; one more is taken in five minutes at the latest";
+
+/// What is said to a device whose word of its chain cannot be kept.
+const NOT_RECORDED: &str = "what it says of its chain could not be recorded; it may try again";
 
 type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Send>>;
 
@@ -136,7 +139,9 @@ pub(super) async fn talk(
         issuer.is_some_and(|issuer| backend.authority.is_behind(issuer, &greeting.trusts));
     let known =
         welcome(&backend, id, since, serial, greeting).await.map_err(status::not_welcome)?;
-    heard(&backend, (id, since), chain, saw).await;
+    if !heard(&backend, (id, since), chain, saw).await {
+        return Err(Status::unavailable(NOT_RECORDED));
+    }
     tracing::info!(device = %known.name, unfinished, "connected");
 
     let (session, orders) =
@@ -192,7 +197,7 @@ fn is_in_pace(
         let begins = places.and_then(|places| places.workspace.as_ref()).map(ToString::to_string);
         known.ceiling.as_ref() == Some(ceiling) && begins.unwrap_or_default() == workspace
     });
-    (is_known && fault.is_empty()) || pace.take(device, Instant::now())
+    (is_known && fault.is_empty()) || pace.may_tell(device, Instant::now())
 }
 
 /// Everything that can happen while a device is connected.
@@ -239,7 +244,7 @@ async fn converse(
             Event::OtherAuthorities => renew_certificate(shared.0),
             Event::FromDevice(message) => {
                 // In a box: what it needs while it works need not be there while the device is silent.
-                match Box::pin(from_device(shared, (known, session.id()), *message)).await {
+                match Box::pin(from_device(shared, (known, session), *message)).await {
                     Ok(()) => continue,
                     Err(reason) => return reason,
                 }
@@ -272,7 +277,7 @@ fn last_words(
 
 async fn from_device(
     (backend, pace, since): (&Arc<Backend>, &Pace, Instant),
-    (known, session): (&Known, SessionId),
+    (known, session): (&Known, &Session),
     message: link_request::Message,
 ) -> Result<(), &'static str> {
     match message {
@@ -317,6 +322,9 @@ async fn from_device(
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
             tracing::debug!(device = %known.name, call = call_id, "started");
+            if let Ok(call) = call_id.parse() {
+                session.asked().hear(call);
+            }
         }
         link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
             let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
@@ -332,8 +340,9 @@ async fn from_device(
             if calls.len() > MOST_ASKED {
                 return Err("word of more calls than it is asked about at once");
             }
-            for call in calls {
-                if !backend.fleet.waiting().not_seen(known.id, session, call)
+            // Of what it was not asked on this stream it has nothing to say.
+            for call in calls.into_iter().filter(|call| session.asked().hear(*call)) {
+                if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
                     && let Err(error) = settle::never_ran(backend, known, call).await
                 {
                     tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
@@ -344,17 +353,30 @@ async fn from_device(
             let answer = match answer(message) {
                 Ok(answer) => answer,
                 Err(error) => {
-                    tracing::warn!(device = %known.name, %error, "an answer that cannot be read was dropped");
+                    if pace.may_warn(known.id, Instant::now()) {
+                        tracing::warn!(device = %known.name, %error, "an answer that cannot be read was dropped");
+                    }
                     return Ok(());
                 }
             };
+            session.asked().hear(answer.call);
             let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
-            heard(backend, (known.id, since), chain, None).await;
+            if !heard(backend, (known.id, since), chain, None).await {
+                return Err(NOT_RECORDED);
+            }
             // A device that sends what nobody waits for is held up by the record, and only itself.
-            if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer)
-                && let Err(error) = result::late(backend, known.id, answer).await
-            {
-                tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
+            if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
+                let call = answer.call;
+                match result::late(backend, known.id, answer).await {
+                    Ok(Late::Taken) => {}
+                    Ok(Late::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
+                        tracing::warn!(device = %known.name, %call, "a device answered a call that is not its own; dropped");
+                    }
+                    Ok(Late::NotItsOwn) => {}
+                    Err(error) => {
+                        tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
+                    }
+                }
             }
         }
     }

@@ -117,7 +117,7 @@ impl ApprovalService for Api {
                     change = changes.recv() => change,
                 };
                 let id = match change {
-                    Ok(Change::Approval(id)) => id,
+                    Ok(Change::Approval(id, _)) => id,
                     Ok(
                         Change::CallClosed(_)
                         | Change::CallMoved(_)

@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status};
 
 use super::approval::approval;
 use super::tool::call;
-use super::{Api, caller, status};
+use super::{Api, caller, made_with, status};
 use crate::chat::{self, ChatError, Event, ToolUse};
 use crate::model::Model;
 
@@ -32,7 +32,7 @@ impl ChatService for Api {
         request: Request<v1::SendMessageRequest>,
     ) -> Result<Response<Chatting>, Status> {
         self.not_stopping()?;
-        let caller = caller(&request)?;
+        let by = (caller(&request)?, made_with(&request));
         let v1::SendMessageRequest { conversation_id, text, model } = request.into_inner();
         if text.trim().is_empty() || text.len() > LONGEST {
             return Err(status::invalid(format!("a message has 1 to {LONGEST} bytes")));
@@ -57,7 +57,7 @@ impl ChatService for Api {
             let backend = &backend;
             let answering = async move {
                 let answered =
-                    chat::answer(backend, caller, conversation, &text, &model, &events).await;
+                    chat::answer(backend, by, conversation, &text, &model, &events).await;
                 // The relay ends when nobody can say anything any more.
                 drop(events);
                 answered

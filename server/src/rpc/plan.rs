@@ -9,7 +9,6 @@ use tonic::{Request, Response, Status};
 
 use super::approval::approval;
 use super::{Api, caller, status};
-use crate::bus::Change;
 use crate::pipeline::plan::{self, PlanRequest};
 use crate::store::{PlanRow, PlanState, StepRow, StepState, StoreError};
 
@@ -96,24 +95,10 @@ impl Api {
             if row.revision > known || row.ended_at.is_some() || wait.is_zero() {
                 return Ok(row);
             }
-            // A message lost to lag means looking again.
-            loop {
-                let change = tokio::select! {
-                    () = self.0.shutdown.cancelled() => return Ok(row),
-                    change = tokio::time::timeout_at(deadline, changes.recv()) => change,
-                };
-                match change {
-                    Err(_) => return Ok(row),
-                    Ok(Ok(Change::Plan(plan))) if plan == row.id => break,
-                    Ok(Ok(
-                        Change::CallClosed(_)
-                        | Change::CallMoved(_)
-                        | Change::Approval(_)
-                        | Change::Device(_)
-                        | Change::Plan(_),
-                    )) => {}
-                    Ok(Err(_)) => break,
-                }
+            tokio::select! {
+                () = self.0.shutdown.cancelled() => return Ok(row),
+                () = tokio::time::sleep_until(deadline) => return Ok(row),
+                () = changes.plan_moved(row.id) => {}
             }
         }
     }

@@ -12,9 +12,8 @@ use orion_wire::v1::tool_service_server::ToolService;
 use orion_wire::{call_request, call_state, risk, status_from, v1};
 use tonic::{Request, Response, Status};
 
-use super::{Api, caller, status};
+use super::{Api, caller, made_with, status};
 use crate::backend::Backend;
-use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{Advance, Known};
 use crate::pipeline::audit::Incoming;
@@ -55,7 +54,7 @@ impl ToolService for Api {
         &self,
         request: Request<v1::CallToolRequest>,
     ) -> Result<Response<v1::CallToolResponse>, Status> {
-        let caller = caller(&request)?;
+        let (caller, token) = (caller(&request)?, made_with(&request));
         let request = request.into_inner();
         let background = request.background;
         let (request, asks_why) = call_request(request).map_err(status::wire)?;
@@ -64,7 +63,7 @@ impl ToolService for Api {
             return explained(why);
         }
         self.not_stopping()?;
-        let incoming = Incoming { background, ..Incoming::new(caller, request) };
+        let incoming = Incoming { background, token, ..Incoming::new(caller, request) };
         let reply = if background {
             pipeline::begin(&self.0, incoming).await
         } else {
@@ -153,20 +152,8 @@ impl Api {
             if reply.state.is_closed() {
                 return Ok(reply);
             }
-            // Wait for this call's end; a message lost to lag means looking again.
-            loop {
-                match tokio::time::timeout_at(deadline, changes.recv()).await {
-                    Err(_) => return Ok(reply),
-                    Ok(Ok(Change::CallClosed(call))) if call == reply.call => break,
-                    Ok(Ok(
-                        Change::CallClosed(_)
-                        | Change::CallMoved(_)
-                        | Change::Approval(_)
-                        | Change::Device(_)
-                        | Change::Plan(_),
-                    )) => {}
-                    Ok(Err(_)) => break,
-                }
+            if tokio::time::timeout_at(deadline, changes.moved(reply.call)).await.is_err() {
+                return Ok(reply);
             }
         }
     }

@@ -18,6 +18,7 @@ pub use count::Admitted;
 use event::{closed, opened};
 pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
+pub use waiting::{QueueError, QueueLimits};
 
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;
@@ -29,19 +30,59 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at, plan_id, is_own_preview, queued_until) \
+    admitted_at, plan_id, is_own_preview, queued_until, token_hash) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)";
+
+/// Who ends a call, and so from which states it may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closer {
+    /// The backend, wherever the call is.
+    Backend,
+    /// The backend, as long as the call was not sent: what was sent is its device's to end.
+    BackendUnsent,
+    /// The word of the device that it was sent to. Where nobody knew how it ended and the device does
+    /// not know either, that takes the place of what the backend said, once.
+    Device,
+}
+
+impl Closer {
+    /// Whether it may end a call that is in this state.
+    const fn may_end(self, state: CallState) -> bool {
+        match self {
+            Self::Backend => true,
+            Self::BackendUnsent => {
+                matches!(
+                    state,
+                    CallState::Received | CallState::AwaitingApproval | CallState::Queued
+                )
+            }
+            Self::Device => {
+                matches!(state, CallState::Dispatched | CallState::Running | CallState::Unknown)
+            }
+        }
+    }
+}
 
 impl Store {
     /// Puts a call on the record, in the state in which it enters.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where the id is taken or this person has used the idempotency key.
+    /// [`StoreError::Conflict`] where the id is taken or this person has used the idempotency key, and
+    /// for a call that waits for its device: that is [`Self::open_queued_call`]'s.
     pub async fn open_call(&self, call: NewCall) -> Result<(), StoreError> {
+        match self.enter(call, None).await {
+            Ok(()) => Ok(()),
+            Err(QueueError::Store(error)) => Err(error),
+            Err(QueueError::DeviceFull | QueueError::PersonFull) => Err(StoreError::Conflict),
+        }
+    }
+
+    /// Puts a call on the record that is under way, or waits where these limits leave room for it.
+    async fn enter(&self, call: NewCall, limits: Option<QueueLimits>) -> Result<(), QueueError> {
         let durability = durability(call.has_effects);
-        if call.state.is_closed() {
-            return Err(StoreError::Conflict);
+        if call.state.is_closed() || (call.state == CallState::Queued) != limits.is_some() {
+            return Err(StoreError::Conflict.into());
         }
         let (id, harmless) = (call.id, !call.has_effects);
         let event = opened(&call)?;
@@ -53,12 +94,18 @@ impl Store {
         let done = self
             .write_one(durability, move |tx| {
                 Box::pin(async move {
+                    if let Some(limits) = limits
+                        && let Err(full) = limits.leave_room(tx, &call).await?
+                    {
+                        return Ok(Err(full));
+                    }
                     insert(tx, call, None).await?;
                     tx.record(event);
-                    Ok(())
+                    Ok(Ok(()))
                 })
             })
             .await;
+        let done = done.map_err(QueueError::from).flatten();
         if listed && done.is_err() {
             self.inner.harmless.remove(&id);
         }
@@ -100,72 +147,34 @@ impl Store {
     /// or not there. The change is kept in the call's history.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] for a state that closes a call: that is
-    /// [`Self::close_call`]'s.
+    /// [`StoreError::Conflict`] for a state that closes a call, which is [`Self::close_call`]'s, and for
+    /// one in which it waits, which is [`Self::queue_call`]'s.
     pub async fn advance_call(
         &self,
         id: CallId,
         to: CallState,
         now: i64,
     ) -> Result<bool, StoreError> {
-        if to.is_closed() {
+        if to.is_closed() || to == CallState::Queued {
             return Err(StoreError::Conflict);
         }
         self.write_one(self.durability_of(id), move |tx| Box::pin(advance(tx, id, to, now))).await
     }
 
-    /// Ends a call; `false` where it has ended already, or is not there. The end of a call whose
-    /// outcome was unknown is recorded as `call.reconciled`.
+    /// Ends a call; `false` where it has ended already, is not there, or is not this closer's to end.
+    /// The end of a call whose outcome was unknown is recorded as `call.reconciled`.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] for a state that does not close a call.
-    pub async fn close_call(&self, close: CloseCall) -> Result<bool, StoreError> {
-        let id = close.id;
-        let durability = self.durability_of(id);
-        let done = self
-            .write_one(durability, move |tx| {
-                Box::pin(async move { Ok(self::close(tx, close).await?.is_some()) })
-            })
-            .await?;
-        self.inner.harmless.remove(&id);
-        Ok(done)
-    }
-
-    /// Ends a call that was sent by its device's word; as [`Self::close_call`], and where nobody knew how it ended and
-    /// the device does not know either, its word takes the place of the backend's, once.
-    ///
-    /// # Errors
-    /// As [`Self::close_call`].
-    pub async fn close_call_by_device(&self, close: CloseCall) -> Result<bool, StoreError> {
-        let id = close.id;
-        let durability = self.durability_of(id);
-        let done = self
-            .write_one(durability, move |tx| {
-                let unknown_too = close.state == CallState::Unknown;
-                Box::pin(
-                    async move { Ok(close_from(tx, close, is_sent, unknown_too).await?.is_some()) },
-                )
-            })
-            .await?;
-        self.inner.harmless.remove(&id);
-        Ok(done)
-    }
-
-    /// Ends a call that was not sent to its device; `false` where it was sent, has ended, or is not
-    /// there. What was sent is the device's to end.
-    ///
-    /// # Errors
-    /// [`StoreError::Conflict`] for a state that does not close a call.
-    pub async fn close_unsent_call(&self, close: CloseCall) -> Result<bool, StoreError> {
+    pub async fn close_call(&self, close: CloseCall, by: Closer) -> Result<bool, StoreError> {
         let id = close.id;
         let done = self
             .write_one(self.durability_of(id), move |tx| {
-                Box::pin(
-                    async move { Ok(close_from(tx, close, is_unsent, false).await?.is_some()) },
-                )
+                Box::pin(async move { Ok(close_by(tx, close, by).await?.is_some()) })
             })
             .await?;
-        if done {
+        // One that goes on, because it was sent, needs no more than before.
+        if done || by != Closer::BackendUnsent {
             self.inner.harmless.remove(&id);
         }
         Ok(done)
@@ -247,18 +256,8 @@ const fn durability(has_effects: bool) -> Durability {
     if has_effects { Durability::Fsync } else { Durability::Commit }
 }
 
-/// Whether a call in this state has not left the backend.
-const fn is_unsent(state: CallState) -> bool {
-    matches!(state, CallState::Received | CallState::AwaitingApproval | CallState::Queued)
-}
-
-/// Whether a call in this state was sent to its device and may be ended by its word.
-const fn is_sent(state: CallState) -> bool {
-    matches!(state, CallState::Dispatched | CallState::Running | CallState::Unknown)
-}
-
 /// The states from which a call may become this one, as SQL.
-fn sources(to: CallState, among: fn(CallState) -> bool) -> String {
+fn sources(to: CallState, among: impl Fn(CallState) -> bool) -> String {
     let words: Vec<_> = CallState::ALL
         .into_iter()
         .filter(|from| among(*from) && from.can_become(to))
@@ -320,6 +319,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(call.plan.map(|plan| plan.to_string()))
         .bind(call.is_own_preview)
         .bind(call.queued_until)
+        .bind(call.token.map(|token| token.as_bytes().to_vec()))
         .execute(&mut tx.conn)
         .await?;
     Ok(())
@@ -352,24 +352,24 @@ pub(super) async fn close(
     tx: &mut Tx,
     close: CloseCall,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
-    close_from(tx, close, |_| true, false).await
+    close_by(tx, close, Closer::Backend).await
 }
 
-async fn close_from(
+async fn close_by(
     tx: &mut Tx,
     close: CloseCall,
-    among: fn(CallState) -> bool,
-    unknown_too: bool,
+    by: Closer,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
     if !close.state.is_closed() {
         return Err(StoreError::Conflict);
     }
+    let unknown_too = by == Closer::Device && close.state == CallState::Unknown;
     let sql = format!(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \
          WHERE id = $8 AND (state IN ({}) OR ($9 AND state = 'unknown' \
          AND history NOT LIKE '%\"unknown\"%\"unknown\"%')) RETURNING history",
-        sources(close.state, among)
+        sources(close.state, |from| by.may_end(from))
     );
     let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))
         .bind(close.state.as_str())

@@ -5,6 +5,7 @@ mod enroll;
 mod found;
 mod hello;
 mod lookup;
+mod memory;
 mod modes;
 mod row;
 

@@ -5,6 +5,7 @@ mod audit;
 mod calls;
 mod certificates;
 mod checkpoints;
+mod closing;
 mod devices;
 mod labels;
 mod migrations;
@@ -29,7 +30,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{AuditVerdict, Card, CloseCall, NewApproval, NewCall, Store};
+use super::{AuditVerdict, Card, CloseCall, Closer, NewApproval, NewCall, QueueLimits, Store};
 
 /// A store in a folder of its own.
 struct Place {
@@ -129,8 +130,12 @@ fn call(n: u128) -> NewCall {
         queued_until: None,
         created_at: 1_000,
         admitted_at: None,
+        token: None,
     }
 }
+
+/// Room for whatever waits.
+const ROOM: QueueLimits = QueueLimits { per_device: 1_000, per_person: 1_000 };
 
 fn close(n: u128, state: CallState) -> CloseCall {
     let code = (state != CallState::Succeeded).then_some(ErrorCode::ExecutionFailed);

@@ -124,6 +124,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             queued_until: None,
             created_at: at,
             admitted_at: (!was_refused(index)).then_some(at),
+            token: None,
         };
         let close = CloseCall {
             id: new.id,

@@ -195,7 +195,7 @@ pub(super) async fn vote(
     };
     let refused = match backend.store.vote(vote).await {
         Ok(decided) => {
-            backend.bus.publish(Change::Approval(decided.id));
+            backend.bus.publish(Change::Approval(decided.id, decided.call));
             return Ok(decided);
         }
         Err(DecideError::NotFound) => return Err(Unanswered::NotFound),

@@ -34,7 +34,7 @@ pub(super) async fn change(
     may_change(backend, by, &row).await?;
     let call = backend.store.call(&row.call.to_string()).await?;
     let refused = |error| Unanswered::Changed(Box::new(error));
-    let asker = renew::person(backend, &call.caller).await?.map_err(refused)?;
+    let asker = renew::person(backend, &call.caller, call.token).await?.map_err(refused)?;
     // Nobody reaches through another's name what they could not reach in their own. Judged first and
     // let go, so that two who change each other's calls do not wait for each other.
     let author = Caller { conversation: asker.conversation, ..by.clone() };
@@ -66,7 +66,7 @@ pub(super) async fn change(
 /// What may not be approved may not be changed into something that runs.
 async fn may_change(backend: &Backend, by: &Caller, row: &ApprovalRow) -> Result<(), Unanswered> {
     let needed = row.approvers.role;
-    let held = renew::person(backend, by).await?.map(|person| person.role.min(by.role));
+    let held = renew::person(backend, by, None).await?.map(|person| person.role.min(by.role));
     if held.is_ok_and(|role| role >= needed) {
         return Ok(());
     }
@@ -137,7 +137,7 @@ async fn judge(
         recovered: false,
     };
     let strangers = row.card.strangers.clone();
-    let incoming = Incoming { strangers, ..Incoming::new(caller, request) };
+    let incoming = Incoming { strangers, token: call.token, ..Incoming::new(caller, request) };
     let refused = |error| Unanswered::Changed(Box::new(error));
     let target = validate::target(backend, &incoming.request).map_err(refused)?;
     let parsed = validate::arguments(&target, arguments).map_err(refused)?;

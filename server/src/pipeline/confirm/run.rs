@@ -5,18 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{Approved, CallRequest, DeviceId, ErrorCode, Observation, ToolError, UserName};
-use serde_json::Value;
+use orion_domain::{Approved, DeviceId, ErrorCode, Observation, ToolError, UserName};
 
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Proof;
-use crate::pipeline::audit::{self, Incoming, OfPlan};
+use crate::pipeline::audit::{self, OfPlan};
 use crate::pipeline::authorize::Judged;
 use crate::pipeline::route::Way;
-use crate::pipeline::{Reply, count, queue, renew, route, validate};
-use crate::store::{ApprovalRow, CallRow, StoreError};
+use crate::pipeline::{Reply, queue, renew, route};
+use crate::store::{ApprovalRow, CallRow, Closer, StoreError};
 
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
@@ -49,7 +48,8 @@ pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
         ErrorCode::Internal,
         "The record could not be kept, so the call was not sent. Make it again.",
     );
-    match backend.store.close_unsent_call(audit::closing(reply, error)).await {
+    let close = audit::closing(reply, error);
+    match backend.store.close_call(close, Closer::BackendUnsent).await {
         Ok(true) => backend.bus.publish(Change::CallClosed(reply.call)),
         Ok(false) => {}
         Err(error) => {
@@ -73,42 +73,16 @@ async fn try_approved(
             None => return away(backend, approval, row).await,
         },
     };
-    let arguments = match serde_json::from_slice(&row.arguments) {
-        Ok(Value::Object(object)) => object,
-        Ok(_) | Err(_) => return Err(StoreError::Corrupt),
-    };
-    let caller = match renew::person(backend, &row.caller).await? {
-        Ok(caller) => caller,
+    let plan = approval.plan.map(|id| OfPlan { id, observe: false, observed });
+    let strangers = approval.card.strangers.clone();
+    let judged = match renew::from_row(backend, &row, strangers, plan).await? {
+        Ok(judged) => judged,
+        Err(error) if queue::is_away(backend, approval.device.0, &error) => {
+            return away(backend, approval, row).await;
+        }
         Err(error) => return audit::close(backend, Reply::from(row), error).await,
     };
-    let timeout = u64::try_from(row.deadline_at - row.created_at).ok();
-    let incoming = Incoming {
-        id: row.id,
-        caller,
-        request: CallRequest {
-            tool: row.tool.clone(),
-            device: row.device.as_ref().map(|(id, _)| id.to_string()),
-            arguments: arguments.clone(),
-            dry_run: row.dry_run,
-            timeout_ms: timeout,
-            recovered: row.recovered,
-            ..CallRequest::default()
-        },
-        created_at: row.created_at,
-        strangers: approval.card.strangers.clone(),
-        plan: approval.plan.map(|id| OfPlan { id, observe: false, observed }),
-        background: false,
-        is_own: false,
-    };
     let reply = Reply::from(row);
-    let found = validate::target(backend, &incoming.request).and_then(|target| {
-        let parsed = validate::arguments(&target, arguments)?;
-        Ok((target, parsed))
-    });
-    let judged = match found {
-        Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
-        Err(error) => return audit::close(backend, reply, error).await,
-    };
     let approved = match still_holds(&judged, approval) {
         Ok(approved) => approved,
         Err(error) => return audit::close(backend, reply, *error).await,
@@ -217,7 +191,7 @@ pub(super) async fn close_asked(
 /// The record cannot be kept.
 pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
     for approval in backend.store.expire_approvals(now_ms()).await? {
-        backend.bus.publish(Change::Approval(approval.id));
+        backend.bus.publish(Change::Approval(approval.id, approval.call));
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
             "Nobody answered in time. Make the call again to be asked again; `orion approvals watch` shows questions as they come.",

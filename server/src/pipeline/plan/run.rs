@@ -200,7 +200,7 @@ async fn ready(
     step: &StepRow,
 ) -> Result<Result<Ready, Box<Unready>>, StoreError> {
     let mut incoming = incoming(plan, step)?;
-    let found = match renew::person(backend, &plan.caller).await? {
+    let found = match renew::person(backend, &plan.caller, None).await? {
         Ok(caller) if caller.role == plan.caller.role => {
             incoming.caller = caller;
             validate::target(backend, &incoming.request)

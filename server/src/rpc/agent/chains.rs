@@ -8,13 +8,13 @@ use orion_domain::audit::AuditHead;
 use crate::backend::Backend;
 
 /// Takes what a device says of its own chain on a connection of this age, and of what it saw of this
-/// backend's.
+/// backend's; `false` where that could not be recorded, so that nothing else it says is to be believed.
 pub(super) async fn heard(
     backend: &Backend,
     (device, since): (DeviceId, Instant),
     chain: Option<AuditHead>,
     saw: Option<AuditHead>,
-) {
+) -> bool {
     let witnesses = backend.fleet.witnesses();
     let heard = async {
         if let Some(saw) = saw {
@@ -25,7 +25,11 @@ pub(super) async fn heard(
             None => Ok(()),
         }
     };
-    if let Err(error) = heard.await {
-        tracing::error!(%device, %error, "what a device says of its chain could not be recorded");
+    match heard.await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::error!(%device, %error, "what a device says of its chain could not be recorded");
+            false
+        }
     }
 }

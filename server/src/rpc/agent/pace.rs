@@ -1,21 +1,38 @@
-//! How often a device may tell another ceiling. Each is compiled, kept and audited for good, and an
-//! owner does not change their mind all the time; a device that is in wrong hands might.
+//! How often a device may tell another ceiling, and how often the log tells what it says wrong. Each ceiling
+//! is compiled, kept and audited for good, and an owner does not change their mind all the time; a device
+//! that is in wrong hands might, and might fill the log.
 
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 use orion_domain::DeviceId;
 
-/// How many a device may tell at once.
+/// How many there may be of a device at once.
 const MOST: u32 = 30;
-/// After how long it may tell one more.
+/// After how long there may be one more.
 const EVERY: Duration = Duration::from_secs(300);
 
 /// What each device has left.
 #[derive(Debug, Default)]
 pub(in crate::rpc) struct Pace {
-    budgets: DashMap<DeviceId, Budget>,
+    ceilings: Budgets,
+    warnings: Budgets,
 }
+
+impl Pace {
+    /// Takes one of the ceilings that a device may tell; `false` where there is none.
+    pub(super) fn may_tell(&self, device: DeviceId, now: Instant) -> bool {
+        self.ceilings.take(device, now)
+    }
+
+    /// Takes one of the warnings that the log gets about a device; `false` where there is none.
+    pub(super) fn may_warn(&self, device: DeviceId, now: Instant) -> bool {
+        self.warnings.take(device, now)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Budgets(DashMap<DeviceId, Budget>);
 
 /// What one device had left, and when.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +41,10 @@ struct Budget {
     at: Instant,
 }
 
-impl Pace {
+impl Budgets {
     /// Takes one from what a device has left; `false` where there is nothing.
-    pub(super) fn take(&self, device: DeviceId, now: Instant) -> bool {
-        let mut budget = self.budgets.entry(device).or_insert(Budget { left: MOST, at: now });
+    fn take(&self, device: DeviceId, now: Instant) -> bool {
+        let mut budget = self.0.entry(device).or_insert(Budget { left: MOST, at: now });
         let earned = now.saturating_duration_since(budget.at).as_secs() / EVERY.as_secs();
         let earned = u32::try_from(earned).unwrap_or(MOST);
         let left = budget.left.saturating_add(earned).min(MOST);
@@ -48,12 +65,15 @@ mod tests {
     fn a_device_has_so_many_and_one_more_with_time_and_no_other_device_pays_for_it() {
         let (pace, begin) = (Pace::default(), Instant::now());
         let device = |number| DeviceId::new(Uuid::from_u128(number));
-        let taken = |number, at| (0..100).filter(|_| pace.take(device(number), at)).count();
+        let taken = |number, at| (0..100).filter(|_| pace.may_tell(device(number), at)).count();
         assert_eq!(taken(1, begin), 30);
         assert_eq!(taken(1, begin + EVERY - Duration::from_secs(1)), 0);
         assert_eq!(taken(1, begin + EVERY), 1);
         assert_eq!(taken(1, begin + EVERY * 3 + Duration::from_secs(1)), 2);
         assert_eq!(taken(2, begin), 30);
         assert_eq!(taken(1, begin + EVERY * 1000), 30);
+        // What the log tells of it is counted by itself.
+        let warned = (0..100).filter(|_| pace.may_warn(device(1), begin)).count();
+        assert_eq!(warned, 30);
     }
 }

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use orion_domain::CallId;
 use orion_wire::v1;
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::Stream;
 use tonic::Status;
 
 use super::{call, with_advance};
 use crate::backend::Backend;
-use crate::bus::Change;
+use crate::bus::Changes;
 use crate::pipeline::Reply;
 use crate::rpc::status;
 
@@ -23,18 +21,14 @@ pub(in crate::rpc) type Updates =
 struct Watched {
     backend: Arc<Backend>,
     call: CallId,
-    changes: broadcast::Receiver<Change>,
+    changes: Changes,
     told: Option<v1::Call>,
     is_over: bool,
 }
 
 /// The call now and whenever it has moved. The next state is made when the last one was taken, so that
 /// whoever reads slowly holds up nobody and is told the newest.
-pub(super) fn watch(
-    backend: Arc<Backend>,
-    call: CallId,
-    changes: broadcast::Receiver<Change>,
-) -> Updates {
+pub(super) fn watch(backend: Arc<Backend>, call: CallId, changes: Changes) -> Updates {
     let watched = Watched { backend, call, changes, told: None, is_over: false };
     Box::pin(futures_util::stream::unfold(watched, async |mut watched| {
         if watched.is_over {
@@ -66,27 +60,9 @@ impl Watched {
 
     /// Waits until the call may have moved; `false` where the backend stops.
     async fn moved(&mut self) -> bool {
-        loop {
-            let change = tokio::select! {
-                () = self.backend.shutdown.cancelled() => return false,
-                change = self.changes.recv() => change,
-            };
-            match change {
-                Ok(Change::CallMoved(call) | Change::CallClosed(call)) if call == self.call => {
-                    return true;
-                }
-                // Questions name their own id, and may be about this call.
-                Ok(Change::Approval(_)) => return true,
-                // What was missed may have been this.
-                Err(RecvError::Lagged(_)) => return true,
-                Err(RecvError::Closed) => return false,
-                Ok(
-                    Change::CallMoved(_)
-                    | Change::CallClosed(_)
-                    | Change::Device(_)
-                    | Change::Plan(_),
-                ) => {}
-            }
+        tokio::select! {
+            () = self.backend.shutdown.cancelled() => false,
+            () = self.changes.moved(self.call) => true,
         }
     }
 }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use crate::store::row::{digest, json, parsed, parsed_option, risk_option, unsigned};
+use crate::store::row::{
+    digest, digest_option, json, parsed, parsed_option, risk_option, unsigned,
+};
 
 /// A call that enters the record. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,9 @@ pub struct NewCall {
     pub created_at: i64,
     /// When it was let through, for a call that enters the record so.
     pub admitted_at: Option<i64>,
+    /// SHA-256 of the session or token that it was made with; none for what a person did not ask for
+    /// over the wire.
+    pub token: Option<Digest>,
 }
 
 /// What a device said of its own chain when it told how a call ended.
@@ -181,6 +186,8 @@ pub struct CallRow {
     pub duration_us: u64,
     /// When it ended.
     pub closed_at: Option<i64>,
+    /// SHA-256 of the session or token that it was made with, where there was one.
+    pub token: Option<Digest>,
 }
 
 impl FromRow<'_, SqliteRow> for CallRow {
@@ -231,6 +238,7 @@ impl FromRow<'_, SqliteRow> for CallRow {
             result: row.try_get("result")?,
             duration_us,
             closed_at: row.try_get("closed_at")?,
+            token: digest_option(row, "token_hash")?,
         })
     }
 }

@@ -1,9 +1,10 @@
 //! Calls that wait for their device, calls whose fate only their device knows, and calls for a list.
 
-use orion_domain::{CallId, DeviceId, UserName};
+use orion_domain::{CallId, CallState, DeviceId, UserName};
 use sqlx::AssertSqlSafe;
 
-use super::CallRow;
+use super::{CallRow, NewCall};
+use crate::store::writer::Tx;
 use crate::store::{Store, StoreError};
 
 /// How many calls are read at a time.
@@ -15,9 +16,113 @@ const LIGHT: &str = "calls.id, calls.user_name, calls.role, calls.conversation_i
     calls.recovered, calls.tainted, calls.quoted, '[]' AS touches_json, calls.decision, calls.rule, \
     calls.policy_version, calls.risk, calls.has_effects, calls.state, calls.history, \
     calls.idempotency_key, calls.plan_id, calls.deadline_at, calls.queued_until, calls.created_at, \
-    calls.approval_id, calls.code, NULL AS result, calls.duration_us, calls.closed_at";
+    calls.approval_id, calls.code, NULL AS result, calls.duration_us, calls.closed_at, \
+    calls.token_hash";
+
+/// How many calls may wait for their devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// For one device.
+    pub per_device: u32,
+    /// Of one person, for all devices together.
+    pub per_person: u32,
+}
+
+/// Why a call does not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    /// As many calls wait for its device as may.
+    #[error("as many calls wait for this device as may")]
+    DeviceFull,
+    /// As many calls of its person wait as may.
+    #[error("as many calls of this person wait as may")]
+    PersonFull,
+    /// The record failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl QueueLimits {
+    /// Looks whether one more call may wait, inside the change that makes it wait. Changes come one at a
+    /// time, so that of two calls for the last place one gets it.
+    pub(super) async fn leave_room(
+        self,
+        tx: &mut Tx,
+        call: &NewCall,
+    ) -> Result<Result<(), QueueError>, StoreError> {
+        let device = call.device.as_ref().map(|(id, _)| id.to_string());
+        self.room_for(tx, device, call.caller.user.as_str()).await
+    }
+
+    async fn room_for(
+        self,
+        tx: &mut Tx,
+        device: Option<String>,
+        user: &str,
+    ) -> Result<Result<(), QueueError>, StoreError> {
+        let (of_device, of_person): (i64, i64) = sqlx::query_as(
+            "SELECT (SELECT COUNT(*) FROM calls WHERE device_id = $1 AND state = 'queued'), \
+             (SELECT COUNT(*) FROM calls WHERE user_name = $2 AND state = 'queued')",
+        )
+        .bind(device)
+        .bind(user)
+        .fetch_one(&mut tx.conn)
+        .await?;
+        Ok(if of_device >= i64::from(self.per_device) {
+            Err(QueueError::DeviceFull)
+        } else if of_person >= i64::from(self.per_person) {
+            Err(QueueError::PersonFull)
+        } else {
+            Ok(())
+        })
+    }
+}
 
 impl Store {
+    /// Puts a call on the record that waits for its device.
+    ///
+    /// # Errors
+    /// See [`QueueError`]; then nothing is recorded.
+    pub async fn open_queued_call(
+        &self,
+        call: NewCall,
+        limits: QueueLimits,
+    ) -> Result<(), QueueError> {
+        self.enter(call, Some(limits)).await
+    }
+
+    /// Lets a call wait for its device that stands on the record; `false` where it is not in a state from
+    /// which it may, or not there.
+    ///
+    /// # Errors
+    /// See [`QueueError`]; then the call is as it was.
+    pub async fn queue_call(
+        &self,
+        id: CallId,
+        limits: QueueLimits,
+        now: i64,
+    ) -> Result<bool, QueueError> {
+        self.write_one(self.durability_of(id), move |tx| {
+            Box::pin(async move {
+                // One that waits already takes no further place.
+                let sql = format!(
+                    "SELECT device_id, user_name FROM calls WHERE id = $1 AND state IN ({})",
+                    super::sources(CallState::Queued, |_| true)
+                );
+                let found: Option<(Option<String>, String)> = sqlx::query_as(AssertSqlSafe(sql))
+                    .bind(id.to_string())
+                    .fetch_optional(&mut tx.conn)
+                    .await?;
+                let Some((device, user)) = found else { return Ok(Ok(false)) };
+                if let Err(full) = limits.room_for(tx, device, &user).await? {
+                    return Ok(Err(full));
+                }
+                super::advance(tx, id, CallState::Queued, now).await.map(Ok)
+            })
+        })
+        .await?
+    }
+
     /// The next calls that wait for this device, oldest first, after this one.
     ///
     /// # Errors
@@ -68,19 +173,6 @@ impl Store {
             .fetch_all(self.reads())
             .await?;
         ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
-    }
-
-    /// How many calls wait for this device.
-    ///
-    /// # Errors
-    /// The record cannot be read.
-    pub async fn count_queued(&self, device: DeviceId) -> Result<i64, StoreError> {
-        let (count,): (i64,) =
-            sqlx::query_as("SELECT COUNT(*) FROM calls WHERE device_id = $1 AND state = 'queued'")
-                .bind(device.to_string())
-                .fetch_one(self.reads())
-                .await?;
-        Ok(count)
     }
 
     /// Calls that have waited for their device for as long as they may, or longer than the yes that they

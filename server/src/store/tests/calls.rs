@@ -1,7 +1,7 @@
 //! Calls: the guarded machine, idempotency, lookups, recovery.
 
 use super::*;
-use crate::store::{CallRow, Lasting, NewVote, StateChange, StoreError};
+use crate::store::{CallRow, Lasting, NewVote, QueueError, StateChange, StoreError};
 
 /// Puts call `n` into a state.
 pub(super) async fn put(store: &Store, n: u128, state: CallState) {
@@ -9,9 +9,18 @@ pub(super) async fn put(store: &Store, n: u128, state: CallState) {
         let denied = state == CallState::Denied;
         let first = if denied { CallState::Received } else { CallState::Dispatched };
         store.open_call(NewCall { state: first, ..call(n) }).await.unwrap();
-        assert!(store.close_call(close(n, state)).await.unwrap());
+        assert!(store.close_call(close(n, state), Closer::Backend).await.unwrap());
     } else {
-        store.open_call(NewCall { state, ..call(n) }).await.unwrap();
+        enter(store, NewCall { state, ..call(n) }).await;
+    }
+}
+
+/// Puts a call on the record, in whatever open state.
+async fn enter(store: &Store, call: NewCall) {
+    if call.state == CallState::Queued {
+        store.open_queued_call(call, ROOM).await.unwrap();
+    } else {
+        store.open_call(call).await.unwrap();
     }
 }
 
@@ -24,7 +33,9 @@ async fn a_call_moves_only_as_its_machine_allows() {
             n += 1;
             put(&place.store, n, from).await;
             let moved = if to.is_closed() {
-                place.store.close_call(close(n, to)).await.unwrap()
+                place.store.close_call(close(n, to), Closer::Backend).await.unwrap()
+            } else if to == CallState::Queued {
+                place.store.queue_call(call_id(n), ROOM, 3_000).await.unwrap()
             } else {
                 place.store.advance_call(call_id(n), to, 3_000).await.unwrap()
             };
@@ -62,11 +73,12 @@ async fn a_call_is_read_back_as_it_was_written() {
         quoted: true,
         state: CallState::Dispatched,
         idempotency_key: Some("k".to_owned()),
+        token: Some(Digest::of(b"token")),
         ..call(1)
     };
     place.store.open_call(new.clone()).await.unwrap();
     assert!(place.store.advance_call(new.id, CallState::Running, 1_500).await.unwrap());
-    assert!(place.store.close_call(close(1, CallState::Failed)).await.unwrap());
+    assert!(place.store.close_call(close(1, CallState::Failed), Closer::Backend).await.unwrap());
     let expected = CallRow {
         id: new.id,
         caller: Caller { conversation: Some(conversation_id(1)), ..new.caller },
@@ -101,6 +113,7 @@ async fn a_call_is_read_back_as_it_was_written() {
         result: Some(br#"{"success":true}"#.to_vec()),
         duration_us: 250,
         closed_at: Some(2_000),
+        token: Some(Digest::of(b"token")),
     };
     assert_eq!(place.store.call(&new.id.to_string()).await.unwrap(), expected);
     assert_eq!(place.store.find_idempotent(&user("ann"), "k").await.unwrap(), Some(expected));
@@ -113,59 +126,23 @@ async fn a_call_is_read_back_as_it_was_written() {
 async fn a_call_closes_once() {
     let place = Place::new().await;
     put(&place.store, 1, CallState::Dispatched).await;
-    assert_eq!(place.store.close_call(close(1, CallState::Succeeded)).await, Ok(true));
-    assert_eq!(place.store.close_call(close(1, CallState::Succeeded)).await, Ok(false));
-    assert_eq!(place.store.close_call(close(1, CallState::Failed)).await, Ok(false));
-    assert_eq!(place.store.close_call(close(2, CallState::Failed)).await, Ok(false));
-    assert_eq!(place.kinds().await, ["call.opened", "call.closed"]);
-}
-
-#[tokio::test]
-async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
-    let place = Place::new().await;
-    let open = CallState::ALL.into_iter().filter(|state| !state.is_closed());
-    for (n, from) in (1..).zip(open) {
-        put(&place.store, n, from).await;
-        let ended = place.store.close_unsent_call(close(n, CallState::Cancelled)).await;
-        let unsent = !matches!(from, CallState::Dispatched | CallState::Running);
-        assert_eq!(ended, Ok(unsent), "{from}");
-        let row = place.store.call(&call_id(n).to_string()).await.unwrap();
-        assert_eq!(row.state, if unsent { CallState::Cancelled } else { from });
-        // What was sent still ends as its device says, and what was not is never sent.
-        let sent = place.store.advance_call(call_id(n), CallState::Dispatched, 3_000).await;
-        assert_eq!(sent, Ok(false), "{from}");
-        let late = place.store.close_call(close(n, CallState::Succeeded)).await;
-        assert_eq!(late, Ok(!unsent), "{from}");
-    }
-    place.audited().await;
-}
-
-#[tokio::test]
-async fn an_unknown_outcome_that_becomes_known_is_reconciled() {
-    let place = Place::new().await;
-    put(&place.store, 1, CallState::Dispatched).await;
-    assert!(place.store.close_call(close(1, CallState::Unknown)).await.unwrap());
-    assert!(place.store.close_call(close(1, CallState::Succeeded)).await.unwrap());
-    assert!(!place.store.close_call(close(1, CallState::Failed)).await.unwrap());
-    assert_eq!(place.kinds().await, ["call.opened", "call.closed", "call.reconciled"]);
-}
-
-#[tokio::test]
-async fn the_devices_unknown_takes_the_place_of_the_backends_once() {
-    let place = Place::new().await;
-    put(&place.store, 1, CallState::Dispatched).await;
-    assert!(place.store.close_call(close(1, CallState::Unknown)).await.unwrap());
-    assert!(!place.store.close_call(close(1, CallState::Unknown)).await.unwrap());
-    let told = CloseCall { result: b"the device died".to_vec(), ..close(1, CallState::Unknown) };
-    assert!(place.store.close_call_by_device(told.clone()).await.unwrap());
-    assert!(!place.store.close_call_by_device(close(1, CallState::Unknown)).await.unwrap());
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
-    assert_eq!((row.state, row.result), (CallState::Unknown, Some(told.result)));
-    assert!(place.store.close_call_by_device(close(1, CallState::Succeeded)).await.unwrap());
     assert_eq!(
-        place.kinds().await,
-        ["call.opened", "call.closed", "call.reconciled", "call.reconciled"]
+        place.store.close_call(close(1, CallState::Succeeded), Closer::Backend).await,
+        Ok(true)
     );
+    assert_eq!(
+        place.store.close_call(close(1, CallState::Succeeded), Closer::Backend).await,
+        Ok(false)
+    );
+    assert_eq!(
+        place.store.close_call(close(1, CallState::Failed), Closer::Backend).await,
+        Ok(false)
+    );
+    assert_eq!(
+        place.store.close_call(close(2, CallState::Failed), Closer::Backend).await,
+        Ok(false)
+    );
+    assert_eq!(place.kinds().await, ["call.opened", "call.closed"]);
 }
 
 #[tokio::test]
@@ -174,10 +151,17 @@ async fn states_that_do_not_fit_the_way_are_refused() {
     let no = Err(StoreError::Conflict);
     let opened_closed = NewCall { state: CallState::Failed, ..call(1) };
     assert_eq!(place.store.open_call(opened_closed).await, no);
+    // What waits is counted, so that it comes by no other way.
+    let queued = NewCall { state: CallState::Queued, ..call(1) };
+    assert_eq!(place.store.open_call(queued).await, no);
+    let waiting = place.store.open_queued_call(call(1), ROOM).await;
+    assert_eq!(waiting, Err(QueueError::Store(StoreError::Conflict)));
     put(&place.store, 2, CallState::Dispatched).await;
     let end = place.store.advance_call(call_id(2), CallState::Failed, 1).await;
     assert_eq!(end, Err(StoreError::Conflict));
-    let open = place.store.close_call(close(2, CallState::Running)).await;
+    let wait = place.store.advance_call(call_id(2), CallState::Queued, 1).await;
+    assert_eq!(wait, Err(StoreError::Conflict));
+    let open = place.store.close_call(close(2, CallState::Running), Closer::Backend).await;
     assert_eq!(open, Err(StoreError::Conflict));
     let done = close(3, CallState::Succeeded);
     assert_eq!(place.store.open_and_close_call(call(3), done).await, no);
@@ -250,7 +234,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     store.open_call(effects(3, CallState::Dispatched)).await.unwrap();
     store.open_call(effects(4, CallState::Dispatched)).await.unwrap();
     store.advance_call(call_id(4), CallState::Running, 1_100).await.unwrap();
-    store.open_call(effects(5, CallState::Queued)).await.unwrap();
+    enter(store, effects(5, CallState::Queued)).await;
     // A question that stands, one that was denied, one approved, one used up.
     for n in 6..10 {
         store.open_call(effects(n, CallState::Received)).await.unwrap();
@@ -293,7 +277,10 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     );
     assert_eq!(place.store.recover_open_calls(9_001).await, Ok(0));
     // The device comes back and tells.
-    assert_eq!(place.store.close_call(close(3, CallState::Succeeded)).await, Ok(true));
+    assert_eq!(
+        place.store.close_call(close(3, CallState::Succeeded), Closer::Backend).await,
+        Ok(true)
+    );
     assert_eq!(place.kinds().await.last().unwrap(), "call.reconciled");
     place.audited().await;
 }
@@ -354,10 +341,10 @@ async fn calls_are_counted_by_when_they_were_let_through_and_what_was_not_sent_i
     assert_eq!(seen(2_000).await, [4_000]);
     // What was never sent is no use.
     store.open_call(call(4)).await.unwrap();
-    assert_eq!(store.close_call(close(4, CallState::Failed)).await, Ok(true));
+    assert_eq!(store.close_call(close(4, CallState::Failed), Closer::Backend).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
     // How it ended is no matter.
-    assert_eq!(store.close_call(close(3, CallState::Succeeded)).await, Ok(true));
+    assert_eq!(store.close_call(close(3, CallState::Succeeded), Closer::Backend).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
 }
 

@@ -332,3 +332,19 @@ async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
     assert_eq!(place.store.touch_device(device_id(9), 1).await, Err(nobody));
     assert_eq!(place.store.acknowledge_policy(device_id(9), "v", &[], 1).await, Err(nobody));
 }
+
+#[tokio::test]
+async fn a_device_that_forgot_may_have_forgotten_what_was_sent_before_by_whatever_clock() {
+    let place = enrolled(1).await;
+    let (store, kiosk) = (&place.store, device_id(1));
+    assert_eq!(store.forgot_at(kiosk).await, Ok(None));
+    store.device_forgot(kiosk, 5_000).await.unwrap();
+    assert_eq!(store.forgot_at(kiosk).await, Ok(Some(5_000)));
+    // The clock was ahead when this was sent, and the mark never goes back.
+    let call = NewCall { admitted_at: Some(9_000), state: CallState::Dispatched, ..call(1) };
+    store.open_call(call).await.unwrap();
+    store.device_forgot(kiosk, 6_000).await.unwrap();
+    assert_eq!(store.forgot_at(kiosk).await, Ok(Some(9_000)));
+    store.device_forgot(kiosk, 7_000).await.unwrap();
+    assert_eq!(store.forgot_at(kiosk).await, Ok(Some(9_000)));
+}

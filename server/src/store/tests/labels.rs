@@ -20,7 +20,7 @@ async fn chat(calls: u128, bytes: usize) -> Place {
         let result = vec![b'x'; bytes];
         place.store.open_call(NewCall { state: CallState::Dispatched, ..call(n) }).await.unwrap();
         let end = CloseCall { result, ..close(n, CallState::Succeeded) };
-        assert!(place.store.close_call(end).await.unwrap());
+        assert!(place.store.close_call(end, Closer::Backend).await.unwrap());
     }
     place
 }

@@ -2,6 +2,7 @@
 
 use super::calls::put;
 use super::*;
+use crate::store::{QueueError, StoreError};
 
 #[tokio::test]
 async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
@@ -16,12 +17,11 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     ]) {
         put(store, n, state).await;
     }
-    store.close_call(close(2, CallState::Unknown)).await.unwrap();
+    store.close_call(close(2, CallState::Unknown), Closer::Backend).await.unwrap();
     let ids = |ns: &[u128]| ns.iter().map(|n| call_id(*n)).collect::<Vec<_>>();
     assert_eq!(store.queued_calls(device_id(1), None).await, Ok(ids(&[1, 3])));
     assert_eq!(store.queued_calls(device_id(1), Some(call_id(1))).await, Ok(ids(&[3])));
     assert_eq!(store.queued_calls(device_id(2), None).await, Ok(ids(&[])));
-    assert_eq!(store.count_queued(device_id(1)).await, Ok(2));
     assert_eq!(store.unsettled_calls(device_id(1), None).await, Ok(ids(&[2, 5])));
     let overdue = store.overdue_calls(61_000).await.unwrap();
     assert_eq!(overdue.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[1, 3]));
@@ -30,4 +30,60 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     assert_eq!(open.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[5, 4, 3]));
     let of_bob = store.newest_calls(Some(&user("bob")), None, false, 3).await.unwrap();
     assert_eq!(of_bob, []);
+}
+
+/// A call of ann that waits for the device of this number.
+fn waits(n: u128, device: u128) -> NewCall {
+    let device = Some((device_id(device), "kiosk".parse().unwrap()));
+    NewCall { state: CallState::Queued, device, ..call(n) }
+}
+
+#[tokio::test]
+async fn as_many_calls_wait_for_a_device_and_of_a_person_as_may_and_no_more() {
+    let place = Place::new().await;
+    let store = &place.store;
+    let limits = QueueLimits { per_device: 2, per_person: 3 };
+    let of_bob = |n, device| {
+        let call = waits(n, device);
+        NewCall { caller: Caller { user: user("bob"), ..call.caller }, ..call }
+    };
+    let queue = async |call| store.open_queued_call(call, limits).await;
+    assert_eq!((queue(waits(1, 1)).await, queue(waits(2, 1)).await), (Ok(()), Ok(())));
+    assert_eq!(queue(waits(3, 1)).await, Err(QueueError::DeviceFull));
+    assert_eq!(queue(of_bob(3, 1)).await, Err(QueueError::DeviceFull));
+    assert_eq!(queue(waits(3, 2)).await, Ok(()));
+    assert_eq!(queue(waits(4, 3)).await, Err(QueueError::PersonFull));
+    assert_eq!(queue(of_bob(4, 3)).await, Ok(()));
+    assert_eq!(store.call(&call_id(5).to_string()).await.unwrap_err(), StoreError::NotFound);
+
+    // The same holds for one that waited for a person before.
+    put(store, 5, CallState::AwaitingApproval).await;
+    let wait = async || store.queue_call(call_id(5), limits, 3_000).await;
+    assert_eq!(wait().await, Err(QueueError::DeviceFull));
+    assert!(store.close_call(close(1, CallState::Cancelled), Closer::BackendUnsent).await.unwrap());
+    assert_eq!((wait().await, wait().await), (Ok(true), Ok(false)));
+    assert_eq!(store.queue_call(call_id(9), limits, 3_000).await, Ok(false));
+}
+
+#[tokio::test]
+async fn of_many_calls_at_once_for_the_last_places_as_many_wait_as_there_are() {
+    let place = Place::new().await;
+    let limits = QueueLimits { per_device: 5, per_person: 1_000 };
+    let mut asking = Vec::new();
+    for n in 1..=40 {
+        let store = place.store.clone();
+        asking.push(tokio::spawn(async move {
+            if n % 2 == 0 {
+                return store.open_queued_call(waits(n, 1), limits).await.is_ok();
+            }
+            put(&store, n, CallState::AwaitingApproval).await;
+            store.queue_call(call_id(n), limits, 3_000).await.is_ok()
+        }));
+    }
+    let mut waiting = 0;
+    for one in asking {
+        waiting += usize::from(one.await.unwrap());
+    }
+    assert_eq!(waiting, 5);
+    assert_eq!(place.store.queued_calls(device_id(1), None).await.unwrap().len(), 5);
 }

@@ -116,7 +116,7 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
     let release = hold(&place.store).await;
     let (small, big) = (place.store.clone(), place.store.clone());
     let touched =
-        start(async move { small.advance_call(call_id(0), CallState::Queued, 5).await }).await;
+        start(async move { small.advance_call(call_id(0), CallState::Dispatched, 5).await }).await;
     let mut heavy = call(1);
     heavy.arguments = vec![b' '; 200_000];
     let heavy = start(async move { big.open_call(heavy).await }).await;
@@ -129,7 +129,7 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
 
     // The limit was the connection's, and the writer begins a new one after a failure.
     place.store.open_call(call(2)).await.unwrap();
-    assert!(place.store.close_call(close(0, CallState::Failed)).await.unwrap());
+    assert!(place.store.close_call(close(0, CallState::Failed), Closer::Backend).await.unwrap());
     assert_eq!(place.kinds().await, ["call.opened", "call.opened", "call.closed"]);
     assert_eq!(place.audited().await, 3);
 }
