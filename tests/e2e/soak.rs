@@ -98,7 +98,7 @@ async fn nothing_fails_and_nothing_grows() {
     for kind in ["device.chain_broken", "device.other_history", "device.quarantined"] {
         assert_eq!(counted(&world, kind).await, 0, "{kind}");
     }
-    for device in &devices {
+    for device in devices.iter() {
         let log = device.agent().log();
         assert!(!log.contains("not connected"), "{} lost its link:\n{log}", device.name);
     }
