@@ -161,7 +161,7 @@ fn relink_device(
     lines: &[Vec<u8>],
     gone: Option<usize>,
 ) -> Option<Vec<u8>> {
-    let end = data.split_inclusive(|byte| *byte == b'\n').last()?;
+    let end = data.split_inclusive(|byte| *byte == b'\n').next_back()?;
     let chain = match gone {
         Some(gone) => {
             let before = data.strip_suffix(end)?;

@@ -108,7 +108,8 @@ fn a_devices_export_that_somebody_else_signed_or_whose_beginning_is_gone_is_foun
         if gone == 0 {
             continue;
         }
-        let end = sample.files()[1].split_inclusive(|byte| *byte == b'\n').last().unwrap().to_vec();
+        let end =
+            sample.files()[1].split_inclusive(|byte| *byte == b'\n').next_back().unwrap().to_vec();
         files[1] = [chain.to_lines().into_bytes(), end].concat();
         let problem = verify(Some(&sample.key), &files[0], &files[1..]).unwrap_err();
         assert!(problem.contains("does not fit it"), "{problem}");
