@@ -1,9 +1,11 @@
 //! Single changes of an export: of bytes, of lines, and those of somebody who computes every hash anew
-//! and lacks nothing but the key.
+//! and lacks nothing but the keys: a device's export is signed anew with another one.
 
-use orion_audit::device::{ChainLine, DeviceChain, DeviceEntry, Happened};
+use orion_audit::device::{ChainHeader, ChainLine, DeviceChain, DeviceEntry, DeviceSigner};
 use orion_domain::audit::{AuditHead, AuditRow};
 use serde_json::Value;
+
+use crate::sample::device_key;
 
 /// Numbers that look drawn and are the same each time (`SplitMix64`).
 pub(crate) struct Chance(u64);
@@ -30,7 +32,7 @@ impl Chance {
     }
 }
 
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "byte",
     "bit",
     "insert byte",
@@ -44,6 +46,7 @@ const KINDS: [&str; 13] = [
     "delete and relink",
     "insert and relink",
     "cut and relink",
+    "begin later and relink",
 ];
 
 /// One change, and what kind it was; it may come out as what it was.
@@ -77,10 +80,16 @@ fn edit_lines(chance: &mut Chance, data: &[u8], is_device: bool, kind: &str) -> 
             lines.truncate(at);
             lines.push(last);
         }
+        "begin later and relink" => drop(lines.drain(1..=at)),
         _ => lines[at] = edit_field(chance, &lines[at]),
     }
     if kind.ends_with("relink") {
-        let relinked = if is_device { relink_device(&lines) } else { relink(&lines) };
+        let relinked = if is_device {
+            let begins_later = kind.starts_with("begin").then_some(at);
+            relink_device(chance, data, &lines, begins_later)
+        } else {
+            relink(&lines)
+        };
         return relinked.unwrap_or_else(|| lines.concat());
     }
     lines.concat()
@@ -144,18 +153,58 @@ fn relink(lines: &[Vec<u8>]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The same for the file of a device.
-fn relink_device(lines: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let Some(ChainLine::Header(header)) = ChainLine::from_line(lines.first()?) else {
-        return None;
+/// The same for the file of a device, ended as it was or signed by somebody else. Where so many of its
+/// entries are gone from its beginning it goes on from the last of them, as it may.
+fn relink_device(
+    chance: &mut Chance,
+    data: &[u8],
+    lines: &[Vec<u8>],
+    gone: Option<usize>,
+) -> Option<Vec<u8>> {
+    let end = data.split_inclusive(|byte| *byte == b'\n').next_back()?;
+    let chain = match gone {
+        Some(gone) => {
+            let before = data.strip_suffix(end)?;
+            without_beginning(&DeviceChain::read(before).ok()?, gone)
+        }
+        None => {
+            let Some(ChainLine::Header(header)) = ChainLine::from_line(lines.first()?) else {
+                return None;
+            };
+            let mut chain = DeviceChain { header, entries: Vec::new() };
+            for line in lines.iter().skip(1) {
+                let Ok(entry) = serde_json::from_slice::<DeviceEntry>(line) else { continue };
+                let DeviceEntry { what, backend, .. } = entry;
+                let head = chain.head();
+                chain.push(DeviceEntry::link(&chain.header.device, head, backend, what)).ok()?;
+            }
+            chain
+        }
     };
-    let mut chain = DeviceChain { header, entries: Vec::new() };
-    for line in lines.iter().skip(1) {
-        let Ok(entry) = serde_json::from_slice::<DeviceEntry>(line) else { continue };
-        let DeviceEntry { at, call_id, tool, arguments, state, code, result, backend, .. } = entry;
-        let what = Happened { at, call_id, tool, arguments, state, code, result };
-        let entry = DeviceEntry::link(&chain.header.device, chain.head(), backend, what);
-        chain.push(entry).ok()?;
+    let at = serde_json::from_slice::<Value>(end).ok()?["end"]["at"].as_i64()?;
+    if chance.below(2) == 0 {
+        return Some(SOMEBODY.with(|key| key.export(&chain, at)).ok()?.into_bytes());
     }
-    Some(chain.to_export().into_bytes())
+    // The head fits, and the signature is what it was.
+    let end: Value = serde_json::from_slice(end).ok()?;
+    let end = &end["end"];
+    let end = format!(
+        "{{\"end\":{{\"head\":{},\"at\":{at},\"key\":{},\"signature\":{}}}}}\n",
+        serde_json::to_string(&chain.head()).ok()?,
+        end["key"],
+        end["signature"]
+    );
+    Some((chain.to_lines() + &end).into_bytes())
+}
+
+thread_local! {
+    /// A key that no device enrolled with.
+    static SOMEBODY: DeviceSigner = device_key();
+}
+
+/// A chain of which the first entries are gone, as one of which they were dropped.
+pub(crate) fn without_beginning(chain: &DeviceChain, gone: usize) -> DeviceChain {
+    let from = gone.checked_sub(1).map_or(chain.header.from, |last| chain.entries[last].head());
+    let header = ChainHeader::new(&chain.header.device, from);
+    DeviceChain { header, entries: chain.entries[gone..].to_vec() }
 }

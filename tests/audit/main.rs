@@ -9,7 +9,7 @@ mod sample;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use orion_audit::device::DeviceChain;
+use orion_audit::device::SignedChain;
 use orion_audit::{ExportVerifier, Join, Joined, VerifierKey};
 
 use edits::Chance;
@@ -24,9 +24,9 @@ fn count() -> usize {
 
 /// What `orion audit verify --file … --key … --device …` does with the files.
 fn verify(key: Option<&VerifierKey>, export: &[u8], devices: &[Vec<u8>]) -> Result<Joined, String> {
-    let chains = devices.iter().map(|text| DeviceChain::read(text, true));
-    let chains = chains.collect::<Result<Vec<_>, _>>().map_err(|problem| problem.to_string())?;
-    let mut join = Join::new(chains);
+    let exports = devices.iter().map(|text| SignedChain::read(text));
+    let exports = exports.collect::<Result<Vec<_>, _>>().map_err(|problem| problem.to_string())?;
+    let mut join = Join::new(exports);
     let mut verifier = ExportVerifier::new(key.cloned());
     for line in export.split_inclusive(|byte| *byte == b'\n') {
         if let Some(row) = verifier.line(line).map_err(|problem| problem.to_string())? {
@@ -42,9 +42,13 @@ fn verify(key: Option<&VerifierKey>, export: &[u8], devices: &[Vec<u8>]) -> Resu
 }
 
 fn python(sample: &Sample, more: &[&str]) -> (bool, String) {
+    python_on(&sample.files(), more)
+}
+
+fn python_on(texts: &[Vec<u8>], more: &[&str]) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
-    for (number, text) in sample.files().iter().enumerate() {
+    for (number, text) in texts.iter().enumerate() {
         let path = folder.path().join(format!("{number}.jsonl"));
         std::fs::write(&path, text).unwrap();
         files.push(path);
@@ -62,7 +66,8 @@ fn python(sample: &Sample, more: &[&str]) -> (bool, String) {
 #[test]
 fn both_verifiers_take_what_is_whole() {
     let sample = Sample::new();
-    let joined = verify(Some(&sample.key), sample.export.as_bytes(), &sample.devices()).unwrap();
+    let files = sample.files();
+    let joined = verify(Some(&sample.key), &files[0], &files[1..]).unwrap();
     let (whole, said) = python(&sample, &["--key", &sample.key.to_string()]);
     assert!(whole, "{said}");
     let calls = format!("{} calls the same on both sides", joined.calls);
@@ -83,6 +88,55 @@ fn an_export_signed_anew_is_whole_by_itself_and_not_by_the_known_key() {
     assert!(verify(None, forged.export.as_bytes(), &[]).is_ok());
     let problem = verify(Some(&sample.key), forged.export.as_bytes(), &[]).unwrap_err();
     assert!(problem.contains("another key"), "{problem}");
+}
+
+/// The same of a device: its export counts by the key that it enrolled with.
+#[test]
+fn a_devices_export_that_somebody_else_signed_or_whose_beginning_is_gone_is_found_by_both() {
+    let sample = Sample::new();
+    let key = sample.key.to_string();
+    let signed = SignedChain::read(&sample.files()[1]).unwrap();
+    let (other, most) = (sample::device_key(), signed.chain.entries.len());
+    for gone in [0, 1, most / 2, most] {
+        let mut files = sample.files();
+        let chain = edits::without_beginning(&signed.chain, gone);
+        files[1] = other.export(&chain, signed.at).unwrap().into_bytes();
+        let problem = verify(Some(&sample.key), &files[0], &files[1..]).unwrap_err();
+        assert!(problem.contains("enrolled with another key"), "{problem}");
+        let (whole, said) = python_on(&files, &["--key", &key]);
+        assert!(!whole && said.contains("another key"), "{said}");
+        if gone == 0 {
+            continue;
+        }
+        let end =
+            sample.files()[1].split_inclusive(|byte| *byte == b'\n').next_back().unwrap().to_vec();
+        files[1] = [chain.to_lines().into_bytes(), end].concat();
+        let problem = verify(Some(&sample.key), &files[0], &files[1..]).unwrap_err();
+        assert!(problem.contains("does not fit it"), "{problem}");
+        let (whole, said) = python_on(&files, &["--key", &key]);
+        assert!(!whole && said.contains("signature"), "{said}");
+    }
+}
+
+/// What was exported before has to be the beginning of what is exported later.
+#[test]
+fn an_export_that_does_not_go_on_from_an_older_one_is_found_by_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sample, other) = (Sample::new(), Sample::new());
+    let older = folder.path().join("older.jsonl");
+    let older = older.to_str().unwrap();
+    for (before, fits) in [(&sample, true), (&other, false)] {
+        std::fs::write(older, &before.export).unwrap();
+        let (whole, said) = python_on(&sample.files()[..1], &["--since", older]);
+        assert_eq!(whole, fits, "{said}");
+        let mut verifier = ExportVerifier::new(None);
+        for line in before.export.as_bytes().split_inclusive(|byte| *byte == b'\n') {
+            verifier.line(line).unwrap();
+        }
+        let mut verifier = ExportVerifier::since(&verifier.finish().unwrap());
+        let mut lines = sample.export.as_bytes().split_inclusive(|byte| *byte == b'\n');
+        assert_eq!(lines.all(|line| verifier.line(line).is_ok()), fits);
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A backend's export of some 60 rows and the exports of two devices, as real ones write them.
 
-use orion_audit::device::{ChainHeader, DeviceChain, DeviceEntry, Happened};
+use orion_audit::device::{ChainHeader, DeviceChain, DeviceEntry, DeviceSigner, Happened};
 use orion_audit::merkle::{Tree, leaf};
 use orion_audit::{Checkpoint, Exporter, Signer, VerifierKey};
 use orion_domain::audit::{AuditHead, AuditRow};
 use orion_domain::{CallState, Digest};
+use orion_mtls::DeviceKey;
 use serde_json::{Value, json};
 
 /// After how many rows there is a checkpoint.
@@ -13,7 +14,15 @@ const EVERY: i64 = 16;
 pub(crate) struct Sample {
     pub(crate) key: VerifierKey,
     pub(crate) export: String,
-    chains: Vec<DeviceChain>,
+    devices: Vec<Vec<u8>>,
+}
+
+/// A device's key, as one is made.
+pub(crate) fn device_key() -> DeviceSigner {
+    let key = DeviceKey::generate().unwrap();
+    let signer = DeviceSigner::from_pkcs8(key.to_pkcs8().expose()).unwrap();
+    assert_eq!(signer.fingerprint().to_string(), key.fingerprint().to_string());
+    signer
 }
 
 /// Both sides while they go on.
@@ -98,6 +107,14 @@ impl Sample {
         let (rows, head) = (Vec::new(), AuditHead::EMPTY);
         let mut both = Both { rows, head, chains, at: 1_700_000_000_000, calls: 0 };
         both.row("user.created", "", &json!({"user": "admin"}));
+        let keys = [device_key(), device_key()];
+        for (device, key) in keys.iter().enumerate() {
+            let body = json!({
+                "device_id": both.chains[device].header.device, "name": format!("device-{device}"),
+                "state": "approved", "public_key_fingerprint": key.fingerprint(), "grants": null,
+            });
+            both.row("device.enrolled", "", &body);
+        }
         for turn in 0..5 {
             both.call(0, CallState::Succeeded);
             both.call(1, if turn == 2 { CallState::Failed } else { CallState::Succeeded });
@@ -123,10 +140,10 @@ impl Sample {
             both.row("session.began", "", &json!({"user": "ann", "turn": turn}));
             both.call(turn % 2, CallState::Succeeded);
         }
-        Self::signed(both)
+        Self::signed(both, &keys)
     }
 
-    fn signed(both: Both) -> Self {
+    fn signed(both: Both, keys: &[DeviceSigner]) -> Self {
         let signer = Signer::from_pkcs8(&Signer::generate().unwrap()).unwrap();
         let (mut exporter, mut export) = Exporter::begin(&signer, both.head, both.at + 1_000);
         let mut tree = Tree::default();
@@ -139,17 +156,16 @@ impl Sample {
             }
         }
         export.push_str(&exporter.end(&signer, Some(tree.root())));
-        Self { key: signer.key().clone(), export, chains: both.chains }
-    }
-
-    pub(crate) fn devices(&self) -> Vec<Vec<u8>> {
-        self.chains.iter().map(|chain| chain.to_export().into_bytes()).collect()
+        let made = |(chain, key): (&DeviceChain, &DeviceSigner)| key.export(chain, both.at + 2_000);
+        let devices = both.chains.iter().zip(keys).map(made);
+        let devices = devices.map(|text| text.unwrap().into_bytes()).collect();
+        Self { key: signer.key().clone(), export, devices }
     }
 
     /// The export and those of the devices.
     pub(crate) fn files(&self) -> Vec<Vec<u8>> {
         let mut files = vec![self.export.clone().into_bytes()];
-        files.extend(self.devices());
+        files.extend(self.devices.clone());
         files
     }
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Follows an export of Orion's audit, and exports of devices, and says whether they hold.
 
-    verify.py AUDIT.jsonl [DEVICE.jsonl ...] [--key KEY]
+    verify.py AUDIT.jsonl [DEVICE.jsonl ...] [--key KEY] [--since OLDER.jsonl]
     verify.py AUDIT.jsonl [DEVICE.jsonl ...] [--key KEY] --edits COUNT [--seed N]
 
-Written from docs/audit.md and the specifications that it names (RFC 6962, RFC 8032, C2SP signed-note
-and tlog-checkpoint) with nothing but Python's standard library, and apart from Orion's own verifier, so
+Written from docs/audit.md and the specifications that it names (RFC 6962, RFC 8032, FIPS 186-5, C2SP
+signed-note and tlog-checkpoint) with nothing but Python's standard library, and apart from Orion's own verifier, so
 that a mistake in one is no mistake in the other. With --edits it changes the files in memory, once each
 time, and counts what it finds.
 """
@@ -93,6 +93,96 @@ def ed25519(public, message, signature):
     return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (
         left[1] * right[2] - right[1] * left[2]
     ) % P == 0
+
+
+# --- ECDSA with P-256 and SHA-256, FIPS 186-5 and SP 800-186 ------------------------------------------
+
+FIELD = 2**256 - 2**224 + 2**192 + 2**96 - 1
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+CURVE_B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+GENERATOR = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+# What stands before the point of a key in its DER form, RFC 5480.
+P256_KEY = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
+
+
+def curve_double(a):
+    """Points in Jacobian coordinates (X, Y, Z); Z is 0 at infinity."""
+    x, y, z = a
+    if z == 0 or y == 0:
+        return (1, 1, 0)
+    delta, gamma = z * z % FIELD, y * y % FIELD
+    beta, alpha = x * gamma % FIELD, 3 * (x - delta) * (x + delta) % FIELD
+    new = (alpha * alpha - 8 * beta) % FIELD
+    return (
+        new,
+        (alpha * (4 * beta - new) - 8 * gamma * gamma) % FIELD,
+        2 * y * z % FIELD,
+    )
+
+
+def curve_add(a, b):
+    if a[2] == 0:
+        return b
+    if b[2] == 0:
+        return a
+    aa, bb = a[2] * a[2] % FIELD, b[2] * b[2] % FIELD
+    u, v = a[0] * bb % FIELD, b[0] * aa % FIELD
+    s, t = a[1] * b[2] * bb % FIELD, b[1] * a[2] * aa % FIELD
+    h, r = (v - u) % FIELD, (t - s) % FIELD
+    if h == 0:
+        return curve_double(a) if r == 0 else (1, 1, 0)
+    hh = h * h % FIELD
+    hhh, v = h * hh % FIELD, u * hh % FIELD
+    x = (r * r - hhh - 2 * v) % FIELD
+    return (x, (r * (v - x) - s * hhh) % FIELD, a[2] * b[2] * h % FIELD)
+
+
+def curve_sum(first, a, second, b):
+    """first * a + second * b."""
+    both, result = curve_add(a, b), (1, 1, 0)
+    for bit in range(255, -1, -1):
+        result = curve_double(result)
+        one, other = first >> bit & 1, second >> bit & 1
+        if one or other:
+            result = curve_add(result, both if one and other else a if one else b)
+    return result
+
+
+def affine_x(point):
+    return point[0] * pow(point[2] * point[2], -1, FIELD) % FIELD
+
+
+@functools.lru_cache(maxsize=256)
+def p256(key, message, signature):
+    """Whether this key, DER, made this signature, two numbers of 32 bytes."""
+    if key[:26] != P256_KEY or key[26:27] != b"\4" or len(key) != 91 or len(signature) != 64:
+        return False
+    x, y = int.from_bytes(key[27:59], "big"), int.from_bytes(key[59:], "big")
+    if x >= FIELD or y >= FIELD or (y * y - x * x * x + 3 * x - CURVE_B) % FIELD != 0:
+        return False
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    if not (0 < r < ORDER and 0 < s < ORDER):
+        return False
+    inverse = pow(s, -1, ORDER)
+    digest = int.from_bytes(sha256(message), "big")
+    point = curve_sum(digest * inverse % ORDER, (*GENERATOR, 1), r * inverse % ORDER, (x, y, 1))
+    return point[2] != 0 and affine_x(point) % ORDER == r
+
+
+def p256_sign(secret, message):
+    """A key, DER, and a signature of it: what somebody makes who has not the device's key."""
+    point = curve_sum(secret, (*GENERATOR, 1), 0, (1, 1, 0))
+    inverse = pow(point[2], -1, FIELD)
+    x, y = point[0] * inverse**2 % FIELD, point[1] * inverse**3 % FIELD
+    key = P256_KEY + b"\4" + x.to_bytes(32, "big") + y.to_bytes(32, "big")
+    digest = int.from_bytes(sha256(message), "big")
+    nonce = int.from_bytes(sha256(secret.to_bytes(32, "big"), message), "big") % ORDER
+    r = affine_x(curve_sum(nonce, (*GENERATOR, 1), 0, (1, 1, 0))) % ORDER
+    s = pow(nonce, -1, ORDER) * (digest + r * secret) % ORDER
+    return key, r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
 
 # --- The tree, RFC 6962, section 2.1 ------------------------------------------------------------------
@@ -296,13 +386,41 @@ def verify_export(data, key=None):
 ENTRY = "seq at call_id tool arguments state code result backend prev_hash hash"
 
 
+def entry_hash(device, entry):
+    backend = head_of(entry["backend"])
+    arguments = b"" if entry["arguments"] is None else digest(entry["arguments"])
+    return sha256(
+        fields(
+            "orion.device-audit.v1",
+            text(device),
+            integer(entry["seq"]),
+            integer(entry["at"]),
+            text(entry["call_id"]),
+            text(entry["tool"]),
+            arguments,
+            text(entry["state"]),
+            text(entry["code"]),
+            digest(entry["result"]),
+            integer(backend[0]),
+            digest(backend[1]),
+            digest(entry["prev_hash"]),
+        )
+    ).hex()
+
+
+def signed_message(before, made_at):
+    """What a device signs of its export: all lines before the last, and when."""
+    return fields("orion.device-audit-export.v1", sha256(before), integer(made_at))
+
+
 def verify_device(data):
-    """Follows a device's export; gives the device, the head before the first entry, and the entries."""
+    """Follows a device's export; gives the device, the fingerprint of the key that signed, the head before
+    the first entry, and the entries."""
     if not data.endswith(b"\n"):
         raise Bad("cut: the last line has no end")
     lines = data[:-1].split(b"\n")
     if len(lines) < 2:
-        raise Bad("cut: the head is missing")
+        raise Bad("cut: the end is missing")
     for line in lines:
         try:
             if dumps(json.loads(line)).encode() != line:
@@ -318,45 +436,40 @@ def verify_device(data):
     last, entries = start, []
     for line in lines[1:-1]:
         entry = parse(line, ENTRY)
-        backend = head_of(entry["backend"])
-        arguments = b"" if entry["arguments"] is None else digest(entry["arguments"])
-        own = sha256(
-            fields(
-                "orion.device-audit.v1",
-                text(device),
-                integer(entry["seq"]),
-                integer(entry["at"]),
-                text(entry["call_id"]),
-                text(entry["tool"]),
-                arguments,
-                text(entry["state"]),
-                text(entry["code"]),
-                digest(entry["result"]),
-                integer(backend[0]),
-                digest(backend[1]),
-                digest(entry["prev_hash"]),
-            )
-        ).hex()
-        if own != entry["hash"]:
+        if entry_hash(device, entry) != entry["hash"]:
             raise Bad(f"entry {entry['seq']}: changed")
         if entry["seq"] != last[0] + 1 or entry["prev_hash"] != last[1]:
             raise Bad(f"entry {entry['seq']}: does not follow the entry before it")
         last = (entry["seq"], entry["hash"])
-        entry["backend"] = backend
+        entry["backend"] = head_of(entry["backend"])
         entries.append(entry)
-    if head_of(parse(lines[-1], "head")["head"]) != last:
-        raise Bad("the device's chain ends elsewhere than its head says")
-    return device, start, entries
+    end = dict(parse(lines[-1], "end")["end"])
+    if list(end) != ["head", "at", "key", "signature"]:
+        raise Bad("the last line is not the end of a device's export")
+    if head_of(end["head"]) != last:
+        raise Bad("the device's chain ends elsewhere than its end says")
+    key, signature = unbase64(typed(end["key"], str)), unbase64(typed(end["signature"], str))
+    before = data[: len(data) - len(lines[-1]) - 1]
+    if not p256(key, signed_message(before, typed(end["at"], int)), signature):
+        raise Bad("the signature of the device's export does not fit")
+    return device, sha256(key).hex(), start, entries
 
 
 def join(rows, chains):
     """Compares both sides; gives how many calls are the same on both."""
     hashes = {row["seq"]: row["hash"] for row in rows}
-    known = {device: (start, entries) for device, start, entries in chains}
+    known = {device: (start, entries) for device, _, start, entries in chains}
+    keys = {device: key for device, key, _, _ in chains}
     if len(known) != len(chains):
         raise Bad("one device twice")
     opened, told, closed, forgotten = {}, {}, set(), set()
     for row in rows:
+        if row["kind"] == "device.enrolled":
+            body = json.loads(row["body"])
+            # An id is given once.
+            key = keys.pop(body["device_id"], None)
+            if key is not None and key != body["public_key_fingerprint"]:
+                raise Bad(f"row {row['seq']}: the device enrolled with another key than signed its export")
         if row["kind"] not in ("call.opened", "call.closed", "call.reconciled", "call.told_late"):
             continue
         body = json.loads(row["body"])
@@ -395,8 +508,10 @@ def join(rows, chains):
             at = number_of - first - 1
             if at >= len(entries) or entries[at]["call_id"] != call:
                 raise Bad(f"row {row['seq']}: the device's chain does not say so")
+    if keys:
+        raise Bad("a device that never enrolled")
     same = 0
-    for device, _, entries in chains:
+    for device, _, _, entries in chains:
         last = {entry["call_id"]: entry["seq"] for entry in entries}
         most = max((number_of for of, number_of in told if of == device), default=0)
         ended = set()
@@ -434,10 +549,15 @@ def join(rows, chains):
     return same
 
 
-def verify(export, devices, key=None):
+def verify(export, devices, key=None, older=None):
     """Everything; gives the number of rows and of calls that are the same on both sides."""
     try:
         rows = verify_export(export, key)
+        if older is not None:
+            same_key = json.loads(export.split(b"\n")[0])["export"]["key"]
+            before = verify_export(older, same_key)
+            if rows[: len(before)] != before:
+                raise Bad("it does not go on from the older export")
         return len(rows), join(rows, [verify_device(device) for device in devices])
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise Bad(f"a value of another form than belongs there: {error}") from error
@@ -467,41 +587,28 @@ def relink(lines):
     return out
 
 
-def relink_device(lines):
+def relink_device(lines, chance, begins_at=None):
+    """The same for a device's export: ended as it was, or signed by somebody who is not the device."""
     first = json.loads(lines[0])["device_chain"]
-    seq, prev, out = first["from"]["seq"], first["from"]["hash"], [lines[0]]
-    for line in lines[1:]:
+    if begins_at is not None:
+        first["from"] = begins_at
+    head = first["from"]
+    out = [dumps({"device_chain": first}).encode()]
+    for line in lines[1:-1]:
         entry = json.loads(line)
-        if "call_id" not in entry:
-            continue
-        seq += 1
-        entry["seq"], entry["prev_hash"] = seq, prev
-        arguments = b"" if entry["arguments"] is None else digest(entry["arguments"])
-        entry["hash"] = prev = sha256(
-            fields(
-                "orion.device-audit.v1",
-                text(first["device"]),
-                integer(seq),
-                integer(entry["at"]),
-                text(entry["call_id"]),
-                text(entry["tool"]),
-                arguments,
-                text(entry["state"]),
-                text(entry["code"]),
-                digest(entry["result"]),
-                integer(entry["backend"]["seq"]),
-                digest(entry["backend"]["hash"]),
-                digest(prev_of(out, first)),
-            )
-        ).hex()
+        entry["seq"], entry["prev_hash"] = head["seq"] + 1, head["hash"]
+        entry["hash"] = entry_hash(first["device"], entry)
+        head = {"seq": entry["seq"], "hash": entry["hash"]}
         out.append(dumps(entry).encode())
-    out.append(dumps({"head": {"seq": seq, "hash": prev}}).encode())
+    end = json.loads(lines[-1])["end"]
+    end["head"] = head
+    if chance.random() < 0.5:
+        before = b"".join(line + b"\n" for line in out)
+        key, signature = p256_sign(4711, signed_message(before, end["at"]))
+        end["key"] = base64.b64encode(key).decode()
+        end["signature"] = base64.b64encode(signature).decode()
+    out.append(dumps({"end": end}).encode())
     return out
-
-
-def prev_of(out, first):
-    last = json.loads(out[-1])
-    return first["from"]["hash"] if "device_chain" in last else last["hash"]
 
 
 def edit(chance, data, is_device):
@@ -511,9 +618,9 @@ def edit(chance, data, is_device):
     kind = chance.choice(
         ["byte", "byte", "insert byte", "delete byte", "delete", "insert", "swap", "cut", "cut lines"]
         + ["edit and relink", "delete and relink", "insert and relink", "swap and relink"]
-        + ["cut and relink"]
+        + ["cut and relink", "begin later and relink"]
     )
-    again = relink_device if is_device else relink
+    begins_at = None
     if kind == "byte":
         at = chance.randrange(len(data))
         new = chance.choice([data[at] ^ (1 << chance.randrange(8)), chance.randrange(256)])
@@ -537,6 +644,11 @@ def edit(chance, data, is_device):
         lines[at], lines[other] = lines[other], lines[at]
     elif kind.startswith("cut"):
         lines = lines[: at + 1] + lines[-1:]
+    elif kind.startswith("begin"):
+        if is_device:
+            last = json.loads(lines[at])
+            begins_at = {"seq": last["seq"], "hash": last["hash"]}
+        lines = lines[:1] + lines[at + 1 :]
     else:
         value = json.loads(lines[at])
         field = chance.choice(sorted(value))
@@ -549,8 +661,8 @@ def edit(chance, data, is_device):
         lines[at] = dumps(value).encode()
     if kind.endswith("relink"):
         try:
-            lines = again(lines)
-        except (Bad, KeyError, TypeError):
+            lines = relink_device(lines, chance, begins_at) if is_device else relink(lines)
+        except (Bad, KeyError, TypeError, ValueError):
             pass
     return kind, b"".join(line + b"\n" for line in lines)
 
@@ -579,12 +691,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--key")
+    parser.add_argument("--since", metavar="OLDER")
     parser.add_argument("--edits", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     export, *devices = [open(name, "rb").read() for name in arguments.files]
     try:
-        rows, same = verify(export, devices, arguments.key)
+        older = open(arguments.since, "rb").read() if arguments.since else None
+        rows, same = verify(export, devices, arguments.key, older)
     except Bad as problem:
         print(f"broken: {problem}")
         return 1

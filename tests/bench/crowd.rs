@@ -112,6 +112,7 @@ async fn enrolled(data: &Path, count: usize) -> anyhow::Result<Arc<[Light]>> {
                 suggested_name: format!("bench-{index}"),
                 hostname: "bench".to_owned(),
                 os: "linux".to_owned(),
+                ticket: None,
             },
         )
         .await?;

@@ -97,6 +97,7 @@ pub(crate) async fn link(
             | link_response::Message::CallQuery(_)
             | link_response::Message::ResultAck(_)
             | link_response::Message::CeilingAck(_)
+            | link_response::Message::RenewCertificate(_)
             | link_response::Message::Drain(_) => {}
         }
     }
@@ -112,6 +113,7 @@ pub(crate) async fn link(
                 | link_response::Message::CallQuery(_)
                 | link_response::Message::ResultAck(_)
                 | link_response::Message::CeilingAck(_)
+                | link_response::Message::RenewCertificate(_)
                 | link_response::Message::Drain(_) => Ok(()),
             };
             if answered.is_err() {

@@ -41,7 +41,8 @@ impl Disk {
         let Some(commands) = &mut self.commands else { return };
         while let Ok(command) = commands.try_recv() {
             match command {
-                Command::Append { line, synced } => {
+                // Who waits for the file alone is the device's audit, which is not played.
+                Command::Append { line, written: _, synced } => {
                     self.written.extend(line);
                     self.waiting.extend(synced);
                 }

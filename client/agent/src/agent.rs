@@ -295,8 +295,8 @@ impl Agent {
                     self.running.remove(&call);
                     while self.tasks.try_join_next().is_some() {}
                 }
-                self.journal.end(call, ended.clone(), now_ms()).await;
-                self.note_and_send(call, about.as_ref(), &ended);
+                let written = self.journal.end(call, ended.clone(), now_ms()).await;
+                self.note_and_send(call, about.as_ref(), &ended, written);
             }
             Event::Renewed(result) => self.renewed(result),
             Event::Owner(word) => self.owner(word),

@@ -3,7 +3,8 @@
 //! it was last told: neither side can rewrite its past without the other's record saying so.
 //!
 //! The loop owns the chain; a thread of its own writes and forces to disk ([`writer`]). Only what is on
-//! disk is told.
+//! disk is told. How a call ended is noted once: what the [journal](crate::journal) lost of it, the chain
+//! still knows.
 
 mod file;
 mod writer;
@@ -14,13 +15,15 @@ use std::path::Path;
 
 use orion_audit::device::{ChainLine, DeviceEntry, Happened};
 use orion_domain::audit::AuditHead;
-use orion_domain::{CallId, Digest};
+use orion_domain::{CallId, CallState, Digest};
 use tokio::sync::watch;
 
 pub use file::{FILE, OLDER, ReadError, read};
-use writer::Writer;
+use writer::{Line, Writer};
 
-/// Of how many calls it is remembered at most which entry is theirs.
+use crate::journal::Written as InJournal;
+
+/// Of how many calls that nobody waits for it is remembered at most which entry is theirs.
 const MOST_KNOWN: usize = 32_768;
 /// How many entries may wait for the disk.
 const MOST_WAITING: usize = 1_024;
@@ -31,11 +34,26 @@ pub struct Chain {
     device: String,
     head: AuditHead,
     backend: AuditHead,
-    /// Which entry is a call's last, and the digest of the result that it holds.
-    entries: HashMap<CallId, (i64, Digest)>,
+    /// The last entry of each call.
+    entries: HashMap<CallId, Known>,
     waiting: VecDeque<(i64, CallId)>,
     written: watch::Receiver<Written>,
     writer: Writer,
+}
+
+/// A call's last entry.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    seq: i64,
+    state: CallState,
+    result: Digest,
+}
+
+impl Known {
+    const fn of(entry: &DeviceEntry) -> Self {
+        let Happened { state, result, .. } = entry.what;
+        Self { seq: entry.seq, state, result }
+    }
 }
 
 /// What became of what was written.
@@ -53,21 +71,31 @@ impl Chain {
     /// # Errors
     /// The files cannot be read or written.
     pub fn open(folder: &Path, device: &str) -> io::Result<Self> {
-        let opened = file::open(folder, device)?;
-        let head = opened.chain.head();
-        let backend = opened.chain.entries.last().map_or(AuditHead::EMPTY, |entry| entry.backend);
-        let entries = opened.chain.entries.iter();
-        let entries = entries
-            .filter_map(|entry| Some((entry.call_id.parse().ok()?, (entry.seq, entry.result))))
-            .collect();
-        let (writer, written) = Writer::start(folder, device, opened.file, opened.bytes, head)?;
+        let file::Opened { file, bytes, kept } = file::open(folder, device)?;
+        let head = kept.head();
+        let backend = kept.entries.last().map_or(AuditHead::EMPTY, |entry| entry.backend);
+        let known =
+            |entry: &DeviceEntry| Some((entry.what.call_id.parse().ok()?, Known::of(entry)));
+        let entries = kept.entries.iter().filter_map(known).collect();
+        let (writer, written) = Writer::start(folder, device, file, bytes, head)?;
         let waiting = VecDeque::new();
         Ok(Self { device: device.to_owned(), head, backend, entries, waiting, written, writer })
     }
 
-    /// Notes what came of a call. Tells whether its result is to wait until that is on disk; where it is
-    /// not, nothing can be noted at the moment.
-    pub fn note(&mut self, call: CallId, what: Happened) -> bool {
+    /// Notes what came of a call, once that is in the journal where it has a line `after` which it comes:
+    /// what is in the chain and not in the journal would be told as another end. Of calls that somebody
+    /// waits for it is not forgotten what was noted. Tells whether the result is to wait until it is on
+    /// disk; where it is not, it is there already, or nothing can be noted at the moment.
+    pub fn note(
+        &mut self,
+        call: CallId,
+        what: Happened,
+        after: Option<InJournal>,
+        is_waited_for: impl Fn(CallId) -> bool,
+    ) -> bool {
+        if self.ended_as(call).is_some_and(|state| state != CallState::Unknown) {
+            return self.is_waiting(call);
+        }
         if self.written.borrow().failed || self.waiting.len() >= MOST_WAITING {
             return false;
         }
@@ -75,11 +103,11 @@ impl Chain {
         self.head = entry.head();
         if self.entries.len() >= MOST_KNOWN {
             let old = entry.seq - i64::try_from(MOST_KNOWN / 2).unwrap_or(i64::MAX);
-            self.entries.retain(|_, (seq, _)| *seq > old);
+            self.entries.retain(|call, known| known.seq > old || is_waited_for(*call));
         }
-        self.entries.insert(call, (entry.seq, entry.result));
+        self.entries.insert(call, Known::of(&entry));
         self.waiting.push_back((entry.seq, call));
-        self.writer.write(self.head, ChainLine::Entry(entry).to_line());
+        self.writer.write(Line { head: self.head, text: ChainLine::Entry(entry).to_line(), after });
         true
     }
 
@@ -118,14 +146,20 @@ impl Chain {
     /// The entry that is about this call, where it is known; 0 else.
     #[must_use]
     pub fn entry_of(&self, call: CallId) -> i64 {
-        let seq = self.entries.get(&call).map_or(0, |(seq, _)| *seq);
+        let seq = self.entries.get(&call).map_or(0, |known| known.seq);
         if seq <= self.head().seq { seq } else { 0 }
     }
 
     /// Whether this end of the call is noted already.
     #[must_use]
     pub fn is_known(&self, call: CallId, result: Digest) -> bool {
-        self.entries.get(&call).is_some_and(|(_, noted)| *noted == result)
+        self.entries.get(&call).is_some_and(|known| known.result == result)
+    }
+
+    /// How the call ended by its last entry, where it has one.
+    #[must_use]
+    pub fn ended_as(&self, call: CallId) -> Option<CallState> {
+        self.entries.get(&call).map(|known| known.state)
     }
 
     /// Where the backend's audit ended when it was last told.

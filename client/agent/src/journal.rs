@@ -22,6 +22,7 @@ pub use index::{APPROVED_REMEMBERED_MS, Begin, Ended, Full, Interrupted, Seen};
 #[doc(hidden)]
 pub use writer::Command;
 use writer::Writer;
+pub use writer::Written;
 
 /// Above this size the file is written anew with what is still needed, in bytes.
 const COMPACT_ABOVE: u64 = 4 * 1024 * 1024;
@@ -178,15 +179,20 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes how a call ended. It is in the file soon, and survives the death of this process, but
-    /// no call waits for it to be forced to disk: lost, the call is `unknown`, which is true.
-    pub async fn end(&mut self, call: CallId, ended: Ended, now: i64) {
+    /// Notes how a call ended. It is in the file soon, and survives the death of this process from when
+    /// what is given back says so, but no call waits for it to be forced to disk: lost, the call is
+    /// `unknown`, which is true.
+    pub async fn end(&mut self, call: CallId, ended: Ended, now: i64) -> Option<Written> {
         let durable = self.index.is_durable(call);
         let entry = Entry::Ended { call, ended, at: now };
+        let mut written = None;
         if durable {
-            self.write(&entry).await;
+            let line = entry.to_line();
+            self.count(&line);
+            written = Some(self.writer.append_written(line).await);
         }
         self.index.apply(entry);
+        written
     }
 
     /// The backend has the result on its record: it is forgotten here, and that the call ran is not.

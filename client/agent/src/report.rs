@@ -134,6 +134,33 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Set
     subject.failure(error.with("idempotent", call.idempotent), Duration::ZERO)
 }
 
+/// What is said of a call of which the device's own audit knows how it ended, and nothing else does any
+/// more.
+#[must_use]
+pub fn noted_before(noted: CallState) -> ToolError {
+    if noted == CallState::Refused {
+        let message = "The device refused this call, and has been started anew before that was acknowledged. Nothing was run; make a new one where it is still wanted.";
+        return ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "unchanged");
+    }
+    let message = format!(
+        "The device's own audit says that this call came to its end, {noted}, and the result itself was lost when the agent stopped. It is not run again; look at the device before making a new one."
+    );
+    ToolError::new(ErrorCode::OutcomeUnknown, message)
+}
+
+/// The same for a call that the journal has as one whose end is not known.
+#[must_use]
+pub fn lost(call: CallId, device: &str, tool: &str, noted: CallState) -> Ended {
+    let subject = Subject {
+        call,
+        device: device.to_owned(),
+        tool: tool.to_owned(),
+        dry_run: false,
+        sandbox: None,
+    };
+    subject.failure(noted_before(noted), Duration::ZERO)
+}
+
 /// The end as it is sent.
 #[must_use]
 pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {

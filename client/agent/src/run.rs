@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use orion_domain::{CallId, Digest};
+use orion_domain::{CallId, CallState, Digest};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -64,11 +64,11 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     if state.has_connected() {
         Journal::admit_loss(&path, now_ms())?;
     }
-    let journal = Journal::open(&path, now_ms(), |call| {
+    let mut journal = Journal::open(&path, now_ms(), |call| {
         report::interrupted(call, &name, settled.get(&call.call).copied())
     })
     .await?;
-    let chain = take_up(&state_dir, &identity, &journal)?;
+    let chain = take_up(&state_dir, &identity, &mut journal, &settled).await?;
     let sandbox = Sandbox::detect();
     suffices(sandbox, settings.sandbox)?;
     tracing::info!("file tools are held by {sandbox}");
@@ -92,16 +92,32 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
 }
 
 /// Takes up the device's own audit. What ended when the agent last stopped, or was found to have ended
-/// since, is noted first.
-fn take_up(state_dir: &Path, identity: &Identity, journal: &Journal) -> anyhow::Result<Chain> {
+/// since, is noted first; what was noted already is not noted again, also where the journal lost the end
+/// in a power cut.
+async fn take_up(
+    state_dir: &Path,
+    identity: &Identity,
+    journal: &mut Journal,
+    settled: &HashMap<CallId, Settled>,
+) -> anyhow::Result<Chain> {
     let mut chain = Chain::open(state_dir, &identity.device_id.to_string())
         .context("the device's audit can't be opened")?;
     for call in journal.unacknowledged() {
-        if let Some(ended) = journal.result(call)
-            && !chain.is_known(call, Digest::of(ended.result.as_bytes()))
-        {
-            let tool = journal.tool(call).unwrap_or_default();
-            chain.note(call, happened(call, tool, None, ended));
+        let Some(ended) = journal.result(call) else { continue };
+        let tool = journal.tool(call).unwrap_or_default().to_owned();
+        match chain.ended_as(call) {
+            Some(noted) if noted != CallState::Unknown => {
+                // What was found on the disk of its effects says more.
+                if ended.state == CallState::Unknown && !settled.contains_key(&call) {
+                    let lost = report::lost(call, identity.name.as_str(), &tool, noted);
+                    journal.end(call, lost, now_ms()).await;
+                }
+            }
+            Some(_) if chain.is_known(call, Digest::of(ended.result.as_bytes())) => {}
+            Some(_) | None => {
+                let what = happened(call, &tool, None, ended);
+                chain.note(call, what, None, |call| journal.result(call).is_some());
+            }
         }
     }
     Ok(chain)
@@ -166,13 +182,4 @@ pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), No
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_agent_that_needs_landlock_does_not_start_without_it() {
-        assert!(suffices(Sandbox::handles(), SandboxChoice::Auto).is_ok());
-        let error = suffices(Sandbox::handles(), SandboxChoice::Required).unwrap_err();
-        assert!(error.to_string().contains("sandbox = \"auto\""), "{error}");
-    }
-}
+mod tests;

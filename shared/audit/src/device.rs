@@ -1,9 +1,14 @@
 //! The chain that a device keeps of its own: each call that it ran with effects, or refused, with the
-//! backend's head as it last saw it. The file on the device and an export of it have the same lines.
+//! backend's head as it last saw it. The file on the device has these lines; an export of it has one more,
+//! which signs them ([`signed`]).
+
+mod signed;
 
 use orion_domain::audit::AuditHead;
 use orion_domain::{CallState, Digest};
 use serde::{Deserialize, Serialize};
+
+pub use signed::{DeviceKeyError, DeviceSigner, SignedChain};
 
 /// The version of the form.
 const FORMAT: u32 = 1;
@@ -28,12 +33,9 @@ impl ChainHeader {
     }
 }
 
-/// One call, as the device tells it.
+/// What a call came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DeviceEntry {
-    /// Position in the chain, from 1, without gaps.
-    pub seq: i64,
+pub struct Happened {
     /// When it was noted, Unix milliseconds by the device's clock.
     pub at: i64,
     /// The call.
@@ -48,6 +50,17 @@ pub struct DeviceEntry {
     pub code: String,
     /// SHA-256 of the result.
     pub result: Digest,
+}
+
+/// One call at its place in the chain. A line that says more is none: what is read is written again and
+/// compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceEntry {
+    /// Position in the chain, from 1, without gaps.
+    pub seq: i64,
+    /// What the call came to.
+    #[serde(flatten)]
+    pub what: Happened,
     /// The backend's head, as it was last told to the device.
     pub backend: AuditHead,
     /// The hash of the entry before; zeros in the first.
@@ -56,45 +69,13 @@ pub struct DeviceEntry {
     pub hash: Digest,
 }
 
-/// What a call came to, before it has its place in the chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Happened {
-    /// When, Unix milliseconds.
-    pub at: i64,
-    /// The call.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// SHA-256 of the arguments, if they are known.
-    pub arguments: Option<Digest>,
-    /// How it ended.
-    pub state: CallState,
-    /// The stable code; empty on success.
-    pub code: String,
-    /// SHA-256 of the result.
-    pub result: Digest,
-}
-
 impl DeviceEntry {
     /// The next entry of the chain of `device` that ends in `head`.
     #[must_use]
     pub fn link(device: &str, head: AuditHead, backend: AuditHead, what: Happened) -> Self {
-        let Happened { at, call_id, tool, arguments, state, code, result } = what;
         // Behind the last number there is none: the entry follows from nothing, and is not taken.
         let seq = head.seq.saturating_add(1);
-        let mut entry = Self {
-            seq,
-            at,
-            call_id,
-            tool,
-            arguments,
-            state,
-            code,
-            result,
-            backend,
-            prev_hash: head.hash,
-            hash: Digest::ZERO,
-        };
+        let mut entry = Self { seq, what, backend, prev_hash: head.hash, hash: Digest::ZERO };
         entry.hash = entry.expected_hash(device);
         entry
     }
@@ -106,19 +87,8 @@ impl DeviceEntry {
     }
 
     fn expected_hash(&self, device: &str) -> Digest {
-        let Self {
-            seq,
-            at,
-            call_id,
-            tool,
-            arguments,
-            state,
-            code,
-            result,
-            backend,
-            prev_hash,
-            hash: _,
-        } = self;
+        let Self { seq, what, backend, prev_hash, hash: _ } = self;
+        let Happened { at, call_id, tool, arguments, state, code, result } = what;
         Digest::of_fields(
             "orion.device-audit.v1",
             &[
@@ -146,20 +116,12 @@ pub enum ChainLine {
     Header(ChainHeader),
     /// An entry.
     Entry(DeviceEntry),
-    /// The last of an export.
-    Head(AuditHead),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HeaderLine {
     device_chain: ChainHeader,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HeadLine {
-    head: AuditHead,
 }
 
 impl ChainLine {
@@ -172,7 +134,6 @@ impl ChainLine {
                 serde_json::to_string(&HeaderLine { device_chain: header.clone() })
             }
             Self::Entry(entry) => serde_json::to_string(entry),
-            Self::Head(head) => serde_json::to_string(&HeadLine { head: *head }),
         }
         .unwrap_or_default();
         line.push('\n');
@@ -183,7 +144,7 @@ impl ChainLine {
     const fn begins_somewhere(&self) -> bool {
         match self {
             Self::Header(header) => header.from.seq >= 0,
-            Self::Entry(_) | Self::Head(_) => false,
+            Self::Entry(_) => false,
         }
     }
 
@@ -193,8 +154,6 @@ impl ChainLine {
         let read = if line.starts_with(b"{\"device_chain\":") {
             let line: HeaderLine = serde_json::from_slice(line).ok()?;
             (line.device_chain.format == FORMAT).then_some(Self::Header(line.device_chain))?
-        } else if line.starts_with(b"{\"head\":") {
-            Self::Head(serde_json::from_slice::<HeadLine>(line).ok()?.head)
         } else {
             Self::Entry(serde_json::from_slice(line).ok()?)
         };
@@ -223,11 +182,27 @@ pub enum ChainProblem {
         /// The entry.
         seq: i64,
     },
-    /// The file ends without its last line, or that says another end.
+    /// The export ends without its last line, or that says another end.
     #[error(
-        "the device's file ends at entry {seq} without the head that belongs there; it was cut"
+        "the device's file ends at entry {seq} without the end that belongs there; it was cut, or is no export"
     )]
     Cut {
+        /// The last entry that is there.
+        seq: i64,
+    },
+    /// The export has the form of before, in which devices signed nothing.
+    #[error(
+        "the device's export, up to entry {seq}, is not signed, so that anybody may have made it; make it anew on the device with `orion-agent audit export`"
+    )]
+    Unsigned {
+        /// The last entry that is there.
+        seq: i64,
+    },
+    /// The signature is of something else.
+    #[error(
+        "the signature of the device's export, behind entry {seq}, does not fit it; it was changed, or made by somebody else"
+    )]
+    Signature {
         /// The last entry that is there.
         seq: i64,
     },
@@ -243,38 +218,26 @@ pub struct DeviceChain {
 }
 
 impl DeviceChain {
-    /// Follows an export, line by line; or the file on the device, which has no last line.
+    /// Follows the file on the device, line by line; or an export without its last line.
     ///
     /// # Errors
     /// [`ChainProblem`], naming the place.
-    pub fn read(text: &[u8], is_export: bool) -> Result<Self, ChainProblem> {
+    pub fn read(text: &[u8]) -> Result<Self, ChainProblem> {
         let mut lines = text.split_inclusive(|byte| *byte == b'\n').zip(1..);
         let header = lines.next().and_then(|(line, _)| ChainLine::from_line(line));
         let Some(ChainLine::Header(header)) = header.filter(ChainLine::begins_somewhere) else {
             return Err(ChainProblem::Line { line: 1 });
         };
         let mut chain = Self { header, entries: Vec::new() };
-        let mut ended = false;
         for (line, number) in lines {
-            let read = ChainLine::from_line(line);
-            match read.filter(|_| !ended) {
+            match ChainLine::from_line(line) {
                 Some(ChainLine::Entry(entry)) => chain.push(entry)?,
-                Some(ChainLine::Head(head)) if is_export => {
-                    if head != chain.head() {
-                        return Err(ChainProblem::Cut { seq: chain.head().seq });
-                    }
-                    ended = true;
-                }
-                Some(ChainLine::Head(_) | ChainLine::Header(_)) | None => {
+                Some(ChainLine::Header(_)) | None => {
                     return Err(ChainProblem::Line { line: number });
                 }
             }
         }
-        if ended == is_export {
-            Ok(chain)
-        } else {
-            Err(ChainProblem::Cut { seq: chain.head().seq })
-        }
+        Ok(chain)
     }
 
     /// Takes the next entry.
@@ -315,13 +278,12 @@ impl DeviceChain {
         self.entry(seq).map(|entry| entry.hash)
     }
 
-    /// As an export.
+    /// As lines: the file on the device.
     #[must_use]
-    pub fn to_export(&self) -> String {
+    pub fn to_lines(&self) -> String {
         let header = ChainLine::Header(self.header.clone()).to_line();
         let entries = self.entries.iter().map(|entry| ChainLine::Entry(entry.clone()).to_line());
-        let head = ChainLine::Head(self.head()).to_line();
-        std::iter::once(header).chain(entries).chain([head]).collect()
+        std::iter::once(header).chain(entries).collect()
     }
 }
 

@@ -1,6 +1,9 @@
 //! The two sides beside each other: every call that a device noted has its row at the backend with the
 //! same end, every call that the backend says a device ran is in that device's chain, and each side's
-//! heads, as the other saw them, are those it has.
+//! heads, as the other saw them, are those it has. A device's export counts by the key that signed it: the one
+//! that the device enrolled with, by the backend's rows.
+
+mod mismatch;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,7 +11,9 @@ use orion_domain::audit::{AuditHead, AuditRow};
 use orion_domain::{CallState, Digest};
 use serde::Deserialize;
 
-use crate::device::{DeviceChain, DeviceEntry};
+use crate::device::{DeviceChain, DeviceEntry, SignedChain};
+
+pub use mismatch::Mismatch;
 
 /// The most mismatches that are told.
 const MOST: usize = 100;
@@ -29,77 +34,6 @@ pub struct Joined {
     pub heads: u64,
     /// What does not fit; a hundred at most.
     pub problems: Vec<Mismatch>,
-}
-
-/// Where the two sides contradict one another.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
-    /// The device noted a call that is not in the backend's audit as one of its own.
-    #[error("device {device}, entry {entry}: call {call} is not in the backend's audit")]
-    NotAtBackend {
-        /// The device.
-        device: String,
-        /// The entry.
-        entry: i64,
-        /// The call.
-        call: String,
-    },
-    /// The backend's row says something else of it.
-    #[error("device {device}, entry {entry}: the backend's rows of call {call} say another {what}")]
-    Differs {
-        /// The device.
-        device: String,
-        /// The entry.
-        entry: i64,
-        /// The call.
-        call: String,
-        /// What differs.
-        what: &'static str,
-    },
-    /// The device noted another end of a call whose end was known.
-    #[error("device {device}, entry {entry}: call {call} had ended before")]
-    EndedTwice {
-        /// The device.
-        device: String,
-        /// The entry.
-        entry: i64,
-        /// The call.
-        call: String,
-    },
-    /// The backend says that the device ran a call, and the device's chain has no entry of it.
-    #[error("row {row}: device {device} ran call {call}, and its chain does not say so")]
-    NotOnDevice {
-        /// The device.
-        device: String,
-        /// The backend's row.
-        row: i64,
-        /// The call.
-        call: String,
-    },
-    /// The device's chain is not the one that the backend saw.
-    #[error(
-        "row {row}: the backend saw entry {entry} of device {device}, and the device's chain has another there or none"
-    )]
-    DeviceForked {
-        /// The device.
-        device: String,
-        /// The backend's row.
-        row: i64,
-        /// The entry.
-        entry: i64,
-    },
-    /// The backend's chain is not the one that the device saw.
-    #[error(
-        "device {device}, entry {entry}: the device saw row {row} of the backend, and the backend's chain has another there or none"
-    )]
-    BackendForked {
-        /// The device.
-        device: String,
-        /// The entry.
-        entry: i64,
-        /// The backend's row.
-        row: i64,
-    },
 }
 
 /// What is known of one call at the backend.
@@ -131,6 +65,12 @@ struct Opened {
 }
 
 #[derive(Deserialize)]
+struct Enrolled {
+    device_id: String,
+    public_key_fingerprint: Digest,
+}
+
+#[derive(Deserialize)]
 struct Ended {
     state: CallState,
     result_digest: Digest,
@@ -151,27 +91,36 @@ struct Witness {
 #[derive(Debug)]
 pub struct Join {
     devices: BTreeMap<String, DeviceChain>,
+    /// The fingerprints of the keys that signed, of devices whose enrolment did not come yet.
+    keys: BTreeMap<String, Digest>,
     /// Rows that devices saw: where, and by whom.
     seen: HashMap<i64, Vec<(String, i64, Digest)>>,
     calls: HashMap<String, Call>,
-    last: i64,
     joined: Joined,
 }
 
 impl Join {
-    /// Begins with the chains of some devices, which were followed already.
+    /// Begins with the exports of some devices, which were followed already.
     #[must_use]
-    pub fn new(chains: impl IntoIterator<Item = DeviceChain>) -> Self {
-        let devices: BTreeMap<_, _> =
-            chains.into_iter().map(|chain| (chain.header.device.clone(), chain)).collect();
-        let mut seen: HashMap<_, Vec<_>> = HashMap::new();
-        for (device, chain) in &devices {
+    pub fn new(exports: impl IntoIterator<Item = SignedChain>) -> Self {
+        let mut join = Self {
+            devices: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            seen: HashMap::new(),
+            calls: HashMap::new(),
+            joined: Joined::default(),
+        };
+        for SignedChain { chain, at: _, key } in exports {
+            join.keys.insert(chain.header.device.clone(), key);
+            join.devices.insert(chain.header.device.clone(), chain);
+        }
+        for (device, chain) in &join.devices {
             for entry in chain.entries.iter().filter(|entry| entry.backend != AuditHead::EMPTY) {
                 let saw = (device.clone(), entry.seq, entry.backend.hash);
-                seen.entry(entry.backend.seq).or_default().push(saw);
+                join.seen.entry(entry.backend.seq).or_default().push(saw);
             }
         }
-        Self { devices, seen, calls: HashMap::new(), last: 0, joined: Joined::default() }
+        join
     }
 
     fn problem(&mut self, problem: Mismatch) {
@@ -182,7 +131,6 @@ impl Join {
 
     /// Takes the next row of the backend's chain, which was followed already.
     pub fn row(&mut self, row: &AuditRow) {
-        self.last = row.seq;
         for (device, entry, hash) in self.seen.remove(&row.seq).unwrap_or_default() {
             if hash == row.hash {
                 self.joined.heads += 1;
@@ -190,18 +138,33 @@ impl Join {
                 self.problem(Mismatch::BackendForked { device, entry, row: row.seq });
             }
         }
-        match row.kind.as_str() {
+        let read = match row.kind.as_str() {
+            "device.enrolled" => self.enrolled(row),
             "call.opened" => self.opened(row),
             "call.closed" | "call.reconciled" | "call.told_late" => self.ended(row),
-            _ => {}
+            _ => Ok(()),
+        };
+        if read.is_err() {
+            self.problem(Mismatch::Unreadable { row: row.seq, kind: row.kind.clone() });
         }
     }
 
-    fn opened(&mut self, row: &AuditRow) {
-        let Ok(opened) = serde_json::from_str::<Opened>(&row.body) else { return };
+    /// Holds the key that a device enrolled with beside the one that its export is signed with.
+    fn enrolled(&mut self, row: &AuditRow) -> serde_json::Result<()> {
+        let Enrolled { device_id: device, public_key_fingerprint } =
+            serde_json::from_str(&row.body)?;
+        // An id is given once.
+        if self.keys.remove(&device).is_some_and(|key| key != public_key_fingerprint) {
+            self.problem(Mismatch::OtherKey { device, row: row.seq });
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, row: &AuditRow) -> serde_json::Result<()> {
+        let opened: Opened = serde_json::from_str(&row.body)?;
         let Some(device) = opened.device_id.filter(|device| self.devices.contains_key(device))
         else {
-            return;
+            return Ok(());
         };
         let call = Call {
             device,
@@ -212,11 +175,12 @@ impl Join {
             is_forgotten: false,
         };
         self.calls.insert(row.call_id.clone(), call);
+        Ok(())
     }
 
-    fn ended(&mut self, row: &AuditRow) {
-        let Ok(ended) = serde_json::from_str::<Ended>(&row.body) else { return };
-        let Some(call) = self.calls.get_mut(&row.call_id) else { return };
+    fn ended(&mut self, row: &AuditRow) -> serde_json::Result<()> {
+        let Some(call) = self.calls.get_mut(&row.call_id) else { return Ok(()) };
+        let ended: Ended = serde_json::from_str(&row.body)?;
         call.is_closed = true;
         let (device, has_effects) = (call.device.clone(), call.has_effects);
         let Some(Witness { entry, seq, hash }) = ended.witness else {
@@ -225,17 +189,17 @@ impl Join {
                 let call = row.call_id.clone();
                 self.problem(Mismatch::NotOnDevice { device, row: row.seq, call });
             }
-            return;
+            return Ok(());
         };
         let is_unknown = ended.state == CallState::Unknown;
         call.is_forgotten |= is_unknown && entry == 0;
         if entry > 0 {
             call.told.push(Told { entry, state: ended.state, result: ended.result_digest });
         }
-        let Some(chain) = self.devices.get(&device) else { return };
+        let Some(chain) = self.devices.get(&device) else { return Ok(()) };
         let from = chain.header.from.seq;
         let fits = chain.hash_at(seq).map(|own| own == hash);
-        let noted = chain.entry(entry).map(|noted| noted.call_id == row.call_id);
+        let noted = chain.entry(entry).map(|noted| noted.what.call_id == row.call_id);
         match fits {
             Some(true) => self.joined.heads += 1,
             // Before what the device keeps.
@@ -255,11 +219,15 @@ impl Join {
                 self.problem(Mismatch::NotOnDevice { device, row: row.seq, call });
             }
         }
+        Ok(())
     }
 
     /// Compares.
     #[must_use]
     pub fn finish(mut self) -> Joined {
+        for device in std::mem::take(&mut self.keys).into_keys() {
+            self.problem(Mismatch::NotEnrolled { device });
+        }
         let mut seen: Vec<_> = std::mem::take(&mut self.seen).into_iter().collect();
         seen.sort_by_key(|(row, _)| *row);
         for (row, saw) in seen {
@@ -274,18 +242,19 @@ impl Join {
                 told.flat_map(|call| &call.told).map(|told| told.entry).max().unwrap_or_default();
             let mut last: HashMap<&str, i64> = HashMap::new();
             for entry in &chain.entries {
-                last.insert(&entry.call_id, entry.seq);
+                last.insert(&entry.what.call_id, entry.seq);
             }
             let mut ended = HashSet::new();
             for entry in &chain.entries {
-                let is_last = last.get(entry.call_id.as_str()) == Some(&entry.seq);
-                if ended.contains(entry.call_id.as_str()) {
-                    let (device, call) = (device.clone(), entry.call_id.clone());
+                let call = entry.what.call_id.as_str();
+                let is_last = last.get(call) == Some(&entry.seq);
+                if ended.contains(call) {
+                    let (device, call) = (device.clone(), call.to_owned());
                     self.problem(Mismatch::EndedTwice { device, entry: entry.seq, call });
                     continue;
                 }
-                if entry.state != CallState::Unknown {
-                    ended.insert(entry.call_id.as_str());
+                if entry.what.state != CallState::Unknown {
+                    ended.insert(call);
                 }
                 self.entry(device, entry, is_last, told);
             }
@@ -295,7 +264,8 @@ impl Join {
 
     /// Compares one entry. `told` is the last one of the device that the backend was told of.
     fn entry(&mut self, device: &str, noted: &DeviceEntry, is_last: bool, told: i64) {
-        let (entry, id) = (noted.seq, noted.call_id.clone());
+        let (entry, noted) = (noted.seq, &noted.what);
+        let id = noted.call_id.clone();
         let device = device.to_owned();
         let Some(call) = self.calls.get(&id).filter(|call| call.device == device) else {
             return self.problem(Mismatch::NotAtBackend { device, entry, call: id });
@@ -332,69 +302,4 @@ impl Join {
 }
 
 #[cfg(test)]
-mod tests {
-    use orion_domain::audit::AuditRow;
-
-    use super::*;
-    use crate::device::{ChainHeader, Happened};
-
-    /// What the join says of a call that a device noted as succeeded, told so or as these ends.
-    fn joined(ends: &[(&str, i64, bool)]) -> Joined {
-        let mut chain = DeviceChain {
-            header: ChainHeader::new("kiosk", AuditHead::EMPTY),
-            entries: Vec::new(),
-        };
-        let (done, lost) = (Digest::of(b"done"), Digest::of(b"lost"));
-        let what = Happened {
-            at: 1,
-            call_id: "c".to_owned(),
-            tool: "write_file".to_owned(),
-            arguments: None,
-            state: CallState::Succeeded,
-            code: String::new(),
-            result: done,
-        };
-        chain.push(DeviceEntry::link("kiosk", chain.head(), AuditHead::EMPTY, what)).unwrap();
-        let hash = chain.head().hash;
-        let opened = r#"{"device_id":"kiosk","has_effects":true}"#.to_owned();
-        let mut head = AuditHead::EMPTY;
-        let mut join = Join::new([chain]);
-        let rows = std::iter::once(("call.opened", opened)).chain(ends.iter().map(
-            |(state, entry, fits)| {
-                let result = if *fits { done } else { lost };
-                let witness = format!(r#"{{"entry":{entry},"seq":1,"hash":"{hash}"}}"#);
-                let body = format!(
-                    r#"{{"state":"{state}","result_digest":"{result}","witness":{witness}}}"#
-                );
-                ("call.closed", body)
-            },
-        ));
-        for (kind, body) in rows {
-            let row = AuditRow::link(head, 1, kind, "c", body);
-            head = row.head();
-            join.row(&row);
-        }
-        join.finish()
-    }
-
-    #[test]
-    fn what_a_device_told_and_does_not_know_any_more_contradicts_nothing() {
-        let counts = |joined: Joined| {
-            let problems: Vec<_> = joined.problems.iter().map(ToString::to_string).collect();
-            (joined.calls, joined.forgotten, problems.join("; "))
-        };
-        let fine = |calls, forgotten| (calls, forgotten, String::new());
-        assert_eq!(counts(joined(&[("succeeded", 1, true)])), fine(1, 0));
-        // A record that was restored asks for what was told and let go of.
-        assert_eq!(counts(joined(&[("unknown", 1, false)])), fine(0, 1));
-        assert_eq!(counts(joined(&[("unknown", 0, false)])), fine(0, 1));
-        let both = [("succeeded", 1, true), ("unknown", 1, false)];
-        assert_eq!(counts(joined(&both)), fine(1, 0));
-        // Any other end still differs, and so does another result.
-        for end in [("failed", 1, true), ("succeeded", 1, false)] {
-            let (calls, forgotten, problems) = counts(joined(&[end, ("unknown", 1, false)]));
-            assert_eq!((calls, forgotten), (0, 0), "{end:?}");
-            assert!(problems.contains("say another"), "{problems}");
-        }
-    }
-}
+mod tests;

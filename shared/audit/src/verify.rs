@@ -19,7 +19,9 @@ pub enum Problem {
     #[error("line 1: it is not the first line of an export, or was changed")]
     Header,
     /// The export names another key than the one that is known.
-    #[error("line 1: the export was signed with another key than the one you gave")]
+    #[error(
+        "line 1: the export was signed with another key than the one you gave, or than the older export"
+    )]
     OtherKey,
     /// A line is none.
     #[error("row {seq}: line {line} of the file is no row; it was changed")]
@@ -51,6 +53,24 @@ pub enum Problem {
         /// The last row.
         seq: i64,
     },
+    /// An export that was made before has other rows.
+    #[error(
+        "row {seq}: the older export ends here with another row; the audit was rewritten since"
+    )]
+    Rewritten {
+        /// The last row of the older export.
+        seq: i64,
+    },
+    /// An export that was made before has more rows.
+    #[error(
+        "row {seq}: the export ends here, and the older one has {older} rows; its end was cut off, or it is not the newer of the two"
+    )]
+    Shorter {
+        /// The last row.
+        seq: i64,
+        /// How many rows the older export has.
+        older: i64,
+    },
     /// Something follows the last line.
     #[error("row {seq}: something follows the end of the export; it was added")]
     Added {
@@ -70,6 +90,8 @@ impl Problem {
             | Self::Unsigned { seq, .. }
             | Self::End { seq, .. }
             | Self::Cut { seq }
+            | Self::Rewritten { seq }
+            | Self::Shorter { seq, .. }
             | Self::Added { seq } => *seq,
         }
     }
@@ -100,6 +122,8 @@ struct Begun {
 #[derive(Debug)]
 pub struct ExportVerifier {
     known: Option<VerifierKey>,
+    /// Where an export that was made before ends.
+    older: AuditHead,
     begun: Option<Begun>,
     chain: Verifier,
     tree: Tree,
@@ -116,6 +140,7 @@ impl ExportVerifier {
     pub fn new(known: Option<VerifierKey>) -> Self {
         Self {
             known,
+            older: AuditHead::EMPTY,
             begun: None,
             chain: Verifier::new(),
             tree: Tree::default(),
@@ -125,6 +150,13 @@ impl ExportVerifier {
             digest: Running::new(),
             ended: false,
         }
+    }
+
+    /// The same where an export that was made before is at hand: this one has to have its rows, and go on
+    /// from them, signed with the same key.
+    #[must_use]
+    pub fn since(older: &Proven) -> Self {
+        Self { older: older.head, ..Self::new(Some(older.key.clone())) }
     }
 
     /// Takes the next line, with its end, and gives it back where it is a row.
@@ -179,6 +211,10 @@ impl ExportVerifier {
         }
         let row: AuditRow = serde_json::from_slice(text).map_err(|_| no_line())?;
         self.chain.next(&row)?;
+        // Each hash covers all rows before, so that one comparison is one of all of them.
+        if row.seq == self.older.seq && row.head() != self.older {
+            return Err(Problem::Rewritten { seq: row.seq });
+        }
         self.tree.push(leaf(&row.canonical()));
         self.last = row.head();
         self.digest.update(text);
@@ -201,9 +237,12 @@ impl ExportVerifier {
     /// Ends.
     ///
     /// # Errors
-    /// [`Problem::Cut`] where the signed end did not come.
+    /// [`Problem::Cut`] where the signed end did not come, [`Problem::Shorter`] where fewer rows came than
+    /// there were before.
     pub fn finish(self) -> Result<Proven, Problem> {
+        let (seq, older) = (self.last.seq, self.older.seq);
         match self.begun {
+            Some(_) if self.ended && seq < older => Err(Problem::Shorter { seq, older }),
             Some(Begun { header, key }) if self.ended => Ok(Proven {
                 rows: self.last.seq,
                 head: self.last,

@@ -37,6 +37,11 @@ impl DeviceKey {
         Secret::new(self.0.serialize_pem())
     }
 
+    /// The key in PKCS#8 form, for what else a device signs with it: exports of its audit.
+    pub fn to_pkcs8(&self) -> Secret<Vec<u8>> {
+        Secret::new(self.0.serialize_der())
+    }
+
     /// A certificate signing request (PEM) for this key. It asks for nothing: names and purposes
     /// are the authority's to give.
     ///

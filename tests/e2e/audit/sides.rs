@@ -73,23 +73,49 @@ async fn both_sides_join_exactly_by_both_verifiers_and_after_deaths() {
         make("laptop", format!("c{n}")).await;
     }
 
+    let older = world.cli().run(&["audit", "export", "--file", "older.jsonl"]).await;
+    assert_eq!(older.code, 0, "{older:?}");
+    make("laptop", "d".to_owned()).await;
     let files = export(&world, &[&kiosk, &laptop]).await;
+    let since = ["audit", "verify", "--file", "audit.jsonl", "--since", "older.jsonl"];
+    let since = world.cli().run(&since).await;
+    assert!(since.code == 0 && since.stdout.contains("goes on from the older"), "{since:?}");
+    let before = ["audit", "verify", "--file", "older.jsonl", "--since", "audit.jsonl"];
+    let before = world.cli().run(&before).await;
+    assert!(before.code == 1 && before.stdout.contains("its end was cut off"), "{before:?}");
     let (code, verdict) = joined(&world, &files).await;
     assert_eq!((code, &verdict["whole"]), (0, &json!(true)), "{verdict}");
     let both = &verdict["joined"];
-    assert_eq!((&both["calls"], &both["pending"]), (&json!(15), &json!(0)), "{verdict}");
+    assert_eq!((&both["calls"], &both["pending"]), (&json!(16), &json!(0)), "{verdict}");
     assert!(both["heads"].as_u64().unwrap() > 20, "{verdict}");
     let said = independently(&world, &files).await;
-    assert!(said.contains("15 calls the same on both sides"), "{said}");
+    assert!(said.contains("16 calls the same on both sides"), "{said}");
 
-    // A device's file that somebody shortened, with every hash made anew, no longer fits.
-    let text = std::fs::read_to_string(&files[0]).unwrap();
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.truncate(lines.len() - 2);
-    let last: Value = serde_json::from_str(lines[lines.len() - 1]).unwrap();
-    let head = format!("{{\"head\":{{\"seq\":{},\"hash\":{}}}}}", last["seq"], last["hash"]);
-    lines.push(&head);
+    // A device's file of which somebody took the beginning, with a header that goes on from there.
+    let whole = std::fs::read_to_string(&files[0]).unwrap();
+    let mut lines: Vec<&str> = whole.lines().collect();
+    let gone: Value = serde_json::from_str(lines[3]).unwrap();
+    let header: Value = serde_json::from_str(lines[0]).unwrap();
+    let header = format!(
+        "{{\"device_chain\":{{\"format\":1,\"device\":{},\"from\":{{\"seq\":{},\"hash\":{}}}}}}}",
+        header["device_chain"]["device"], gone["seq"], gone["hash"]
+    );
+    drop(lines.splice(..4, [header.as_str()]));
     std::fs::write(&files[0], lines.join("\n") + "\n").unwrap();
+    let (code, verdict) = joined(&world, &files).await;
+    assert_eq!(code, 1, "{verdict}");
+    let problem = verdict["joined"]["problems"][0].as_str().unwrap();
+    assert!(problem.contains("the signature of the device's export"), "{verdict}");
+    assert!(independently(&world, &files).await.contains("broken: the signature"));
+
+    // One of which its own device took the end, and signed that.
+    kiosk.stop().await;
+    let chain = kiosk.state_dir().join("audit.jsonl");
+    let text = std::fs::read_to_string(&chain).unwrap();
+    let shorter: String = text.split_inclusive('\n').take(text.lines().count() - 1).collect();
+    std::fs::write(&chain, shorter).unwrap();
+    let exporting = kiosk.agent_command(&["audit", "export", "--file", &files[0]]);
+    assert_eq!(exporting.exit_code().await, 0, "{}", exporting.log());
     let (code, verdict) = joined(&world, &files).await;
     assert_eq!(code, 1, "{verdict}");
     assert!(verdict["joined"]["problems"][0].as_str().unwrap().contains("row "), "{verdict}");

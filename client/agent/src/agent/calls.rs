@@ -32,6 +32,10 @@ const TOLD: &str = "This call came to the device before, which told what became 
 /// What is said of a call from a time that the device does not remember.
 const FORGOTTEN: &str = "This call is older than what the device remembers, so that it may have run there before. It is not run now; look at the device, and make a new one where it is still wanted.";
 
+fn not_known(why: &str) -> ToolError {
+    ToolError::new(ErrorCode::OutcomeUnknown, why)
+}
+
 /// Whether it changes nothing and uses nothing up, so that its entry was never on disk.
 fn is_harmless(message: &v1::Dispatch) -> bool {
     let reads = orion_catalog::find(&message.tool).is_some_and(|(spec, _)| !spec.has_effects);
@@ -45,17 +49,18 @@ impl Agent {
         let mut not_seen = Vec::new();
         for call_id in call_ids.into_iter().take(MOST_ASKED) {
             let Ok(call) = call_id.parse::<CallId>() else { continue };
-            match self.surroundings.seen(&self.journal, call) {
+            match (self.surroundings.seen(&self.journal, call), self.noted_before(call)) {
+                (Seen::New, Some(error)) => self.answer_from_memory(call, error),
                 // A journal that was lost, or forgot what is that old, may have held this call.
-                Seen::New if self.journal.remembers(call) => not_seen.push(call_id),
-                Seen::New => {}
-                Seen::Running => {
+                (Seen::New, None) if self.journal.remembers(call) => not_seen.push(call_id),
+                (Seen::New, None) => {}
+                (Seen::Running, _) => {
                     self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
                 }
                 // Its result follows when it is noted.
-                Seen::Ended if self.is_being_noted(call) => {}
-                Seen::Ended => self.push(Outgoing::Result(call)),
-                Seen::Acknowledged => self.answer_from_memory(call, TOLD),
+                (Seen::Ended, _) if self.is_being_noted(call) => {}
+                (Seen::Ended, _) => self.push(Outgoing::Result(call)),
+                (Seen::Acknowledged, _) => self.answer_from_memory(call, not_known(TOLD)),
             }
         }
         if !not_seen.is_empty() {
@@ -66,7 +71,7 @@ impl Agent {
 
     /// Answers a backend that asks for what this device told or forgot, as one does whose record was
     /// restored. How it ended is not known; that it may have run is, so that it is never called refused.
-    fn answer_from_memory(&mut self, call: CallId, why: &str) {
+    fn answer_from_memory(&mut self, call: CallId, error: ToolError) {
         let subject = Subject {
             call,
             device: self.guard.name().to_string(),
@@ -74,7 +79,6 @@ impl Agent {
             dry_run: false,
             sandbox: None,
         };
-        let error = ToolError::new(ErrorCode::OutcomeUnknown, why);
         self.answer(&subject, subject.failure(error, Duration::ZERO));
     }
 
@@ -93,15 +97,16 @@ impl Agent {
             dry_run,
             sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
         };
-        match self.surroundings.seen(&self.journal, call) {
+        match (self.surroundings.seen(&self.journal, call), self.noted_before(call)) {
+            (Seen::New, Some(error)) => return self.answer_from_memory(call, error),
             // A read that is made twice does no harm; anything else might have run before.
-            Seen::New if self.journal.remembers(call) || is_harmless(&message) => {}
-            Seen::New => return self.answer_from_memory(call, FORGOTTEN),
+            (Seen::New, None) if self.journal.remembers(call) || is_harmless(&message) => {}
+            (Seen::New, None) => return self.answer_from_memory(call, not_known(FORGOTTEN)),
             // Its result follows.
-            Seen::Running => return,
-            Seen::Ended if self.is_being_noted(call) => return,
-            Seen::Ended => return self.push(Outgoing::Result(call)),
-            Seen::Acknowledged => return self.answer_from_memory(call, TOLD),
+            (Seen::Running, _) => return,
+            (Seen::Ended, _) if self.is_being_noted(call) => return,
+            (Seen::Ended, _) => return self.push(Outgoing::Result(call)),
+            (Seen::Acknowledged, _) => return self.answer_from_memory(call, not_known(TOLD)),
         }
         if self.stopping {
             let error = ToolError::new(
@@ -223,7 +228,8 @@ impl Agent {
         match self.journal.refuse(begin, ended.clone()) {
             Ok(()) => {
                 let about = About { tool: subject.tool.clone(), arguments };
-                self.note_and_send(subject.call, Some(&about), &ended);
+                // What was refused has no line in the journal.
+                self.note_and_send(subject.call, Some(&about), &ended, None);
             }
             Err(_) => self.answer(subject, ended),
         }

@@ -2,15 +2,15 @@
 
 use orion_audit::device::Happened;
 use orion_domain::audit::AuditHead;
-use orion_domain::{CallId, Digest};
+use orion_domain::{CallId, Digest, ToolError};
 use orion_wire::v1;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Agent, Outgoing};
 use crate::chain::Chain;
 use crate::clock::now_ms;
-use crate::journal::Ended;
-use crate::report::to_wire;
+use crate::journal::{Ended, Written};
+use crate::report::{noted_before, to_wire};
 
 /// What is noted of a call beside its end.
 #[derive(Debug, Clone)]
@@ -46,11 +46,19 @@ impl Agent {
         Self { chain: Some(chain), ..self }
     }
 
-    /// Sends a call's result, once what it came to is noted where it is to be.
-    pub(super) fn note_and_send(&mut self, call: CallId, about: Option<&About>, ended: &Ended) {
+    /// Sends a call's result, once what it came to is noted where it is to be: in the journal, as far as
+    /// it has a line there, and then in the chain.
+    pub(super) fn note_and_send(
+        &mut self,
+        call: CallId,
+        about: Option<&About>,
+        ended: &Ended,
+        written: Option<Written>,
+    ) {
         let noted = match (&mut self.chain, about) {
             (Some(chain), Some(About { tool, arguments })) => {
-                chain.note(call, happened(call, tool, Some(*arguments), ended))
+                let what = happened(call, tool, Some(*arguments), ended);
+                chain.note(call, what, written, |call| self.journal.result(call).is_some())
             }
             (Some(_) | None, _) => false,
         };
@@ -83,6 +91,12 @@ impl Agent {
     /// Whether a call's result has to wait until it is noted.
     pub(super) fn is_being_noted(&self, call: CallId) -> bool {
         self.chain.as_ref().is_some_and(|chain| chain.is_waiting(call))
+    }
+
+    /// What to say of a call that the journal does not know, where the chain does: it was refused before
+    /// this start, or the journal was lost. It is neither run nor noted again.
+    pub(super) fn noted_before(&self, call: CallId) -> Option<ToolError> {
+        self.chain.as_ref()?.ended_as(call).map(noted_before)
     }
 
     /// A result as it is sent, with what the chain says of it.

@@ -1,7 +1,10 @@
 //! The chain's files: the one that is written, and the older one that it took over from.
+//!
+//! A new file is made beside the one that is full, and both then get their names: at each moment in which
+//! the agent may die, what is there says how to go on ([`open`]), and a reader finds all of it ([`read`]).
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use orion_audit::device::{ChainHeader, ChainLine, ChainProblem, DeviceChain};
@@ -11,18 +14,20 @@ use orion_domain::audit::AuditHead;
 pub const FILE: &str = "audit.jsonl";
 /// The one before.
 pub const OLDER: &str = "audit.1.jsonl";
+/// The one that is to take over; it holds no entry yet.
+pub(super) const NEW: &str = "audit.jsonl.new";
 /// What could not be read.
 const ASIDE: &str = "audit.damaged.jsonl";
-/// The largest file that is read, in bytes: several times what one grows to.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// The largest file that is read, and written, in bytes: several times what one grows to.
+pub(super) const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// The file as it was found or begun.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) file: File,
     pub(super) bytes: u64,
-    /// What is in it.
-    pub(super) chain: DeviceChain,
+    /// What is in it, and in the older one.
+    pub(super) kept: DeviceChain,
 }
 
 /// Why a chain cannot be read.
@@ -55,19 +60,28 @@ pub enum ReadError {
 /// # Errors
 /// [`ReadError`].
 pub fn read(folder: &Path) -> Result<Option<DeviceChain>, ReadError> {
-    let Some(newer) = follow(&folder.join(FILE))? else { return Ok(None) };
+    // While a new file takes over, for a moment there is the older one alone.
+    let Some(newer) = follow(&folder.join(FILE))? else { return follow(&folder.join(OLDER)) };
     if newer.header.from == AuditHead::EMPTY {
         return Ok(Some(newer));
     }
-    let Some(older) = follow(&folder.join(OLDER))? else { return Ok(Some(newer)) };
-    if older.header.device != newer.header.device {
-        return Ok(Some(newer));
+    match follow(&folder.join(OLDER))? {
+        Some(older) => both(older, newer).map(Some),
+        None => Ok(Some(newer)),
+    }
+}
+
+/// Both files as one chain.
+fn both(older: DeviceChain, newer: DeviceChain) -> Result<DeviceChain, ReadError> {
+    // The same file under both names: it was renamed between one reading and the other.
+    if older.header.device != newer.header.device || older.header == newer.header {
+        return Ok(newer);
     }
     if older.head() != newer.header.from {
         return Err(ReadError::Apart);
     }
     let entries = older.entries.into_iter().chain(newer.entries).collect();
-    Ok(Some(DeviceChain { header: older.header, entries }))
+    Ok(DeviceChain { header: older.header, entries })
 }
 
 fn follow(path: &Path) -> Result<Option<DeviceChain>, ReadError> {
@@ -77,12 +91,18 @@ fn follow(path: &Path) -> Result<Option<DeviceChain>, ReadError> {
         Err(source) => return Err(ReadError::Io { path: path.to_owned(), source }),
     };
     let failed = |problem| ReadError::Broken { path: path.to_owned(), problem };
-    DeviceChain::read(whole_lines(&text), false).map(Some).map_err(failed)
+    DeviceChain::read(whole_lines(&text)).map(Some).map_err(failed)
 }
 
+/// All of the file. One that is longer than any agent writes is an error: a part of it would be a chain
+/// that ran backwards.
 fn text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut text)?;
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        let why = "it is larger than 64 MiB, which no agent writes; move it away, and the agent begins another";
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
     Ok(text)
 }
 
@@ -93,21 +113,21 @@ fn whole_lines(text: &[u8]) -> &[u8] {
 }
 
 /// Opens the file to go on with it. One that is not whole, or another device's, is put aside, and a new
-/// chain begins: the backend notices that by itself.
+/// chain begins: the backend notices that by itself. Where there is none, because the agent died while
+/// a new file took over, one goes on from the older.
 pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
     let path = folder.join(FILE);
-    match text(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+    let kept = match text(&path) {
         Ok(text) => {
             let whole = whole_lines(&text);
-            match DeviceChain::read(whole, false) {
-                Ok(chain) if chain.header.device == device => {
+            match DeviceChain::read(whole) {
+                Ok(newer) if newer.header.device == device => {
                     let file = OpenOptions::new().append(true).open(&path)?;
                     let bytes = whole.len() as u64;
                     file.set_len(bytes)?;
                     file.sync_all()?;
-                    return Ok(Opened { file, bytes, chain });
+                    let kept = with_older(folder, newer);
+                    return Ok(Opened { file, bytes, kept });
                 }
                 Ok(_) => {}
                 Err(problem) => {
@@ -115,27 +135,58 @@ pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
                 }
             }
             fs::rename(&path, folder.join(ASIDE))?;
+            None
         }
-    }
-    let header = ChainHeader::new(device, AuditHead::EMPTY);
-    let (file, bytes) = begin(folder, &header)?;
-    Ok(Opened { file, bytes, chain: DeviceChain { header, entries: Vec::new() } })
+        Err(error) if error.kind() == io::ErrorKind::NotFound => older(folder, device),
+        Err(error) => return Err(error),
+    };
+    let kept = kept.unwrap_or_else(|| DeviceChain {
+        header: ChainHeader::new(device, AuditHead::EMPTY),
+        entries: Vec::new(),
+    });
+    let (file, bytes) = prepare(folder, &ChainHeader::new(device, kept.head()))?;
+    fs::rename(folder.join(NEW), path)?;
+    sync_folder(folder)?;
+    Ok(Opened { file, bytes, kept })
 }
 
-/// Begins a file, which appears whole.
-pub(super) fn begin(folder: &Path, header: &ChainHeader) -> io::Result<(File, u64)> {
+/// What is kept in both files, or in the newer alone where the older does not belong to it.
+fn with_older(folder: &Path, newer: DeviceChain) -> DeviceChain {
+    let is_first = newer.header.from == AuditHead::EMPTY;
+    match older(folder, &newer.header.device).filter(|_| !is_first) {
+        Some(older) => both(older, newer.clone()).unwrap_or(newer),
+        None => newer,
+    }
+}
+
+/// The older file, where it is this device's and whole.
+fn older(folder: &Path, device: &str) -> Option<DeviceChain> {
+    match follow(&folder.join(OLDER)) {
+        Ok(older) => older.filter(|older| older.header.device == device),
+        Err(error) => {
+            tracing::error!(%error, "the older part of the device's audit can't be read");
+            None
+        }
+    }
+}
+
+/// Makes the file that is to take over, whole and on disk, under a name of its own.
+pub(super) fn prepare(folder: &Path, header: &ChainHeader) -> io::Result<(File, u64)> {
     let line = ChainLine::Header(header.clone()).to_line();
-    let (path, new) = (folder.join(FILE), folder.join("audit.jsonl.new"));
+    let new = folder.join(NEW);
+    if let Err(error) = fs::remove_file(&new)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.append(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&new)?;
-    io::Write::write_all(&mut file, line.as_bytes())?;
+    file.write_all(line.as_bytes())?;
     file.sync_all()?;
-    fs::rename(&new, &path)?;
-    sync_folder(folder)?;
-    Ok((OpenOptions::new().append(true).open(&path)?, line.len() as u64))
+    Ok((file, line.len() as u64))
 }
 
 #[cfg(unix)]

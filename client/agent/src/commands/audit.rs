@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
 use orion_agent::chain::read;
-use orion_audit::device::{DeviceChain, DeviceEntry};
+use orion_agent::clock::now_ms;
+use orion_agent::run::NotEnrolled;
+use orion_agent::state::Identity;
+use orion_audit::device::{DeviceChain, DeviceEntry, DeviceSigner, Happened};
 use orion_mtls::secret_file;
 
 use super::{print, shown};
@@ -22,7 +25,7 @@ pub(crate) enum Audit {
     },
     /// Follow the whole chain, as far as it is kept.
     Verify,
-    /// Write the chain as lines of JSON, for `orion audit verify --device FILE`.
+    /// Write the chain as lines of JSON, signed with the device's key, for `orion audit verify --device FILE`.
     Export {
         /// Where to; standard output when nothing is said.
         #[arg(long, value_name = "FILE")]
@@ -45,13 +48,24 @@ pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
         }
         Audit::Verify => print(&whole(&chain)),
         Audit::Export { file: None } => {
-            io::stdout().write_all(chain.to_export().as_bytes()).context("standard output")
+            io::stdout().write_all(export(state_dir, &chain)?.as_bytes()).context("standard output")
         }
         Audit::Export { file: Some(file) } => {
-            secret_file::write(&file, chain.to_export().as_bytes())?;
+            secret_file::write(&file, export(state_dir, &chain)?.as_bytes())?;
             print(&whole(&chain))
         }
     }
+}
+
+fn export(state_dir: &Path, chain: &DeviceChain) -> anyhow::Result<String> {
+    let identity = Identity::read(state_dir)?.ok_or(NotEnrolled)?;
+    if chain.header.device != identity.device_id.to_string() {
+        return Err(anyhow!(
+            "the audit in {} is of the device that this one was before it enrolled anew, whose key is gone, so that it can't be signed; once the agent runs it begins another",
+            state_dir.display()
+        ));
+    }
+    Ok(DeviceSigner::from_pkcs8(identity.key.to_pkcs8().expose())?.export(chain, now_ms())?)
 }
 
 fn whole(chain: &DeviceChain) -> String {
@@ -62,7 +76,7 @@ fn whole(chain: &DeviceChain) -> String {
 }
 
 fn line(entry: &DeviceEntry) -> String {
-    let DeviceEntry { seq, at, call_id, tool, state, code, .. } = entry;
+    let DeviceEntry { seq, what: Happened { at, call_id, tool, state, code, .. }, .. } = entry;
     // What a backend may have sent is shown without what terminals obey.
     let tool: String = tool.chars().filter(|c| !c.is_control()).collect();
     format!("{seq:>6}  {}  {call_id}  {tool:<18}  {state}  {code}", shown(*at))

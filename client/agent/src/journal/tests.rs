@@ -297,7 +297,7 @@ async fn a_refused_call_is_answered_the_same_again_and_does_not_use_its_approval
 
 fn append(line: &[u8]) -> (Command, oneshot::Receiver<Result<(), JournalError>>) {
     let (synced, answer) = oneshot::channel();
-    (Command::Append { line: line.to_vec(), synced: Some(synced) }, answer)
+    (Command::Append { line: line.to_vec(), written: None, synced: Some(synced) }, answer)
 }
 
 #[test]

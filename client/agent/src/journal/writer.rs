@@ -18,13 +18,15 @@ const QUEUE: usize = 256;
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 type Answer = oneshot::Sender<Result<(), JournalError>>;
+/// Says when a line is where it was to be.
+pub type Written = oneshot::Receiver<Result<(), JournalError>>;
 
 /// What the thread is asked for.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Command {
-    /// A line at the end; told where it must be on disk.
-    Append { line: Vec<u8>, synced: Option<Answer> },
+    /// A line at the end; told where it must be in the file, or on disk.
+    Append { line: Vec<u8>, written: Option<Answer>, synced: Option<Answer> },
     /// This instead of all.
     Rewrite { text: Vec<u8> },
 }
@@ -63,19 +65,26 @@ impl Writer {
     }
 
     /// Writes a line; the answer comes when it is on disk.
-    pub(super) async fn append_synced(
-        &self,
-        line: Vec<u8>,
-    ) -> oneshot::Receiver<Result<(), JournalError>> {
+    pub(super) async fn append_synced(&self, line: Vec<u8>) -> Written {
         let (synced, answer) = oneshot::channel();
         // Where the thread is gone the answer's other end is dropped, which says so.
-        drop(self.commands.send(Command::Append { line, synced: Some(synced) }).await);
+        let command = Command::Append { line, written: None, synced: Some(synced) };
+        drop(self.commands.send(command).await);
+        answer
+    }
+
+    /// Writes a line; the answer comes when it is in the file, where it survives this process and not yet
+    /// a power cut.
+    pub(super) async fn append_written(&self, line: Vec<u8>) -> Written {
+        let (written, answer) = oneshot::channel();
+        let command = Command::Append { line, written: Some(written), synced: None };
+        drop(self.commands.send(command).await);
         answer
     }
 
     /// Writes a line in its turn.
     pub(super) async fn append(&self, line: Vec<u8>) {
-        drop(self.commands.send(Command::Append { line, synced: None }).await);
+        drop(self.commands.send(Command::Append { line, written: None, synced: None }).await);
     }
 
     /// Replaces the whole file.
@@ -158,11 +167,12 @@ pub(super) fn write_all(mut store: Store, mut queue: mpsc::Receiver<Command>) ->
         {
             batch.push(next);
         }
-        let (mut text, mut waiting) = (Vec::new(), Vec::new());
+        let (mut text, mut waiting, mut listening) = (Vec::new(), Vec::new(), Vec::new());
         for command in batch {
             match command {
-                Command::Append { line, synced } => {
+                Command::Append { line, written, synced } => {
                     text.extend(line);
+                    listening.extend(written);
                     waiting.extend(synced);
                 }
                 Command::Rewrite { text: whole } => {
@@ -173,6 +183,9 @@ pub(super) fn write_all(mut store: Store, mut queue: mpsc::Receiver<Command>) ->
             }
         }
         let mut result = store.append(&text);
+        for answer in listening {
+            drop(answer.send(result.clone()));
+        }
         if result.is_ok() && !waiting.is_empty() {
             syncs += 1;
             result = store.sync();

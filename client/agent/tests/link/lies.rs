@@ -174,7 +174,9 @@ async fn a_device_that_lost_or_forgot_what_it_ran_runs_none_of_that_time_and_rea
     assert_eq!(session.run(world.make(1, &target)).await.state, CallState::Succeeded);
     world.stop().await;
     std::fs::remove_dir(&target).unwrap();
-    std::fs::remove_file(world.state_dir().join("journal.log")).unwrap();
+    for file in ["journal.log", "audit.jsonl"] {
+        std::fs::remove_file(world.state_dir().join(file)).unwrap();
+    }
     for _ in 0..2 {
         world.start();
         let mut session = world.ready().await;
@@ -194,6 +196,42 @@ async fn a_device_that_lost_or_forgot_what_it_ran_runs_none_of_that_time_and_rea
     assert_eq!(session.run(world.make(now, &target)).await.state, CallState::Succeeded);
     assert!(target.exists());
     world.stop().await;
+}
+
+/// The journal holds no refusals, and may be lost; the device's own audit knows both.
+#[tokio::test]
+async fn what_the_devices_own_audit_knows_is_neither_run_nor_noted_again() {
+    let mut world = World::enrolled().await;
+    let (refused, ran) = (world.files().join("refused"), world.files().join("ran"));
+    world.start();
+    let (mut session, _) = world.session().await;
+    assert_eq!(session.refused(world.make(1, &refused)).await, "PERMISSION_DENIED");
+    assert_eq!(session.policy(&world.policy()).await, "");
+    assert_eq!(session.run(world.make(2, &ran)).await.state, CallState::Succeeded);
+    world.stop().await;
+    std::fs::remove_file(world.state_dir().join("journal.log")).unwrap();
+    std::fs::remove_dir(&ran).unwrap();
+
+    world.start();
+    let mut session = world.ready().await;
+    let asked = v1::CallQuery { call_ids: vec![id(1), id(2)] };
+    session.send(ToDevice::CallQuery(asked)).await;
+    let mut answers = vec![session.result().await, session.result().await];
+    answers.push(session.run(world.make(1, &refused)).await);
+    answers.push(session.run(world.make(2, &ran)).await);
+    for answer in &answers {
+        assert_eq!((answer.state, answer.code.as_str()), (CallState::Unknown, "OUTCOME_UNKNOWN"));
+        let error = answer.envelope.error.as_ref().unwrap();
+        let established = error.details.get("established").and_then(|word| word.as_str());
+        let expected = (answer.call == id(1)).then_some("unchanged");
+        assert_eq!(established, expected, "{}", answer.envelope.message);
+    }
+    assert!(!refused.exists() && !ran.exists());
+    world.stop().await;
+    let kept = orion_agent::chain::read(&world.state_dir()).unwrap().unwrap();
+    let noted = kept.entries.iter().map(|entry| (entry.what.call_id.clone(), entry.what.state));
+    let expected = [(id(1), CallState::Refused), (id(2), CallState::Succeeded)];
+    assert_eq!(noted.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

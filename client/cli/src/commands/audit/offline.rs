@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 
-use orion_audit::device::DeviceChain;
-use orion_audit::{ExportVerifier, Join, Problem, VerifierKey};
+use orion_audit::device::SignedChain;
+use orion_audit::{ExportVerifier, Join, Problem, Proven, VerifierKey};
+use orion_domain::audit::AuditRow;
 
-use super::verify::{JoinedView, Verdict};
+use super::verify::{DeviceView, JoinedView, SinceView, Verdict};
 use crate::failure::Failure;
 
 /// The longest line of an export, in bytes.
@@ -18,33 +19,114 @@ const LONGEST: u64 = 16 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Files {
     /// The backend's export.
-    pub(super) export: File,
-    /// Where it lies.
-    pub(super) path: PathBuf,
+    pub(super) export: Lines,
+    /// One that was made before.
+    pub(super) since: Option<Lines>,
     /// Exports of devices.
     pub(super) devices: Vec<(PathBuf, Vec<u8>)>,
     /// The key that is known.
     pub(super) key: Option<VerifierKey>,
 }
 
+/// A file of lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+}
+
 /// Follows all of it.
 pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
-    let Files { export, path, devices, key } = files;
-    let (mut chains, mut problems, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let Files { export, since, devices, key } = files;
     let is_joined = !devices.is_empty();
-    for (path, text) in devices {
-        match DeviceChain::read(&text, true) {
-            // Only one of them could be joined, and the other would seem to have been.
-            Ok(chain) if !known.insert(chain.header.device.clone()) => {
-                problems.push(format!("{}: this device is there already", path.display()));
+    let Sides { chains, made, mut problems } = sides(devices);
+    let mut verifier = ExportVerifier::new(key.clone());
+    let mut before = None;
+    if let Some(older) = since {
+        let path = older.path.display().to_string();
+        match follow(older, ExportVerifier::new(key), |_| ())? {
+            Ok(older) => {
+                verifier = ExportVerifier::since(&older);
+                before = Some(SinceView { rows: older.rows, made_at: older.at });
             }
-            Ok(chain) => chains.push(chain),
-            Err(problem) => problems.push(format!("{}: {problem}", path.display())),
+            Err(mut broken) => {
+                broken.problem = broken.problem.map(|problem| format!("{path}: {problem}"));
+                return Ok(broken);
+            }
         }
     }
     let mut join = Join::new(chains);
-    let mut verifier = ExportVerifier::new(key);
-    let mut lines = BufReader::new(export);
+    let proven = match follow(export, verifier, |row| join.row(row))? {
+        Ok(proven) => proven,
+        Err(broken) => return Ok(broken),
+    };
+    let joined = is_joined.then(|| {
+        let joined = join.finish();
+        problems.extend(joined.problems.iter().map(ToString::to_string));
+        JoinedView {
+            calls: joined.calls,
+            pending: joined.pending,
+            before: joined.before,
+            forgotten: joined.forgotten,
+            heads: joined.heads,
+            devices: made,
+            problems,
+        }
+    });
+    Ok(Verdict {
+        whole: true,
+        rows: proven.rows,
+        head: proven.head.hash.to_string(),
+        checkpoints: proven.checkpoints,
+        key: proven.key.to_string(),
+        made_at: Some(proven.at),
+        since: before,
+        joined,
+        ..Verdict::default()
+    })
+}
+
+/// The exports of devices, as far as each is whole and signed.
+#[derive(Debug, Default)]
+struct Sides {
+    chains: Vec<SignedChain>,
+    made: Vec<DeviceView>,
+    problems: Vec<String>,
+}
+
+fn sides(devices: Vec<(PathBuf, Vec<u8>)>) -> Sides {
+    let (mut sides, mut known) = (Sides::default(), BTreeSet::new());
+    for (path, text) in devices {
+        match SignedChain::read(&text) {
+            // Only one of them could be joined, and the other would seem to have been.
+            Ok(signed) if !known.insert(signed.chain.header.device.clone()) => {
+                let problem = format!("{}: this device is there already", path.display());
+                sides.problems.push(problem);
+            }
+            Ok(signed) => {
+                let SignedChain { chain, at, key: _ } = &signed;
+                sides.made.push(DeviceView {
+                    file: path.display().to_string(),
+                    first: chain.header.from.seq.saturating_add(1),
+                    last: chain.head().seq,
+                    made_at: *at,
+                });
+                sides.chains.push(signed);
+            }
+            Err(problem) => sides.problems.push(format!("{}: {problem}", path.display())),
+        }
+    }
+    sides
+}
+
+/// Follows one export, with each row to `take`; what it proves, or where it is broken.
+fn follow(
+    lines: Lines,
+    mut verifier: ExportVerifier,
+    mut take: impl FnMut(&AuditRow),
+) -> Result<Result<Proven, Verdict>, Failure> {
+    let Lines { path, file } = lines;
+    let mut lines = BufReader::new(file);
     let mut rows = 0;
     let broken = |rows, problem: &Problem| Verdict {
         rows,
@@ -62,39 +144,14 @@ pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
         }
         match verifier.line(&line) {
             Ok(Some(row)) => {
-                join.row(&row);
+                take(&row);
                 rows = row.seq;
             }
             Ok(None) => {}
-            Err(problem) => return Ok(broken(rows, &problem)),
+            Err(problem) => return Ok(Err(broken(rows, &problem))),
         }
     }
-    let proven = match verifier.finish() {
-        Ok(proven) => proven,
-        Err(problem) => return Ok(broken(rows, &problem)),
-    };
-    let joined = is_joined.then(|| {
-        let joined = join.finish();
-        problems.extend(joined.problems.iter().map(ToString::to_string));
-        JoinedView {
-            calls: joined.calls,
-            pending: joined.pending,
-            before: joined.before,
-            forgotten: joined.forgotten,
-            heads: joined.heads,
-            problems,
-        }
-    });
-    Ok(Verdict {
-        whole: true,
-        rows: proven.rows,
-        head: proven.head.hash.to_string(),
-        checkpoints: proven.checkpoints,
-        key: proven.key.to_string(),
-        made_at: Some(proven.at),
-        joined,
-        ..Verdict::default()
-    })
+    Ok(verifier.finish().map_err(|problem| broken(rows, &problem)))
 }
 
 #[cfg(test)]
@@ -102,44 +159,63 @@ mod tests {
     use super::*;
     use crate::commands::audit::verify::people;
     use jiff::tz::TimeZone;
-    use orion_audit::device::{ChainHeader, DeviceChain};
+    use orion_audit::device::{ChainHeader, DeviceChain, DeviceSigner};
     use orion_audit::{Exporter, Signer};
-    use orion_domain::audit::{AuditHead, AuditRow};
+    use orion_domain::audit::AuditHead;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+
+    fn signer() -> Signer {
+        Signer::from_pkcs8(&Signer::generate().unwrap()).unwrap()
+    }
 
     fn lines(length: i64) -> Vec<String> {
-        let signer = Signer::from_pkcs8(&Signer::generate().unwrap()).unwrap();
+        signed(&signer(), length, "n")
+    }
+
+    /// An export of so many rows, the last of them with this in its body.
+    fn signed(signer: &Signer, length: i64, last: &str) -> Vec<String> {
         let mut head = AuditHead::EMPTY;
         let mut tree = orion_audit::merkle::Tree::default();
         let rows: Vec<_> = (1..=length)
             .map(|n| {
-                let body = format!("{{\"n\":{n}}}");
+                let body = format!("{{\"{}\":{n}}}", if n == length { last } else { "n" });
                 let row = AuditRow::link(head, n, "call.opened", "c", body);
                 head = row.head();
                 tree.push(orion_audit::merkle::leaf(&row.canonical()));
                 row
             })
             .collect();
-        let (mut exporter, first) = Exporter::begin(&signer, head, 7_000);
+        let (mut exporter, first) = Exporter::begin(signer, head, 7_000);
         let mut lines = vec![first];
         lines.extend(rows.iter().map(|row| exporter.row(row)));
-        lines.push(exporter.end(&signer, Some(tree.root())));
+        lines.push(exporter.end(signer, Some(tree.root())));
         lines
     }
 
+    fn file(lines: &[String]) -> Lines {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, lines.concat().as_bytes()).unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        Lines { path: PathBuf::from("audit.jsonl"), file }
+    }
+
+    fn with_devices(lines: &[String], devices: Vec<(PathBuf, Vec<u8>)>) -> Verdict {
+        verify(Files { export: file(lines), since: None, devices, key: None }).unwrap()
+    }
+
     fn verified(lines: &[String]) -> Verdict {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        std::fs::write(&path, lines.concat()).unwrap();
-        let export = File::open(&path).unwrap();
-        verify(Files { export, path, devices: Vec::new(), key: None }).unwrap()
+        with_devices(lines, Vec::new())
+    }
+
+    fn plain(verdict: &Verdict) -> String {
+        anstream::adapter::strip_str(&people(verdict, &TimeZone::UTC)).to_string()
     }
 
     #[test]
     fn a_whole_export_counts_its_rows_and_shows_its_head() {
         let verdict = verified(&lines(5));
         assert_eq!((verdict.whole, verdict.rows, verdict.head.len()), (true, 5, 64));
-        let shown = people(&verdict, &TimeZone::UTC);
-        let shown = anstream::adapter::strip_str(&shown).to_string();
+        let shown = plain(&verdict);
         let head = &verdict.head[..12];
         let made = "made 1970-01-01 00:00:07";
         assert_eq!(shown, format!("whole: 5 rows, 1 signed checkpoint, head {head}, {made}"));
@@ -147,17 +223,58 @@ mod tests {
     }
 
     #[test]
-    fn two_exports_of_one_device_are_told_and_do_not_stand_for_one_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        std::fs::write(&path, lines(2).concat()).unwrap();
-        let header = ChainHeader::new("kiosk", AuditHead::EMPTY);
-        let text = DeviceChain { header, entries: Vec::new() }.to_export().into_bytes();
+    fn an_export_has_to_go_on_from_an_older_one() {
+        let key = signer();
+        let since = |newer: &[String], older: &[String]| {
+            let (export, since) = (file(newer), Some(file(older)));
+            verify(Files { export, since, devices: Vec::new(), key: None }).unwrap()
+        };
+        let newer = signed(&key, 5, "n");
+        for length in [0, 1, 4, 5] {
+            let verdict = since(&newer, &signed(&key, length, "n"));
+            assert_eq!(verdict.since, Some(SinceView { rows: length, made_at: 7_000 }));
+            let shown = plain(&verdict);
+            assert!(shown.contains("goes on from the older export: "), "{shown}");
+        }
+        let problem = |newer: &[String], older: &[String]| {
+            let verdict = since(newer, older);
+            assert!(!verdict.whole && verdict.since.is_none());
+            (verdict.broken_seq.unwrap(), verdict.problem.unwrap())
+        };
+        let (row, why) = problem(&newer, &signed(&key, 3, "m"));
+        assert!(row == 3 && why.contains("rewritten since"), "{why}");
+        let (row, why) = problem(&newer, &signed(&key, 6, "n"));
+        assert!(row == 5 && why.contains("the older one has 6 rows"), "{why}");
+        let (row, why) = problem(&newer, &lines(3));
+        assert!(row == 0 && why.contains("or than the older export"), "{why}");
+        let mut broken = signed(&key, 4, "n");
+        broken.remove(2);
+        let (row, why) = problem(&newer, &broken);
+        assert!(row == 3 && why.starts_with("audit.jsonl: row 3: "), "{why}");
+    }
+
+    #[test]
+    fn exports_of_devices_are_shown_by_their_time_and_each_device_is_joined_once() {
+        let chain = || DeviceChain {
+            header: ChainHeader::new("kiosk", AuditHead::EMPTY),
+            entries: Vec::new(),
+        };
+        let random = ring::rand::SystemRandom::new();
+        let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
+        let device = DeviceSigner::from_pkcs8(key.unwrap().as_ref()).unwrap();
+        let text = device.export(&chain(), 8_000).unwrap().into_bytes();
         let devices = [1, 2].map(|n| (PathBuf::from(format!("{n}.jsonl")), text.clone())).to_vec();
-        let export = File::open(&path).unwrap();
-        let verdict = verify(Files { export, path, devices, key: None }).unwrap();
+        let verdict = with_devices(&lines(2), devices);
+        let shown = plain(&verdict);
+        assert!(shown.contains("1.jsonl: no entries, made 1970-01-01 00:00:08"), "{shown}");
+        let never = "device kiosk: that it was ever enrolled is not in the backend's audit";
         let problems = verdict.joined.unwrap().problems;
-        assert_eq!(problems, ["2.jsonl: this device is there already"]);
+        assert_eq!(problems, ["2.jsonl: this device is there already", never]);
+        // What nobody signed is joined with nothing.
+        let unsigned = chain().to_lines() + "{\"head\":{}}\n";
+        let devices = vec![(PathBuf::from("kiosk.jsonl"), unsigned.into_bytes())];
+        let problems = with_devices(&lines(2), devices).joined.unwrap().problems;
+        assert!(problems[0].contains("is not signed"), "{problems:?}");
     }
 
     #[test]

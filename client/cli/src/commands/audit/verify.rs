@@ -11,7 +11,7 @@ use orion_audit::VerifierKey;
 use orion_wire::v1;
 use serde::Serialize;
 
-use super::offline::{Files, verify};
+use super::offline::{Files, Lines, verify};
 use crate::app::App;
 use crate::client::within;
 use crate::commands::demo::sibling;
@@ -29,9 +29,11 @@ const PATIENCE: Duration = Duration::from_secs(600);
 Examples:
   orion audit verify
   orion audit verify --file audit.jsonl --key orion-audit/…+…+…
+  orion audit verify --file audit.jsonl --since audit-of-last-month.jsonl
   orion audit verify --file audit.jsonl --device kiosk.jsonl --device pi.jsonl
 
 An export of a device is made there by `orion-agent audit export`, after the backend's.
+With --since, the export has to hold all rows of the older one, and to be signed by the same key.
 
 Without an answer from a backend of this machine, its data folder is read by `orion-server audit
 verify`. The exit code is 1 where the chain is broken; the row is named.")]
@@ -42,6 +44,9 @@ pub(crate) struct Verify {
     /// The key that the export must be signed with, as `orion audit key` printed it
     #[arg(long, value_name = "KEY", requires = "file")]
     key: Option<VerifierKey>,
+    /// An older export, which this one has to go on from
+    #[arg(long, value_name = "OLDER", requires = "file")]
+    since: Option<PathBuf>,
     /// A device's own export, to be joined with the backend's; may be given more than once
     #[arg(long, value_name = "FILE", requires = "file")]
     device: Vec<PathBuf>,
@@ -60,11 +65,32 @@ pub(super) struct Verdict {
     /// When the export was made, Unix milliseconds; none where there is none. It is signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) made_at: Option<i64>,
+    /// The older export that this one goes on from; none where none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) since: Option<SinceView>,
     /// How the devices' exports fit; none where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) joined: Option<JoinedView>,
     /// Devices whose chain did not fit what the backend saw of it before.
     pub(super) device_problems: Vec<String>,
+}
+
+/// An older export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct SinceView {
+    pub(super) rows: i64,
+    /// When it was made, Unix milliseconds. It is signed.
+    pub(super) made_at: i64,
+}
+
+/// A device's export that is whole and signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct DeviceView {
+    pub(super) file: String,
+    pub(super) first: i64,
+    pub(super) last: i64,
+    /// When it was made, Unix milliseconds by the device's clock. It is signed.
+    pub(super) made_at: i64,
 }
 
 /// How both sides fit.
@@ -75,6 +101,7 @@ pub(super) struct JoinedView {
     pub(super) before: u64,
     pub(super) forgotten: u64,
     pub(super) heads: u64,
+    pub(super) devices: Vec<DeviceView>,
     pub(super) problems: Vec<String>,
 }
 
@@ -84,12 +111,12 @@ impl Verify {
     /// # Errors
     /// Nobody is signed in, or neither the backend nor its data folder nor the file can be read.
     pub(super) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
-        let Self { file, key, device } = self;
+        let Self { file, key, since, device } = self;
         if let Some(path) = file {
             let devices = device.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
             let is_pinned = key.is_some();
-            let files = Files { export: open(&path)?, path, devices, key };
-            let verdict = verify(files)?;
+            let since = since.map(lines).transpose()?;
+            let verdict = verify(Files { export: lines(path)?, since, devices, key })?;
             if verdict.whole && !is_pinned {
                 app.out.note(&format!(
                     "signed by {}; compare that with `orion audit key`, or give it with --key",
@@ -140,6 +167,7 @@ fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
         broken_seq: (!whole).then_some(broken_seq),
         problem: (!whole).then_some(problem),
         made_at: None,
+        since: None,
         joined: None,
         device_problems: device_problems.into_iter().map(told).collect(),
     }
@@ -160,6 +188,10 @@ async fn data_folder(app: &App<'_>, data_dir: &Path) -> Result<u8, Failure> {
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
+fn lines(path: PathBuf) -> Result<Lines, Failure> {
+    Ok(Lines { file: open(&path)?, path })
+}
+
 fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|error| {
         let message = format!("{} cannot be opened: {error}", path.display());
@@ -175,8 +207,12 @@ fn open(path: &Path) -> Result<File, Failure> {
 fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
     const MOST_BYTES: u64 = 256 * 1024 * 1024;
     let mut text = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(open(path)?, MOST_BYTES), &mut text)
+    std::io::Read::read_to_end(&mut std::io::Read::take(open(path)?, MOST_BYTES + 1), &mut text)
         .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", path.display())))?;
+    if text.len() as u64 > MOST_BYTES {
+        let why = "it is larger than 256 MiB, which no device's export is";
+        return Err(Failure::Failed(format!("{} cannot be read: {why}", path.display())));
+    }
     Ok((path.to_owned(), text))
 }
 
@@ -200,12 +236,16 @@ pub(super) fn people(verdict: &Verdict, zone: &TimeZone) -> String {
         let seq = verdict.broken_seq.unwrap_or(0);
         let problem = text::plain(verdict.problem.as_deref().unwrap_or_default());
         let named = format!("row {seq}");
-        let named = problem.contains(&named) || problem.starts_with("line 1");
+        let named = problem.contains(&named) || problem.contains("line 1:");
         let problem = if named { problem } else { format!("row {seq}: {problem}") };
         lines.push(format!("{BAD}broken{BAD:#}: {problem}"));
     }
+    if let Some(SinceView { rows, made_at }) = verdict.since {
+        let (rows, made) = (text::counted(rows, "row", "rows"), text::when(zone, made_at));
+        lines.push(format!("{GOOD}goes on{GOOD:#} from the older export: {rows}, made {made}"));
+    }
     if let Some(joined) = &verdict.joined {
-        let JoinedView { calls, pending, before, forgotten, heads, problems } = joined;
+        let JoinedView { calls, pending, before, forgotten, heads, devices, problems } = joined;
         let fits = if problems.is_empty() {
             format!("{GOOD}joined{GOOD:#}")
         } else {
@@ -220,6 +260,15 @@ pub(super) fn people(verdict: &Verdict, zone: &TimeZone) -> String {
             ));
         }
         lines.push(line);
+        for DeviceView { file, first, last, made_at } in devices {
+            let (file, made) = (text::plain(file), text::when(zone, *made_at));
+            let entries = if last < first {
+                "no entries".to_owned()
+            } else {
+                format!("entries {first} to {last}")
+            };
+            lines.push(format!("  {file}: {entries}, made {made}"));
+        }
         lines.extend(problems.iter().map(|problem| format!("  {}", text::plain(problem))));
     }
     for problem in &verdict.device_problems {
