@@ -231,12 +231,18 @@ pub(super) fn greeting(generation: i64, ceiling: &str) -> Hello {
     }
 }
 
+async fn approve(place: &Place, n: u128) {
+    let (from, to) = ([DeviceState::Pending], DeviceState::Approved);
+    place.store.set_device_state(device_id(n), &from, to, &user("admin"), "", 2_000).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_greeting_that_was_late_is_no_copy() {
     let place = enrolled(1).await;
+    approve(&place, 1).await;
     // Of two connections of one device the newer one's greeting arrives first.
     let late = greeting(4, "{}");
-    assert_eq!(place.store.record_hello(device_id(1), greeting(5, "{}")).await, Ok(()));
+    assert_eq!(place.store.record_hello(device_id(1), greeting(5, "{}")).await, Ok(true));
     let hello = async |hello| place.store.record_hello(device_id(1), hello).await;
     assert_eq!(hello(late).await, Err(HelloError::Overtaken));
     // Whoever is there to connect again and still counts so is a copy.
@@ -253,18 +259,18 @@ async fn a_device_that_an_admin_lets_out_of_quarantine_counts_anew_and_its_copy_
     let set = async |from, to| {
         place.store.set_device_state(device_id(1), &[from], to, &admin, "", 2_000).await.unwrap()
     };
-    let (pending, approved, quarantined) =
-        (DeviceState::Pending, DeviceState::Approved, DeviceState::Quarantined);
-    set(pending, approved).await;
+    let (approved, quarantined) = (DeviceState::Approved, DeviceState::Quarantined);
+    assert_eq!(hello(1).await, Err(HelloError::Held(DeviceState::Pending)));
+    approve(&place, 1).await;
     // Somebody wrote the highest count there is into the copy.
-    assert_eq!(hello(i64::MAX).await, Ok(()));
+    assert_eq!(hello(i64::MAX).await, Ok(true));
     assert_eq!(hello(41).await, Err(HelloError::GenerationBackwards));
     assert_eq!(set(approved, quarantined).await.generation, i64::MAX);
-    assert_eq!(hello(42).await, Err(HelloError::GenerationBackwards));
+    assert_eq!(hello(42).await, Err(HelloError::Held(quarantined)));
     assert_eq!(set(quarantined, approved).await.generation, 0);
-    assert_eq!(hello(43).await, Ok(()));
-    assert_eq!(hello(44).await, Ok(()));
-    assert_eq!(hello(i64::MAX).await, Ok(()));
+    assert_eq!(hello(43).await, Ok(false));
+    assert_eq!(hello(44).await, Ok(false));
+    assert_eq!(hello(i64::MAX).await, Ok(false));
     assert_eq!(hello(45).await, Err(HelloError::GenerationBackwards));
 }
 
@@ -274,18 +280,20 @@ async fn a_generation_that_does_not_grow_betrays_a_copy() {
     let hello = async |generation, ceiling: &str| {
         place.store.record_hello(device_id(1), greeting(generation, ceiling)).await
     };
-    assert_eq!(hello(5, "{}").await, Ok(()));
+    approve(&place, 1).await;
+    assert_eq!(hello(5, "{}").await, Ok(true));
     assert_eq!(hello(5, "{}").await, Err(HelloError::GenerationBackwards));
     assert_eq!(hello(4, "{}").await, Err(HelloError::GenerationBackwards));
-    assert_eq!(hello(6, "{}").await, Ok(()));
-    assert_eq!(hello(7, r#"{"read_only":true}"#).await, Ok(()));
+    assert_eq!(hello(6, "{}").await, Ok(false));
+    assert_eq!(hello(7, r#"{"read_only":true}"#).await, Ok(true));
     let row = place.store.device("kiosk").await.unwrap();
     assert_eq!(row.generation, 7);
     assert_eq!(row.facts.as_deref(), Some(r#"{"os":"linux"}"#));
     assert_eq!(row.ceiling.as_deref(), Some(r#"{"read_only":true}"#));
     assert_eq!(row.agent_version.as_deref(), Some("0.1.0"));
     assert_eq!((row.ticket_hash, row.last_seen_at), (None, Some(3_000)));
-    assert_eq!(kinds_since(&place).await, ["device.ceiling_told", "device.ceiling_told"]);
+    let kinds = ["device.approved", "device.ceiling_told", "device.ceiling_told"];
+    assert_eq!(kinds_since(&place).await, kinds);
     assert_eq!(
         place.audit().await.pop().unwrap().1,
         json!({"device_id": device_id(1), "before": {}, "after": {"read_only": true}})
