@@ -24,6 +24,9 @@ use self::work::Work;
 
 /// How many agents are begun at once.
 const AT_ONCE: usize = 8;
+/// How many devices may enrol from one address without a pause, and the pause between more.
+const WITHOUT_PAUSE: usize = 60;
+const PAUSE: Duration = Duration::from_millis(600);
 /// How many readings are taken over all.
 const READINGS: u32 = 240;
 /// How long the backend may take at most until it says again what it has under way, and so the least time
@@ -74,7 +77,8 @@ async fn nothing_fails_and_nothing_grows() {
     let readings = watch(&world, &devices, &work, scale.lasts).await;
     let done = work.end().await;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(folder.join("soak.json"), serde_json::to_vec_pretty(&readings).unwrap()).unwrap();
+    std::fs::write(folder.join("soak.json"), serde_json::to_vec_pretty(&readings).unwrap())
+        .unwrap();
     plot::draw(&folder.join("soak.svg"), &readings).unwrap();
 
     let renewed = counted(&world, "certificate.issued").await - before;
@@ -109,7 +113,10 @@ async fn nothing_fails_and_nothing_grows() {
 }
 
 async fn begin(world: &World, count: usize) -> Arc<[Device]> {
+    let began = Instant::now();
     let starting = (0..count).map(|index| async move {
+        let later = u32::try_from(index.saturating_sub(WITHOUT_PAUSE)).unwrap();
+        tokio::time::sleep_until(began + PAUSE * later).await;
         let device = world.device(&format!("device-{index:03}")).start().await;
         device.put(work::KEPT, "kept\n".repeat(200));
         device
@@ -119,12 +126,7 @@ async fn begin(world: &World, count: usize) -> Arc<[Device]> {
 }
 
 /// Reads how everybody fares, until the time is over.
-async fn watch(
-    world: &World,
-    devices: &[Device],
-    work: &Work,
-    lasts: Duration,
-) -> Vec<Reading> {
+async fn watch(world: &World, devices: &[Device], work: &Work, lasts: Duration) -> Vec<Reading> {
     let (began, mut readings) = (Instant::now(), Vec::new());
     let mut ticks = interval((lasts / READINGS).max(LEAST));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -152,7 +152,6 @@ pub(super) async fn join(ground: &Ground) -> Value {
     verified.json()
 }
 
-
 impl Reckoning {
     /// Takes stock, with what never ended.
     pub(super) async fn make(ground: &Ground, calls: usize, open: Vec<String>) -> Self {

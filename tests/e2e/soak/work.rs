@@ -107,13 +107,7 @@ fn something(random: &mut Xoshiro256PlusPlus) -> (&'static str, Value) {
     }
 }
 
-async fn one(
-    client: Client,
-    device: String,
-    tool: &str,
-    arguments: Value,
-    done: Arc<Mutex<Done>>,
-) {
+async fn one(client: Client, device: String, tool: &str, arguments: Value, done: Arc<Mutex<Done>>) {
     let request = v1::CallToolRequest {
         tool: tool.to_owned(),
         device: device.clone(),

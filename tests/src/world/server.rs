@@ -70,8 +70,7 @@ impl Server {
             data_dir.as_os_str(),
         ];
         let said = [("ORION_LOG", OsStr::new("info,orion_server::serve=debug"))];
-        let launch =
-            Launch { arguments: &arguments, environment: &said, ..Launch::default() };
+        let launch = Launch { arguments: &arguments, environment: &said, ..Launch::default() };
         let process =
             Process::start(&program("orion-server"), &self.folder.join("server.log"), &launch);
         let addresses = eventually("the backend's addresses", async || {

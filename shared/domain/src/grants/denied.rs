@@ -211,8 +211,11 @@ mod tests {
             let written = built_in_denies(style).len() + start_files(style).len();
             let mut denied = DenyList::built_in(style);
             assert_eq!((denied.len(), denied.iter().count()), (written, written), "{style:?}");
-            assert!(denied.iter().all(|entry| entry.built_in && entry.pattern.root().is_none()
-                || entry.pattern.as_text().starts_with('/')), "{style:?}");
+            assert!(
+                denied.iter().all(|entry| entry.built_in && entry.pattern.root().is_none()
+                    || entry.pattern.as_text().starts_with('/')),
+                "{style:?}"
+            );
             denied.extend(list(&[("**/a", false)]).iter().cloned());
             let first = denied.iter().next().map(|entry| entry.pattern.as_text());
             assert_eq!((first, denied.len()), (Some("**/a"), written + 1), "{style:?}");
