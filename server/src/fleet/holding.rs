@@ -26,7 +26,7 @@ pub async fn learn(backend: &Backend, row: &DeviceRow) -> Result<(), StoreError>
     let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
     let terms = terms(backend, row).await?;
     let known = Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling, terms);
-    backend.fleet.learn(known);
+    backend.fleet.learn(Known { key: row.public_key_fingerprint.clone(), ..known });
     Ok(())
 }
 

@@ -45,6 +45,8 @@ pub struct Known {
     pub id: DeviceId,
     /// Its name.
     pub name: DeviceName,
+    /// The fingerprint of the key that was approved; empty where that is not known.
+    pub key: String,
     /// Whether it may be used.
     pub state: DeviceState,
     /// What it said of itself when it was last connected.
@@ -110,6 +112,7 @@ impl Known {
         Self {
             id,
             name,
+            key: String::new(),
             state,
             facts,
             own_grants,

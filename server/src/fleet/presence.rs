@@ -135,16 +135,16 @@ pub async fn recognise(
     id: DeviceId,
     identity: &DeviceIdentity,
 ) -> Result<(), NotWelcome> {
+    let key = identity.public_key_fingerprint.to_string();
+    if backend.fleet.known(id).is_some_and(|known| known.key == key) {
+        return Ok(());
+    }
     let row = match backend.store.device_by_id(id).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Err(NotWelcome::Unknown),
         Err(error) => return Err(error.into()),
     };
-    if identity.public_key_fingerprint.to_string() == row.public_key_fingerprint {
-        Ok(())
-    } else {
-        Err(NotWelcome::OtherKey)
-    }
+    if key == row.public_key_fingerprint { Ok(()) } else { Err(NotWelcome::OtherKey) }
 }
 
 /// Lets a device in that showed its certificate and said hello, on a connection that began at `since`

@@ -144,16 +144,25 @@ pub(super) fn told(reply: Reply) -> Reply {
 }
 
 /// Sends what waits for this device, oldest first, for as long as the session lives.
-pub(super) async fn serve(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
+/// Nothing waits at first where `any_waits` says so.
+pub(super) async fn serve(
+    backend: &Arc<Backend>,
+    device: DeviceId,
+    session: &Session,
+    any_waits: bool,
+) {
     let at_once = Arc::new(Semaphore::new(AT_ONCE));
+    let mut may_wait = any_waits;
     loop {
-        let left = match deliver(backend, device, session, &at_once).await {
-            Ok(sent) => sent > 0,
-            Err(error) => {
-                tracing::error!(%device, %error, "calls that wait for a device could not be read");
-                true
-            }
-        };
+        let left = may_wait
+            && match Box::pin(deliver(backend, device, session, &at_once)).await {
+                Ok(sent) => sent > 0,
+                Err(error) => {
+                    tracing::error!(%device, %error, "calls that wait for a device could not be read");
+                    true
+                }
+            };
+        may_wait = true;
         // What could not be sent this time is looked at again.
         tokio::select! {
             () = session.woken() => {}

@@ -24,14 +24,16 @@ const ANSWER: Duration = Duration::from_secs(5);
 pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     let (shared, session) = (Arc::clone(backend), session.clone());
     backend.tasks.spawn(async move {
+        // Most have nothing open. What comes to wait from here on wakes the session.
+        let any_open = shared.store.has_open_calls(device).await.unwrap_or(true);
         // In a box, for it is soon over, and what is served goes on as long as the device is there.
         let asking = Box::pin(async {
-            if let Err(error) = ask(&shared, device, &session).await {
+            if any_open && let Err(error) = ask(&shared, device, &session).await {
                 tracing::error!(%device, %error, "the calls that are not settled could not be read");
             }
         });
         // A device that is asked much gets what waits for it all the same.
-        tokio::join!(asking, queue::serve(&shared, device, &session));
+        tokio::join!(asking, queue::serve(&shared, device, &session, any_open));
     });
 }
 

@@ -251,6 +251,18 @@ impl Store {
     ) -> Result<(), StoreError> {
         let version = version.to_owned();
         let found = serde_json::to_string(found).map_err(|_| StoreError::Corrupt)?;
+        // A device that comes back says what it said before.
+        let known: Option<(i64,)> = sqlx::query_as(
+            "SELECT 1 FROM devices WHERE id = $1 AND acknowledged_version = $2 AND policy_findings_json = $3",
+        )
+        .bind(id.to_string())
+        .bind(&version)
+        .bind(&found)
+        .fetch_optional(self.reads())
+        .await?;
+        if known.is_some() {
+            return Ok(());
+        }
         self.write_one(Durability::Commit, move |tx| {
             Box::pin(async move {
                 let done = sqlx::query(

@@ -160,6 +160,22 @@ impl Store {
         .await
     }
 
+    /// Whether any call waits for this device, or was sent to it and its end is not known.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn has_open_calls(&self, device: DeviceId) -> Result<bool, StoreError> {
+        let (any,): (bool,) = sqlx::query_as(
+            "SELECT EXISTS (SELECT 1 FROM calls WHERE device_id = $1 AND state = 'queued') \
+             OR EXISTS (SELECT 1 FROM calls WHERE device_id = $1 \
+             AND state IN ('dispatched', 'running', 'unknown'))",
+        )
+        .bind(device.to_string())
+        .fetch_one(self.reads())
+        .await?;
+        Ok(any)
+    }
+
     async fn ids(
         &self,
         sql: &'static str,

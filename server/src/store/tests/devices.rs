@@ -321,6 +321,7 @@ async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
     };
     assert_eq!(acknowledge(std::slice::from_ref(&found)).await, [found]);
     assert_eq!(acknowledge(&[]).await, []);
+    assert_eq!(acknowledge(&[]).await, []);
     place.store.touch_device(device_id(1), 2_600).await.unwrap();
     let row = place.store.device("kiosk").await.unwrap();
     assert_eq!(row.grants, r#"{"apps":[]}"#);
