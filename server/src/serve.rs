@@ -139,9 +139,7 @@ pub async fn prepare(
     });
     backend.fleet.witnesses().load(&backend.store).await?;
     backend.fleet.revoke(backend.store.revoked_serials().await?);
-    for row in backend.store.devices(false).await? {
-        enrollment::learn(&backend, &row).await?;
-    }
+    enrollment::learn_all(&backend).await?;
     plan::recover(&backend).await?;
     // What waited too long while the backend was down is over before its device can connect.
     while queue::expire(&backend).await? > 0 {}

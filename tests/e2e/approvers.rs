@@ -180,6 +180,11 @@ async fn a_yes_for_the_chat_holds_there_until_strangers_speak_in_it() {
     assert_eq!(left, ["four", "note.txt", "three"]);
 }
 
+/// The version of what holds on a device.
+async fn admin_sees(world: &World, device: &str) -> String {
+    world.admin().device(device).await.unwrap().policy_version
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_of_an_answer_runs_the_like_until_it_is_taken_back() {
     let world = World::new().await;
@@ -210,6 +215,12 @@ async fn a_rule_of_an_answer_runs_the_like_until_it_is_taken_back() {
     })
     .await;
     assert_eq!(second.end(), (CallState::Succeeded, None), "{second:?}");
+    // A backend that starts again knows the rule.
+    let with_it = admin_sees(&world, "kiosk").await;
+    world.server().stop().await;
+    world.restart_server().await;
+    kiosk.ready().await;
+    assert_eq!(admin_sees(&world, "kiosk").await, with_it);
     // Nobody else's calls are meant.
     let ann = world.person("ann", Role::Operator).await;
     assert_eq!(delete(&ann, &kiosk, "c").await.state, CallState::AwaitingApproval);
@@ -232,10 +243,11 @@ async fn a_rule_of_an_answer_ends_with_its_time_on_a_device_that_stays_connected
     let words = ["approvals", "approve", asked.question(), "--as-rule", "4s", "--wait"];
     let made = world.cli().run(&words).await;
     assert_eq!(made.code, 0, "{made:?}");
-    let version = async || world.admin().device("kiosk").await.unwrap().policy_version;
-    let with_it = version().await;
-    eventually("the policy without the rule", async || (version().await != with_it).then_some(()))
-        .await;
+    let with_it = admin_sees(&world, "kiosk").await;
+    eventually("the policy without the rule", async || {
+        (admin_sees(&world, "kiosk").await != with_it).then_some(())
+    })
+    .await;
     kiosk.ready().await;
     let asked_again = delete(world.admin(), &kiosk, "b").await;
     assert_eq!(asked_again.state, CallState::AwaitingApproval, "{asked_again:?}");

@@ -12,7 +12,9 @@ mod issue;
 pub use issue::renew;
 use issue::{give, give_again};
 
-pub use super::holding::{attach, catch_up, end_modes, end_rules, learn, person_changed, refresh};
+pub use super::holding::{
+    attach, catch_up, end_modes, end_rules, learn_all, person_changed, refresh,
+};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;

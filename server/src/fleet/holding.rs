@@ -19,15 +19,37 @@ const LONGEST_SECONDS: i64 = 8 * 3600;
 ///
 /// # Errors
 /// The record cannot be read.
-pub async fn learn(backend: &Backend, row: &DeviceRow) -> Result<(), StoreError> {
+async fn learn(backend: &Backend, row: &DeviceRow) -> Result<(), StoreError> {
+    let terms = terms(backend, row).await?;
+    learn_with(backend, row, terms);
+    Ok(())
+}
+
+/// Takes every row of the record into the fleet.
+///
+/// # Errors
+/// The record cannot be read.
+pub async fn learn_all(backend: &Backend) -> Result<(), StoreError> {
+    // Of most devices there is nothing more to read.
+    let with_more = backend.store.devices_with_modes_or_rules().await?;
+    for row in backend.store.devices(false).await? {
+        if with_more.contains(&row.id) {
+            learn(backend, &row).await?;
+        } else {
+            let policy = backend.policies.active().terms(&row.name);
+            learn_with(backend, &row, Terms { policy, ..Terms::default() });
+        }
+    }
+    Ok(())
+}
+
+fn learn_with(backend: &Backend, row: &DeviceRow, terms: Terms) {
     let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
     // Grants and a ceiling that cannot be read grant nothing.
     let grants = serde_json::from_str(&row.grants).unwrap_or_default();
     let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
-    let terms = terms(backend, row).await?;
     let known = Known::new(row.id, row.name.clone(), row.state, facts, grants, ceiling, terms);
     backend.fleet.learn(Known { key: row.public_key_fingerprint.clone(), ..known });
-    Ok(())
 }
 
 /// What holds on a device besides what it has of its own.

@@ -1,5 +1,7 @@
 //! Devices that are not held strictly for a while.
 
+use std::collections::HashSet;
+
 use orion_domain::{DeviceId, DeviceName, UserName};
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
@@ -155,6 +157,19 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// The devices on which anybody set a mode or made a rule of an answer, whether it still holds or not.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn devices_with_modes_or_rules(&self) -> Result<HashSet<DeviceId>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT device_id FROM device_modes UNION SELECT device_id FROM standing_rules",
+        )
+        .fetch_all(self.reads())
+        .await?;
+        rows.iter().map(|row| Ok(parsed(row, "device_id")?)).collect()
     }
 
     /// Since when, by whom and until when a device is in the mode `dangerous`, if it is.
