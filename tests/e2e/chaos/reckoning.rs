@@ -95,9 +95,10 @@ async fn rows(world: &World, only_open: bool) -> Vec<Row> {
     let mut record = open_record(&world.database()).await;
     type Found = (String, Option<String>, Option<String>, String, Option<Vec<u8>>, bool);
     let found: Vec<Found> = sqlx::query_as(
-        "SELECT id, idempotency_key, device_name, state, result, EXISTS (SELECT 1 FROM audit WHERE \
-         call_id = calls.id AND kind = 'call.told_late' AND body ->> '$.state' = 'unknown') FROM \
-         calls WHERE NOT $1 OR state NOT IN ('denied', 'succeeded', 'failed', 'refused', 'timed_out', 'cancelled') ORDER BY id",
+        "SELECT id, idempotency_key, device_name, state, result, id IN (SELECT call_id FROM audit \
+         WHERE kind = 'call.told_late' AND body ->> '$.state' = 'unknown') FROM calls WHERE NOT $1 \
+         OR state NOT IN ('denied', 'succeeded', 'failed', 'refused', 'timed_out', 'cancelled') \
+         ORDER BY id",
     )
     .bind(only_open)
     .fetch_all(&mut record)
