@@ -226,7 +226,7 @@ fn head(data_dir: &Path) -> anyhow::Result<Option<CheckpointRow>> {
     if !path.exists() {
         return Ok(None);
     }
-    let note = secret_file::read_text(&path)?.into_inner();
+    let note = String::from_utf8_lossy(secret_file::read(&path)?.expose()).into_owned();
     // Whether it was signed, and of what, is checked when the record has come there; of what is no note, at its
     // first row.
     let size = note.lines().nth(1).and_then(|line| line.parse().ok()).filter(|size| *size > 0);

@@ -498,12 +498,17 @@ def join(rows, chains):
         elif seq == first and witness["hash"] != start[1]:
             raise Bad(f"row {row['seq']}: the device's chain begins elsewhere than was seen")
         if number_of == 0:
-            if effects and body["state"] != "unknown":
+            if effects and body["state"] == "succeeded":
                 raise Bad(f"row {row['seq']}: a call with effects is not in the device's chain")
             continue
         # One entry may have been told of twice: as it is, and as what is not known any more.
-        if body["state"] != "unknown" or (device, number_of) not in told:
+        before = told.get((device, number_of))
+        if before is None or before["state"] == "unknown":
             told[(device, number_of)] = body
+        elif body["state"] != "unknown" and any(
+            body[what] != before[what] for what in ("state", "result_digest")
+        ):
+            raise Bad(f"row {row['seq']}: another end of an entry than before")
         if number_of > first:
             at = number_of - first - 1
             if at >= len(entries) or entries[at]["call_id"] != call:

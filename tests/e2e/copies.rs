@@ -207,7 +207,7 @@ async fn a_call_that_its_device_may_have_forgotten_is_not_sent_again_though_its_
     loop {
         match after.hear().await {
             Ok(Some(link_response::Message::CallQuery(v1::CallQuery { call_ids }))) => {
-                assert_eq!(call_ids, [order.call_id.clone()]);
+                assert_eq!(call_ids, std::slice::from_ref(&order.call_id));
                 after.say(Message::CallsNotSeen(v1::CallsNotSeen { call_ids })).await;
                 break;
             }

@@ -29,8 +29,7 @@ const WITHOUT_PAUSE: usize = 60;
 const PAUSE: Duration = Duration::from_millis(600);
 /// How many readings are taken over all.
 const READINGS: u32 = 240;
-/// How long the backend may take at most until it says again what it has under way, and so the least time
-/// between two readings.
+/// The least time between two readings.
 const LEAST: Duration = Duration::from_secs(1);
 
 /// How much is done for how long.

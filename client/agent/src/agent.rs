@@ -283,7 +283,11 @@ impl Agent {
             }
             Event::Progress { call, done, total, note } => {
                 // Progress is of no use late, so it is left out where anything waits.
-                if self.outbox.is_empty() {
+                let is_idle = self
+                    .phase
+                    .linked()
+                    .is_some_and(|linked| linked.out.capacity() == linked.out.max_capacity());
+                if is_idle && self.outbox.is_empty() {
                     let call_id = call.to_string();
                     let progress = v1::CallProgress { call_id, done, total, note };
                     self.send(link_request::Message::CallProgress(progress));

@@ -131,14 +131,18 @@ async fn go_on(
     let mut backend = Backend::reach(&pending.addresses, &pending.pins.parse()?).await?;
     // Key and ticket are on the disk before they are sent: with them the device is known again, should the
     // answer be lost.
+    let waiting = Pending::read(state.dir()).ok().flatten().filter(Pending::is_known);
     pending.save(state)?;
     let answer = match backend.enroll(request).await {
         Ok(answer) => answer,
         Err(EnrollError::Connect(lost)) => return Err(EnrollError::Unanswered(lost)),
         Err(error) => {
-            // What was refused for good took nothing in.
+            // What was refused for good took nothing in, and what waited before goes on waiting.
             if matches!(error, EnrollError::Refused(_) | EnrollError::WrongBackend(_)) {
-                Pending::forget(state)?;
+                match waiting {
+                    Some(waiting) => waiting.save(state)?,
+                    None => Pending::forget(state)?,
+                }
             }
             return Err(error);
         }
@@ -250,5 +254,6 @@ fn keep(
     // Parts of two identities are none: the old one goes first, and the new one is whole or missing.
     Identity::retire(state)?;
     identity.save(state)?;
+    Pending::forget(state)?;
     Ok(Enrolled { device_id, name, not_after })
 }

@@ -161,9 +161,10 @@ pub async fn welcome(
 ) -> Result<Arc<Known>, NotWelcome> {
     let now = now_ms();
     let trusts: Vec<_> = greeting.trusts.iter().map(ToString::to_string).collect();
+    let (facts, ceiling) = (facts_to_json(&greeting.facts), greeting.ceiling.clone());
     let hello = Hello {
         trusts: (!trusts.is_empty()).then(|| trusts.join(" ")),
-        facts: facts_to_json(&greeting.facts),
+        facts: facts.clone(),
         ceiling: serde_json::to_string(&greeting.ceiling).unwrap_or_default(),
         agent_version: greeting.agent_version,
         generation: i64::try_from(greeting.generation).unwrap_or(i64::MAX),
@@ -171,8 +172,8 @@ pub async fn welcome(
         since,
         at: now,
     };
-    let is_new = match backend.store.record_hello(id, hello).await {
-        Ok(is_new) => is_new,
+    match backend.store.record_hello(id, hello).await {
+        Ok(()) => {}
         Err(HelloError::Store(StoreError::NotFound)) => return Err(NotWelcome::Unknown),
         Err(HelloError::Held(state)) => return Err(NotWelcome::Held(state)),
         Err(HelloError::Overtaken) => return Err(NotWelcome::Overtaken),
@@ -181,9 +182,16 @@ pub async fn welcome(
             return Err(NotWelcome::Copied);
         }
         Err(HelloError::Store(error)) => return Err(error.into()),
-    };
-    // Whatever else changes is taken in by who changes it. Thousands may come back at once.
-    if is_new || !backend.fleet.is_current(id) {
+    }
+    // Whatever else changes is taken in by who changes it, and thousands may come back at once. What is
+    // compared is what was taken in: who hung up in between left a record of which nobody knows.
+    let is_taken_in = backend.fleet.is_current(id)
+        && backend.fleet.known(id).is_some_and(|known| {
+            known.is_approved()
+                && known.ceiling.as_ref() == Some(&ceiling)
+                && known.facts.as_ref().map(facts_to_json).as_ref() == Some(&facts)
+        });
+    if !is_taken_in {
         enrollment::refresh(backend, id).await?;
     }
     let known = backend.fleet.known(id).ok_or(NotWelcome::Unknown)?;

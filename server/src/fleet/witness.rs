@@ -172,7 +172,7 @@ impl Witnesses {
         let kept = async {
             // Such a device may have forgotten what it ran, and says of it that it never came.
             store.device_forgot(device, now_ms()).await?;
-            self.tell(store, device, &problem, Finding::Broken, body).await
+            self.tell(store, device, &problem, Finding::Broken, body).await.map(drop)
         };
         let kept = kept.await;
         if kept.is_err() {
@@ -233,11 +233,14 @@ impl Witnesses {
         );
         self.chains.entry(device).or_insert(Witnessed::NOTHING).blame(&problem);
         // A device says so each time that it connects, until it has seen something newer.
-        if self.seen.insert(device, saw) == Some(saw) {
+        if self.seen.get(&device).is_some_and(|seen| *seen == saw) {
             return Ok(());
         }
         let body = OtherHistory { device_id: device, saw, own };
-        self.tell(store, device, &problem, Finding::OtherHistory, body).await
+        if self.tell(store, device, &problem, Finding::OtherHistory, body).await? {
+            self.seen.insert(device, saw);
+        }
+        Ok(())
     }
 
     /// Takes a call that a device ran and that is not on record, as after a restore.
@@ -268,6 +271,7 @@ impl Witnesses {
         store.audit_event("device.unknown_call", body, now_ms()).await
     }
 
+    /// Writes down what was found, and gives whether it did: it says the same kind of thing only so often.
     async fn tell(
         &self,
         store: &Store,
@@ -275,14 +279,17 @@ impl Witnesses {
         problem: &str,
         finding: Finding,
         body: impl Serialize,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         if !self.may_tell(device, finding, Instant::now()) {
-            return Ok(());
+            return Ok(false);
         }
         tracing::warn!(%device, problem, "a device's chain and this backend's do not fit");
-        store.audit_event(finding.kind(), body, now_ms()).await?;
+        if let Err(error) = store.audit_event(finding.kind(), body, now_ms()).await {
+            self.told.remove(&(device, finding));
+            return Err(error);
+        }
         self.flush(store).await;
-        Ok(())
+        Ok(true)
     }
 
     /// Whether the audit is to say this of a device now. What it did not say puts off nothing.

@@ -126,6 +126,20 @@ pub(super) async fn talk(
             "The first message of a device is its hello, within ten seconds.",
         ));
     };
+    // To its end, also where the device hangs up meanwhile: what is recorded of it is taken in as well.
+    let shared = Arc::clone(&backend);
+    let begun = shared.tasks.spawn(begin((backend, pace), id, connection, hello, incoming)).await;
+    begun.unwrap_or_else(|_| Err(Status::unavailable(NOT_RECORDED)))
+}
+
+/// What follows the first message.
+async fn begin(
+    (backend, pace): (Arc<Backend>, Arc<Pace>),
+    id: DeviceId,
+    connection: Connection,
+    hello: v1::Hello,
+    incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Send + Unpin + 'static,
+) -> Result<Outgoing, Status> {
     let (chain, saw) = heads(&hello)?;
     let (greeting, unfinished) = greeting(hello)?;
     let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
@@ -171,9 +185,22 @@ pub(super) async fn talk(
         // In this task, so that a session that was taken in is always let go of again.
         enrollment::attach(&backend, &known, &session).await;
         settle::begin(&backend, id, &session);
+        let mut conversing = Box::pin(converse(
+            (&backend, &pace, since),
+            &known,
+            &session,
+            (orders, changes),
+            incoming,
+            &sender,
+        ));
         let reason = tokio::select! {
-            reason = converse((&backend, &pace, since), &known, &session, (orders, changes), incoming, &sender) => reason,
-            reason = over => reason,
+            reason = &mut conversing => reason,
+            reason = over => {
+                // The message in hand is still taken in.
+                session.end();
+                conversing.await;
+                reason
+            }
         };
         session.end();
         if backend.fleet.detach(id, session.id()) {

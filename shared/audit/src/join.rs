@@ -213,7 +213,8 @@ impl Join {
         match noted {
             Some(true) => {}
             None if entry > 0 && entry <= from => self.joined.before += 1,
-            None if entry == 0 && (!has_effects || is_unknown) => {}
+            // What did not run is not always noted.
+            None if entry == 0 && (!has_effects || ended.state != CallState::Succeeded) => {}
             Some(false) | None => {
                 let call = row.call_id.clone();
                 self.problem(Mismatch::NotOnDevice { device, row: row.seq, call });
@@ -276,7 +277,14 @@ impl Join {
         // One entry may have been told of twice: as it is, and as what is not known any more.
         let mut at_backend = call.told.iter().filter(|told| told.entry == entry);
         let says_more = |told: &&Told| told.state != CallState::Unknown;
-        let at_backend = at_backend.clone().find(says_more).or_else(|| at_backend.next());
+        let is_other = |told: &&Told| {
+            says_more(told) && (told.state, told.result) != (noted.state, noted.result)
+        };
+        let at_backend = at_backend
+            .clone()
+            .find(is_other)
+            .or_else(|| at_backend.clone().find(says_more))
+            .or_else(|| at_backend.next());
         let is_forgotten =
             at_backend.map_or(call.is_forgotten, |told| told.state == CallState::Unknown);
         let is_known = noted.state != CallState::Unknown;

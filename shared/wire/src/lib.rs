@@ -22,7 +22,7 @@ pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// HTTP/2's flow control window of a stream between device and backend, both ways, in bytes; a connection
 /// has twice that, so that a stream that is not read holds up no other. What is under way stands before a
-/// ping: on a link of 10 KB/s a full window takes less time than a ping may.
+/// ping: on a link of 20 KB/s a full window takes less time than a ping may.
 pub const LINK_WINDOW: u32 = 64 * 1024;
 
 /// The generated types.

@@ -78,7 +78,7 @@ async fn a_call_that_never_arrives_is_sent_again_five_times_and_then_it_ends() {
     for generation in 2..=7 {
         call_id = agent.order().await.call_id;
         agent = back(&world, &kiosk, generation).await;
-        assert_eq!(asked(&mut agent).await, [call_id.clone()]);
+        assert_eq!(asked(&mut agent).await, std::slice::from_ref(&call_id));
         agent.say(not_seen(std::slice::from_ref(&call_id))).await;
     }
     let call = asking.await.unwrap().unwrap();
@@ -101,7 +101,7 @@ async fn what_a_device_established_of_a_call_that_nobody_waits_for_any_more_is_o
     assert_eq!(given_up.error().details.get("established"), None);
 
     let mut agent = back(&world, &kiosk, 2).await;
-    assert_eq!(asked(&mut agent).await, [call_id.clone()]);
+    assert_eq!(asked(&mut agent).await, std::slice::from_ref(&call_id));
     let error = ToolError::new(ErrorCode::OutcomeUnknown, "The agent died in the middle.");
     let error = error.with("established", "changed");
     let envelope = Envelope::failure(error.clone(), false, Meta::default());

@@ -61,6 +61,6 @@ impl Reading {
 /// How many tasks the backend said that it has, the last time that it did.
 fn tasks(log: &str) -> f64 {
     let said = log.lines().rev().find_map(|line| line.split_once("alive tasks="));
-    let (_, tasks) = said.expect("the backend says how many tasks it has");
+    let Some((_, tasks)) = said else { panic!("the backend says how many tasks it has") };
     tasks.split(' ').next().unwrap().parse().unwrap()
 }

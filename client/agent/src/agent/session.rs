@@ -277,7 +277,10 @@ impl Agent {
             match self.outbox.pop_front()? {
                 Outgoing::Message(message) => return Some(message),
                 Outgoing::Result(call) => {
-                    if let Some(ended) = self.journal.result(call) {
+                    // A later end than the one that was waited for is told once it is noted as well.
+                    if let Some(ended) = self.journal.result(call)
+                        && !self.is_being_noted(call)
+                    {
                         return Some(Message::CallResult(self.result(call, ended)));
                     }
                 }

@@ -45,7 +45,12 @@ impl Writer {
     ) -> io::Result<(Self, watch::Receiver<Written>)> {
         let (lines, queue) = mpsc::channel();
         let (told, written) = watch::channel(Written { head, failed: false });
-        let disk = Disk::new(folder, device, file, bytes);
+        let mut disk = Disk::new(folder, device, file, bytes);
+        if disk.bytes >= disk.next
+            && let Err(error) = disk.rotate(head)
+        {
+            tracing::warn!(%error, "the device's audit is long and cannot be continued in a new file");
+        }
         let thread = std::thread::Builder::new()
             .name("chain".to_owned())
             .spawn(move || write_all(disk, &queue, &told))?;

@@ -154,8 +154,7 @@ impl Identity {
             renew_at: self.renew_at,
             not_after: self.not_after,
         };
-        write_toml(&state.path(IDENTITY), &written)?;
-        remove(state.path(PENDING))
+        write_toml(&state.path(IDENTITY), &written)
     }
 
     /// Forgets who the device was, before it becomes another.
@@ -240,6 +239,12 @@ impl Pending {
             key: Some(self.key.to_pem().expose().clone()),
         };
         write_toml(&state.path(PENDING), &written)
+    }
+
+    /// Whether the backend has answered, so that only a person is waited for.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        matches!(self.stage, Stage::Known { .. })
     }
 
     /// Whether it was begun with a token of this invitation and secret.

@@ -53,13 +53,12 @@ pub enum HelloError {
 }
 
 impl Store {
-    /// Keeps what an approved device said of itself when it connected, and gives whether it said anything
-    /// new. With its first greeting it has shown its certificate, so that its enrolment ticket ends. A
+    /// Keeps what an approved device said of itself when it connected. With its first greeting it has shown its certificate, so that its enrolment ticket ends. A
     /// ceiling that differs from the one before is audited.
     ///
     /// # Errors
     /// See [`HelloError`].
-    pub async fn record_hello(&self, id: DeviceId, hello: Hello) -> Result<bool, HelloError> {
+    pub async fn record_hello(&self, id: DeviceId, hello: Hello) -> Result<(), HelloError> {
         let greeted = std::sync::Arc::clone(&self.inner.greeted);
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
@@ -86,8 +85,6 @@ impl Store {
                         HelloError::GenerationBackwards
                     }));
                 }
-                let is_new = before.facts.as_ref() != Some(&facts)
-                    || before.ceiling.as_ref() != Some(&ceiling);
                 sqlx::query(
                     "UPDATE devices SET facts_json = $1, ceiling_json = $2, agent_version = $3, \
                      generation = $4, last_seen_at = $5, ticket_hash = NULL, trusts = $6 WHERE id = $7",
@@ -113,7 +110,7 @@ impl Store {
                 ceiling_told(tx, at, &before, &ceiling)?;
                 // Changes run one at a time, so that this is when the count was kept.
                 greeted.insert(id, Instant::now());
-                Ok(Ok(is_new))
+                Ok(Ok(()))
             })
         })
         .await?

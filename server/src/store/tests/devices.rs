@@ -242,7 +242,7 @@ async fn a_greeting_that_was_late_is_no_copy() {
     approve(&place, 1).await;
     // Of two connections of one device the newer one's greeting arrives first.
     let late = greeting(4, "{}");
-    assert_eq!(place.store.record_hello(device_id(1), greeting(5, "{}")).await, Ok(true));
+    assert_eq!(place.store.record_hello(device_id(1), greeting(5, "{}")).await, Ok(()));
     let hello = async |hello| place.store.record_hello(device_id(1), hello).await;
     assert_eq!(hello(late).await, Err(HelloError::Overtaken));
     // Whoever is there to connect again and still counts so is a copy.
@@ -263,14 +263,16 @@ async fn a_device_that_an_admin_lets_out_of_quarantine_counts_anew_and_its_copy_
     assert_eq!(hello(1).await, Err(HelloError::Held(DeviceState::Pending)));
     approve(&place, 1).await;
     // Somebody wrote the highest count there is into the copy.
-    assert_eq!(hello(i64::MAX).await, Ok(true));
+    assert_eq!(hello(i64::MAX).await, Ok(()));
     assert_eq!(hello(41).await, Err(HelloError::GenerationBackwards));
     assert_eq!(set(approved, quarantined).await.generation, i64::MAX);
     assert_eq!(hello(42).await, Err(HelloError::Held(quarantined)));
+    assert_eq!(place.store.forgot_at(device_id(1)).await, Ok(None));
     assert_eq!(set(quarantined, approved).await.generation, 0);
-    assert_eq!(hello(43).await, Ok(false));
-    assert_eq!(hello(44).await, Ok(false));
-    assert_eq!(hello(i64::MAX).await, Ok(false));
+    assert_eq!(place.store.forgot_at(device_id(1)).await, Ok(Some(2_000)));
+    assert_eq!(hello(43).await, Ok(()));
+    assert_eq!(hello(44).await, Ok(()));
+    assert_eq!(hello(i64::MAX).await, Ok(()));
     assert_eq!(hello(45).await, Err(HelloError::GenerationBackwards));
 }
 
@@ -281,11 +283,11 @@ async fn a_generation_that_does_not_grow_betrays_a_copy() {
         place.store.record_hello(device_id(1), greeting(generation, ceiling)).await
     };
     approve(&place, 1).await;
-    assert_eq!(hello(5, "{}").await, Ok(true));
+    assert_eq!(hello(5, "{}").await, Ok(()));
     assert_eq!(hello(5, "{}").await, Err(HelloError::GenerationBackwards));
     assert_eq!(hello(4, "{}").await, Err(HelloError::GenerationBackwards));
-    assert_eq!(hello(6, "{}").await, Ok(false));
-    assert_eq!(hello(7, r#"{"read_only":true}"#).await, Ok(true));
+    assert_eq!(hello(6, "{}").await, Ok(()));
+    assert_eq!(hello(7, r#"{"read_only":true}"#).await, Ok(()));
     let row = place.store.device("kiosk").await.unwrap();
     assert_eq!(row.generation, 7);
     assert_eq!(row.facts.as_deref(), Some(r#"{"os":"linux"}"#));
