@@ -368,7 +368,9 @@ async fn close_by(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \
          WHERE id = $8 AND (state IN ({}) OR ($9 AND state = 'unknown' \
-         AND history NOT LIKE '%\"unknown\"%\"unknown\"%')) RETURNING history",
+         AND history NOT LIKE '%\"unknown\"%\"unknown\"%' AND NOT EXISTS (SELECT 1 FROM audit \
+         WHERE call_id = calls.id AND call_id <> '' AND kind IN ('call.closed', 'call.reconciled') \
+         AND body ->> '$.state' = 'unknown' AND body ->> '$.witness' IS NOT NULL))) RETURNING history",
         sources(close.state, |from| by.may_end(from))
     );
     let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))

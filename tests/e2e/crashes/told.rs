@@ -130,7 +130,7 @@ async fn of_calls_that_it_was_not_asked_about_a_device_is_not_heard() {
     let asking = making(&world, 60_000);
     let call_id = agent.order().await.call_id;
     let mut agent = back(&world, &kiosk, 2).await;
-    assert_eq!(asked(&mut agent).await, [call_id.clone()]);
+    assert_eq!(asked(&mut agent).await, std::slice::from_ref(&call_id));
     agent.say(not_seen(&[call_id.clone(), call_id.clone()])).await;
     assert_eq!(agent.order().await.call_id, call_id);
     agent.say(done(&call_id)).await;

@@ -2,6 +2,7 @@
 
 use super::calls::put;
 use super::*;
+use crate::store::Witness;
 
 #[tokio::test]
 async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
@@ -50,4 +51,18 @@ async fn the_devices_unknown_takes_the_place_of_the_backends_once() {
         place.kinds().await,
         ["call.opened", "call.closed", "call.reconciled", "call.reconciled"]
     );
+}
+
+#[tokio::test]
+async fn the_devices_unknown_that_came_first_stands_whatever_it_forgets_later() {
+    let place = Place::new().await;
+    put(&place.store, 1, CallState::Dispatched).await;
+    let witness = Some(Witness { entry: 3, seq: 3, hash: Digest::ZERO });
+    let result = b"the device died".to_vec();
+    let told = CloseCall { result, witness, ..close(1, CallState::Unknown) };
+    assert!(place.store.close_call(told.clone(), Closer::Device).await.unwrap());
+    let again = CloseCall { witness, ..close(1, CallState::Unknown) };
+    assert!(!place.store.close_call(again, Closer::Device).await.unwrap());
+    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    assert_eq!((row.state, row.result), (CallState::Unknown, Some(told.result)));
 }
