@@ -24,7 +24,7 @@ use self::chains::heard;
 pub(super) use self::connection::Connection;
 use self::connection::{identity, over, since};
 use self::incoming::{answer, found, grants, greeting, heads};
-use self::outgoing::{audit_head, policy_update, renew_certificate, to_device};
+use self::outgoing::{audit_head, last_words, policy_update, renew_certificate, to_device};
 use self::pace::Pace;
 use super::status;
 use crate::backend::Backend;
@@ -282,22 +282,6 @@ async fn converse(
         tokio::select! {
             sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
             () = session.ended() => return "ended by the backend",
-        }
-    }
-}
-
-/// Of what waits for a device whose session has ended, the word to go is still said, where there is room.
-fn last_words(
-    backend: &Backend,
-    taken: Option<ToDevice>,
-    orders: &mut mpsc::Receiver<ToDevice>,
-    outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
-) {
-    let waiting = std::iter::from_fn(|| orders.try_recv().ok());
-    for order in taken.into_iter().chain(waiting) {
-        if matches!(order, ToDevice::Drain { .. }) {
-            let message = v1::LinkResponse { message: Some(to_device(backend, order)) };
-            outgoing.try_send(Ok(message)).ok();
         }
     }
 }

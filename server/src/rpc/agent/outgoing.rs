@@ -6,6 +6,8 @@ use std::time::Duration;
 use orion_domain::audit::AuditHead;
 use orion_wire::v1::link_response;
 use orion_wire::{call_state, observed_bytes, risk, v1};
+use tokio::sync::mpsc;
+use tonic::Status;
 
 use super::RECONNECT_MS;
 use crate::backend::Backend;
@@ -96,5 +98,21 @@ fn dispatch(order: &Order, time_left: Duration) -> v1::Dispatch {
         device_id: device.to_string(),
         observe: *observe,
         observed: observed_bytes(observed).into(),
+    }
+}
+
+/// Of what waits for a device whose session has ended, the word to go is still said, where there is room.
+pub(super) fn last_words(
+    backend: &Backend,
+    taken: Option<ToDevice>,
+    orders: &mut mpsc::Receiver<ToDevice>,
+    outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
+) {
+    let waiting = std::iter::from_fn(|| orders.try_recv().ok());
+    for order in taken.into_iter().chain(waiting) {
+        if matches!(order, ToDevice::Drain { .. }) {
+            let message = v1::LinkResponse { message: Some(to_device(backend, order)) };
+            outgoing.try_send(Ok(message)).ok();
+        }
     }
 }
