@@ -86,9 +86,24 @@ impl Enrolled {
     /// # Panics
     /// The token is not pre-approved.
     pub async fn with(token: &EnrollmentToken, name: &str) -> Result<Self, Status> {
+        Self::coming_from(IpAddr::from([127, 0, 0, 1]), token, name).await
+    }
+
+    /// The same from another address of this machine: each may try only so often.
+    ///
+    /// # Errors
+    /// As [`Enrolled::with`].
+    ///
+    /// # Panics
+    /// As [`Enrolled::with`].
+    pub async fn coming_from(
+        address: IpAddr,
+        token: &EnrollmentToken,
+        name: &str,
+    ) -> Result<Self, Status> {
         let key = DeviceKey::generate().unwrap();
         let request = enroll_request(token, name, key.csr().unwrap());
-        let answer = enrolling(token).await.enroll(request).await?.into_inner();
+        let answer = enrolling_from(address, token).await.enroll(request).await?.into_inner();
         let issued = answer.certificate.expect("the token is pre-approved");
         Ok(Self {
             id: answer.device_id,
