@@ -125,25 +125,30 @@ pub async fn sign_in(
 /// # Errors
 /// The account is disabled, or the record cannot be kept.
 pub async fn issue_session(store: &Store, user: &UserName) -> Result<Issued, SignInError> {
+    let now = now_ms();
     let token = NewToken {
         user: user.clone(),
         hash: Digest::ZERO,
         kind: TokenKind::Session,
         name: String::new(),
         created_by: None,
-        expires_at: now_ms() + SESSION_MS,
+        expires_at: now + SESSION_MS,
     };
-    let (token, row) = issue(store, token).await?;
+    let (token, row) = issue(store, token, now).await?;
     Ok(Issued { token, expires_at: row.expires_at })
 }
 
-/// Draws the secret of a token and keeps its hash.
+/// Draws the secret of a token made `now` (Unix milliseconds) and keeps its hash.
 ///
 /// # Errors
 /// See [`TokenError`].
-pub async fn issue(store: &Store, token: NewToken) -> Result<(Secret, TokenRow), TokenError> {
+pub async fn issue(
+    store: &Store,
+    token: NewToken,
+    now: i64,
+) -> Result<(Secret, TokenRow), TokenError> {
     let secret = Secret::new(format!("orion_{}", random_secret().expose()));
     let hash = Digest::of(secret.expose().as_bytes());
-    let row = store.create_token(NewToken { hash, ..token }, now_ms()).await?;
+    let row = store.create_token(NewToken { hash, ..token }, now).await?;
     Ok((secret, row))
 }

@@ -77,16 +77,16 @@ impl Api {
         if valid_ms > LONGEST_TOKEN_MS {
             return Err(status::invalid("a token is good for at most 365 days"));
         }
-        let is_own = user == by.caller.user;
+        let (is_own, now) = (user == by.caller.user, now_ms());
         let new = NewToken {
             user,
             hash: Digest::ZERO,
             kind: TokenKind::Api(scopes),
             name,
             created_by: (!is_own).then(|| by.caller.user.clone()),
-            expires_at: now_ms() + valid_ms,
+            expires_at: now + valid_ms,
         };
-        let (secret, row) = people::issue(&self.0.store, new).await.map_err(status::token)?;
+        let (secret, row) = people::issue(&self.0.store, new, now).await.map_err(status::token)?;
         let secret = secret.expose().to_owned();
         Ok(v1::CreateTokenResponse { secret, token: Some(token(row)) })
     }
