@@ -87,10 +87,10 @@ impl Fleet {
         self.behind.remove(&id);
     }
 
-    /// Whether what is known of a device is what its record says.
+    /// The device with this id, where what is known of it is what its record says.
     #[must_use]
-    pub fn is_current(&self, id: DeviceId) -> bool {
-        self.known.contains_key(&id) && !self.behind.contains(&id)
+    pub fn current(&self, id: DeviceId) -> Option<Arc<Known>> {
+        self.known(id).filter(|_| !self.behind.contains(&id))
     }
 
     /// The devices of which the newest record has yet to be read.

@@ -34,7 +34,7 @@ use orion_domain::{CallId, DeviceId};
 use sqlx::ConnectOptions as _;
 use sqlx::SqlitePool;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{
     ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
@@ -271,4 +271,14 @@ fn keep_private(path: &Path) -> Result<(), StoreError> {
             StoreError::Unavailable
         }
     })
+}
+
+/// Opens a record that another process may have open, and changes nothing of it.
+async fn read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .read_only(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging();
+    Ok(options.connect().await?)
 }

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use orion_domain::{CallState, ErrorCode};
-use orion_tests::{World, eventually};
+use orion_tests::{World, eventually, open_record};
 use orion_wire::v1;
 use serde_json::json;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::Connection as _;
 
 fn policy(id: &str, action: &str) -> v1::ApplyPolicyRequest {
     let text = format!(
@@ -44,9 +43,7 @@ async fn a_policy_holds_everywhere_though_the_admin_went_away_while_it_was_appli
 }
 
 async fn tamper(world: &World, sql: &'static str) {
-    let options = SqliteConnectOptions::new().filename(world.database());
-    let mut record: SqliteConnection =
-        options.busy_timeout(Duration::from_secs(5)).connect().await.unwrap();
+    let mut record = open_record(&world.database()).await;
     sqlx::query(sql).execute(&mut record).await.unwrap();
     record.close().await.unwrap();
 }

@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, Role};
-use orion_tests::{Call, Client, LyingAgent, Tree, World, audit_of, eventually};
+use orion_tests::{Call, Client, LyingAgent, Tree, World, audit_of, eventually, open_record};
 use orion_wire::v1;
 use orion_wire::v1::link_request::Message;
 use serde_json::json;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::Connection as _;
 
 /// A folder to be made once the device is back.
 fn folder(name: &str) -> v1::CallToolRequest {
@@ -337,9 +336,7 @@ async fn what_strangers_had_to_do_with_a_call_is_not_forgotten_while_it_waits() 
     kiosk.stop().await;
     let call = queue(world.admin(), folder("quoted")).await;
     // As a chat that read a file leaves it.
-    let options = SqliteConnectOptions::new().filename(world.database());
-    let mut record: SqliteConnection =
-        options.busy_timeout(Duration::from_secs(5)).connect().await.unwrap();
+    let mut record = open_record(&world.database()).await;
     let sql = "UPDATE calls SET tainted = 1, quoted = 1 WHERE id = $1";
     sqlx::query(sql).bind(&call.id).execute(&mut record).await.unwrap();
     record.close().await.unwrap();

@@ -31,6 +31,8 @@ mod tree;
 mod usage;
 mod world;
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 pub use aimock::Aimock;
 pub use binaries::program;
 pub use call::Call;
@@ -54,6 +56,13 @@ pub use world::{Device, DeviceBuilder, World};
 /// Unix milliseconds.
 #[must_use]
 pub fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(since.as_millis()).unwrap()
+}
+
+/// What so many of a hundred took at most, and the others at least; no time where there are none.
+#[must_use]
+pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    let last = sorted.len().saturating_sub(1);
+    sorted.get((sorted.len() * percent / 100).min(last)).copied().unwrap_or_default()
 }

@@ -159,18 +159,18 @@ pub async fn welcome(
     serial: String,
     greeting: Greeting,
 ) -> Result<Arc<Known>, NotWelcome> {
-    let now = now_ms();
-    let trusts: Vec<_> = greeting.trusts.iter().map(ToString::to_string).collect();
-    let (facts, ceiling) = (facts_to_json(&greeting.facts), greeting.ceiling.clone());
+    let Greeting { facts, ceiling, agent_version, generation, trusts } = greeting;
+    let trusts: Vec<_> = trusts.iter().map(ToString::to_string).collect();
+    let facts = facts_to_json(&facts);
     let hello = Hello {
         trusts: (!trusts.is_empty()).then(|| trusts.join(" ")),
         facts: facts.clone(),
-        ceiling: serde_json::to_string(&greeting.ceiling).unwrap_or_default(),
-        agent_version: greeting.agent_version,
-        generation: i64::try_from(greeting.generation).unwrap_or(i64::MAX),
+        ceiling: serde_json::to_string(&ceiling).unwrap_or_default(),
+        agent_version,
+        generation: i64::try_from(generation).unwrap_or(i64::MAX),
         serial,
         since,
-        at: now,
+        at: now_ms(),
     };
     match backend.store.record_hello(id, hello).await {
         Ok(()) => {}
@@ -185,15 +185,15 @@ pub async fn welcome(
     }
     // Whatever else changes is taken in by who changes it, and thousands may come back at once. What is
     // compared is what was taken in: who hung up in between left a record of which nobody knows.
-    let is_taken_in = backend.fleet.is_current(id)
-        && backend.fleet.known(id).is_some_and(|known| {
-            known.is_approved()
-                && known.ceiling.as_ref() == Some(&ceiling)
-                && known.facts.as_ref().map(facts_to_json).as_ref() == Some(&facts)
-        });
-    if !is_taken_in {
-        enrollment::refresh(backend, id).await?;
+    let taken_in = backend.fleet.current(id).filter(|known| {
+        known.is_approved()
+            && known.ceiling.as_ref() == Some(&ceiling)
+            && known.facts.as_ref().map(facts_to_json).as_ref() == Some(&facts)
+    });
+    if let Some(known) = taken_in {
+        return Ok(known);
     }
+    enrollment::refresh(backend, id).await?;
     let known = backend.fleet.known(id).ok_or(NotWelcome::Unknown)?;
     // It may have been taken away in this very moment.
     if known.is_approved() { Ok(known) } else { Err(NotWelcome::Held(known.state)) }
@@ -230,8 +230,6 @@ pub async fn ceiling_told(
 /// Nobody can tell a device from its copy, so both are held back until an admin looks.
 async fn quarantine_copies(backend: &Backend, id: DeviceId) -> Result<(), StoreError> {
     tracing::warn!(device = %id, "a connection counter ran backwards; the device is quarantined");
-    // First: whichever of the two is let in again does not know what the other ran.
-    backend.store.device_forgot(id, now_ms()).await?;
     let (from, to) = ([DeviceState::Approved], DeviceState::Quarantined);
     let why = "its connection counter ran backwards: its state was copied or restored";
     match backend.store.set_device_state(id, &from, to, None, why, now_ms()).await {

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use serde::Serialize;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnection;
 
 use super::writer::{Durability, Event};
-use super::{BUSY_TIMEOUT, Store, StoreError};
+use super::{Store, StoreError, read_only};
 
 /// A device that would be cut off, were an authority retired.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -133,7 +133,7 @@ pub async fn holders_of(
     signer: &str,
     now: i64,
 ) -> Result<Vec<Holder>, StoreError> {
-    let mut connection = open(path).await?;
+    let mut connection = read_only(path).await?;
     let holders = sqlx::query_as(
         "SELECT devices.name AS name, MAX(held.not_after) AS not_after \
          FROM certificates AS held JOIN devices ON devices.id = held.device_id \
@@ -164,7 +164,7 @@ pub async fn holders_of(
 /// # Errors
 /// The record cannot be read.
 pub async fn taken_in(path: &Path) -> Result<TakenIn, StoreError> {
-    let mut connection = open(path).await?;
+    let mut connection = read_only(path).await?;
     let read = read(&mut connection).await;
     connection.close().await?;
     read
@@ -208,13 +208,4 @@ async fn read(connection: &mut SqliteConnection) -> Result<TakenIn, StoreError> 
         authorities.push(AuthorityRow { fingerprint, trusted_at, retired_at, trusted_by });
     }
     Ok(TakenIn { authorities, lifetime })
-}
-
-async fn open(path: &Path) -> Result<SqliteConnection, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .read_only(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
-    Ok(options.connect().await?)
 }

@@ -126,15 +126,11 @@ impl Store {
                     before.state == DeviceState::Quarantined && to == DeviceState::Approved;
                 if starts_anew {
                     // Whichever of two comes first counts, and may not know of what the other ran.
-                    sqlx::query(
-                        "UPDATE devices SET generation = 0, forgot_at = MAX(COALESCE(forgot_at, 0), \
-                         $2, COALESCE((SELECT MAX(admitted_at) FROM calls WHERE device_id = $1 AND \
-                         state IN ('dispatched', 'running', 'unknown')), 0)) WHERE id = $1",
-                    )
-                    .bind(id.to_string())
-                    .bind(now)
-                    .execute(&mut tx.conn)
-                    .await?;
+                    memory::forget(tx, id, now).await?;
+                    sqlx::query("UPDATE devices SET generation = 0 WHERE id = $1")
+                        .bind(id.to_string())
+                        .execute(&mut tx.conn)
+                        .await?;
                     greeted.remove(&id);
                 }
                 let after =

@@ -288,4 +288,4 @@ impl DeviceChain {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,16 +2,14 @@
 //! and what becomes of its word.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
-use orion_tests::{Call, Device, LyingAgent, World, eventually};
+use orion_tests::{Call, Device, LyingAgent, World, eventually, open_record};
 use orion_wire::v1;
 use orion_wire::v1::link_request::Message;
 use orion_wire::v1::link_response;
 use serde_json::json;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::Connection as _;
 use tokio::task::JoinHandle;
 use tonic::Status;
 
@@ -154,9 +152,7 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
         let id = uuid::Uuid::now_v7();
         write!(sql, "UPDATE one SET id = '{id}'; INSERT INTO calls SELECT * FROM one;").unwrap();
     }
-    let options = SqliteConnectOptions::new().filename(world.database());
-    let mut record: SqliteConnection =
-        options.busy_timeout(Duration::from_secs(5)).connect().await.unwrap();
+    let mut record = open_record(&world.database()).await;
     sqlx::raw_sql(sqlx::AssertSqlSafe(format!("BEGIN; {sql} COMMIT;")))
         .execute(&mut record)
         .await

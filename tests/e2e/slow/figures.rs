@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use orion_domain::CallState;
-use orion_tests::{Client, Device, Process};
+use orion_tests::{Client, Device, Process, percentile};
 use serde_json::json;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -51,8 +51,7 @@ pub(super) async fn measure(client: &Client, devices: &[Device], long: Duration)
     }
     let mut took: Vec<_> = asking.join_all().await.into_iter().flatten().collect();
     took.sort_unstable();
-    let at = |percent: usize| took[(took.len() * percent / 100).min(took.len() - 1)];
-    Took { calls: took.len(), p50: at(50), p99: at(99) }
+    Took { calls: took.len(), p50: percentile(&took, 50), p99: percentile(&took, 99) }
 }
 
 /// The largest that a process was.

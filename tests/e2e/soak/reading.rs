@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orion_tests::{Device, Usage, World};
+use orion_tests::{Device, Usage, World, percentile};
 use serde::Serialize;
 
 use super::work::Work;
@@ -33,10 +33,7 @@ impl Reading {
     pub(super) fn take(world: &World, devices: &[Device], work: &Work, at: Duration) -> Self {
         let (calls, failed, mut took) = work.so_far();
         took.sort_unstable();
-        let percentile = |percent: usize| {
-            let index = (took.len() * percent / 100).min(took.len().saturating_sub(1));
-            took.get(index).map_or(0.0, |took| took.as_secs_f64() * 1e3)
-        };
+        let percentile = |percent| percentile(&took, percent).as_secs_f64() * 1e3;
         let backend = world.server().usage();
         let agents: Usage = devices.iter().map(|device| device.agent().usage()).sum();
         let each = |sum: u64| sum as f64 / devices.len() as f64;

@@ -108,17 +108,22 @@ fn a_half_written_identity_is_none_and_a_damaged_one_is_an_error() {
     assert!(matches!(Identity::read(folder.path()).unwrap_err(), StateError::Damaged { .. }));
 }
 
-#[test]
-fn a_pending_enrolment_can_be_taken_up_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let state = State::open(folder.path()).unwrap();
-    let pending = Pending {
-        stage: Stage::Known { device_id: DeviceId::new(Uuid::from_u128(7)), invite: None },
+fn pending(stage: Stage) -> Pending {
+    Pending {
+        stage,
         ticket: Secret::new("ticket"),
         addresses: vec!["h:1".to_owned()],
         pins: "ab".repeat(32),
         key: DeviceKey::generate().unwrap(),
-    };
+    }
+}
+
+#[test]
+fn a_pending_enrolment_can_be_taken_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = State::open(folder.path()).unwrap();
+    let device_id = DeviceId::new(Uuid::from_u128(7));
+    let pending = pending(Stage::Known { device_id, invite: None });
     pending.save(&state).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!(format!("{read:?}"), format!("{pending:?}"));
@@ -141,13 +146,7 @@ fn an_enrolment_without_an_answer_is_read_back_beside_what_the_device_is() {
     let invite = InviteId::new(Uuid::from_u128(3));
     let secret = Secret::new("hunter2");
     let name = Some("kiosk".parse().unwrap());
-    let pending = Pending {
-        stage: Stage::Asked { invite, secret: secret.clone(), name },
-        ticket: Secret::new("ticket"),
-        addresses: vec!["h:1".to_owned()],
-        pins: "ab".repeat(32),
-        key: DeviceKey::generate().unwrap(),
-    };
+    let pending = pending(Stage::Asked { invite, secret: secret.clone(), name });
     pending.save(&state).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!((&read.stage, read.key.fingerprint()), (&pending.stage, pending.key.fingerprint()));

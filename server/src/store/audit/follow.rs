@@ -7,11 +7,11 @@ use orion_audit::VerifierKey;
 use orion_audit::merkle::{Tree, leaf};
 use orion_audit::verify::check;
 use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, Row as _};
 
 use super::{AuditVerdict, audit_row, page, recorded_head};
-use crate::store::{BUSY_TIMEOUT, CheckpointRow, StoreError};
+use crate::store::{CheckpointRow, StoreError, read_only};
 
 /// How many rows are read at a time.
 const PAGE: i64 = 4096;
@@ -72,12 +72,7 @@ fn otherwise(broken: Break) -> Break {
 /// # Errors
 /// There is no record there, or it cannot be read at all.
 pub async fn verify_file(path: &Path, held: Option<&HeldTo>) -> Result<AuditVerdict, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .read_only(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
-    let mut connection = options.connect().await?;
+    let mut connection = read_only(path).await?;
     let mut snapshot = connection.begin().await?;
     let verdict = follow(&mut snapshot, held).await;
     snapshot.rollback().await?;

@@ -53,8 +53,9 @@ pub enum HelloError {
 }
 
 impl Store {
-    /// Keeps what an approved device said of itself when it connected. With its first greeting it has shown its certificate, so that its enrolment ticket ends. A
-    /// ceiling that differs from the one before is audited.
+    /// Keeps what an approved device said of itself when it connected. With its first greeting it has
+    /// shown its certificate, so that its enrolment ticket ends. A ceiling that differs from the one
+    /// before is audited.
     ///
     /// # Errors
     /// See [`HelloError`].

@@ -3,7 +3,7 @@
 
 use orion_domain::DeviceId;
 
-use crate::store::writer::Durability;
+use crate::store::writer::{Durability, Tx};
 use crate::store::{Store, StoreError};
 
 impl Store {
@@ -26,21 +26,7 @@ impl Store {
         if !is_news.is_some_and(|(is_news,)| is_news) {
             return Ok(());
         }
-        self.write_one(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE devices SET forgot_at = MAX(COALESCE(forgot_at, 0), $1, \
-                     COALESCE((SELECT MAX(admitted_at) FROM calls WHERE device_id = $2 \
-                     AND state IN ('dispatched', 'running', 'unknown')), 0)) WHERE id = $2",
-                )
-                .bind(now)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        self.write_one(Durability::Fsync, move |tx| Box::pin(forget(tx, id, now))).await
     }
 
     /// The last moment, Unix milliseconds, of which the device may have forgotten what it ran; none where
@@ -55,4 +41,18 @@ impl Store {
             .await?;
         Ok(at)
     }
+}
+
+/// See [`Store::device_forgot`].
+pub(super) async fn forget(tx: &mut Tx, id: DeviceId, now: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE devices SET forgot_at = MAX(COALESCE(forgot_at, 0), $1, \
+         COALESCE((SELECT MAX(admitted_at) FROM calls WHERE device_id = $2 \
+         AND state IN ('dispatched', 'running', 'unknown')), 0)) WHERE id = $2",
+    )
+    .bind(now)
+    .bind(id.to_string())
+    .execute(&mut tx.conn)
+    .await?;
+    Ok(())
 }

@@ -5,25 +5,31 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 
 use super::*;
 
-pub(crate) fn signer() -> DeviceSigner {
+fn signer() -> DeviceSigner {
     let random = SystemRandom::new();
     let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
     DeviceSigner::from_pkcs8(key.as_ref()).unwrap()
+}
+
+/// A call that wrote a file.
+pub(crate) fn written(call_id: &str) -> Happened {
+    Happened {
+        at: 1,
+        call_id: call_id.to_owned(),
+        tool: "write_file".to_owned(),
+        arguments: None,
+        state: CallState::Succeeded,
+        code: String::new(),
+        result: Digest::of(b"done"),
+    }
 }
 
 fn chain(length: i64, device: &str) -> DeviceChain {
     let mut chain =
         DeviceChain { header: ChainHeader::new(device, AuditHead::EMPTY), entries: Vec::new() };
     for n in 0..length {
-        let what = Happened {
-            at: n,
-            call_id: format!("c{n}"),
-            tool: "write_file".to_owned(),
-            arguments: (n != 2).then(|| Digest::of(b"{}")),
-            state: CallState::Succeeded,
-            code: String::new(),
-            result: Digest::of(b"done"),
-        };
+        let arguments = (n != 2).then(|| Digest::of(b"{}"));
+        let what = Happened { at: n, arguments, ..written(&format!("c{n}")) };
         let entry = DeviceEntry::link(device, chain.head(), AuditHead::EMPTY, what);
         chain.push(entry).unwrap();
     }
@@ -97,16 +103,7 @@ fn a_chain_that_begins_where_none_does_is_none() {
     assert_eq!(read(-1), Err(ChainProblem::Line { line: 1 }));
     assert_eq!(read(i64::MAX), Err(ChainProblem::Unlinked { seq: 1 }));
     let mut last = DeviceChain { entries: Vec::new(), ..begun(i64::MAX) };
-    let what = Happened {
-        at: 1,
-        call_id: "c".to_owned(),
-        tool: "write_file".to_owned(),
-        arguments: None,
-        state: CallState::Succeeded,
-        code: String::new(),
-        result: Digest::ZERO,
-    };
-    let entry = DeviceEntry::link("kiosk", last.head(), AuditHead::EMPTY, what);
+    let entry = DeviceEntry::link("kiosk", last.head(), AuditHead::EMPTY, written("c"));
     assert_eq!(last.push(entry), Err(ChainProblem::Unlinked { seq: i64::MAX }));
 }
 

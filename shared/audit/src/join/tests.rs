@@ -3,7 +3,8 @@
 use orion_domain::audit::AuditRow;
 
 use super::*;
-use crate::device::{ChainHeader, Happened};
+use crate::device::ChainHeader;
+use crate::device::tests::written;
 
 const KEY: Digest = Digest::ZERO;
 
@@ -11,16 +12,7 @@ const KEY: Digest = Digest::ZERO;
 fn kiosk() -> DeviceChain {
     let header = ChainHeader::new("kiosk", AuditHead::EMPTY);
     let mut chain = DeviceChain { header, entries: Vec::new() };
-    let what = Happened {
-        at: 1,
-        call_id: "c".to_owned(),
-        tool: "write_file".to_owned(),
-        arguments: None,
-        state: CallState::Succeeded,
-        code: String::new(),
-        result: Digest::of(b"done"),
-    };
-    chain.push(DeviceEntry::link("kiosk", chain.head(), AuditHead::EMPTY, what)).unwrap();
+    chain.push(DeviceEntry::link("kiosk", chain.head(), AuditHead::EMPTY, written("c"))).unwrap();
     chain
 }
 
