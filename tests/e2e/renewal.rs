@@ -1,9 +1,10 @@
 //! Certificates are renewed in time, and nothing is dropped for it.
 
 use orion_domain::CallState;
-use orion_tests::World;
+use orion_tests::{Enrolled, World};
 use orion_wire::v1;
 use serde_json::json;
+use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
 /// How long certificates are good here, in seconds.
@@ -48,4 +49,35 @@ async fn certificates_are_renewed_at_two_thirds_of_their_life_and_no_call_is_dro
     assert!(gaps.iter().all(|gap| due.contains(gap)), "{gaps:?}");
     let log = kiosk.agent().log();
     assert!(!log.contains("not connected"), "{log}");
+}
+
+/// As a device hangs up on its older link when it hears that it is welcome on the newer one, calls must
+/// find that by then, however busy the backend is with what holds on devices.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hears_that_it_is_welcome_is_connected() {
+    let world = World::new().await;
+    let invite = v1::InviteDeviceRequest { preapproved: true, uses: 1, ..Default::default() };
+    let invited = world.admin().devices().invite_device(invite).await.unwrap().into_inner();
+    let pi = Enrolled::with(&invited.token.parse().unwrap(), "pi").await.unwrap();
+    let mut changing = JoinSet::new();
+    for _ in 0..8 {
+        let admin = world.admin().clone();
+        changing.spawn(async move {
+            loop {
+                let request = v1::SetDevicePermissionsRequest {
+                    device: "pi".to_owned(),
+                    grants: json!({}).to_string(),
+                    expected_version: String::new(),
+                };
+                admin.policy().set_device_permissions(request).await.unwrap();
+            }
+        });
+    }
+    for generation in 1..=40 {
+        let link = pi.link(&world.device_address(), generation).await.unwrap();
+        let seen = world.admin().device("pi").await.unwrap();
+        assert!(seen.online, "welcomed on its link {generation}, and not connected");
+        drop(link);
+    }
+    changing.shutdown().await;
 }

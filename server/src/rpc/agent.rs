@@ -180,10 +180,11 @@ async fn begin(
         sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
     }
 
+    // Before it hears that it is welcome: it hangs up on the older link then. From here to the task that
+    // lets go of the session again nothing fails, and nobody breaks this off.
+    enrollment::attach(&backend, &known, &session).await;
     let shared = Arc::clone(&backend);
     shared.tasks.spawn(async move {
-        // In this task, so that a session that was taken in is always let go of again.
-        enrollment::attach(&backend, &known, &session).await;
         settle::begin(&backend, id, &session);
         let mut conversing = Box::pin(converse(
             (&backend, &pace, since),
