@@ -29,7 +29,7 @@ use crate::model::{Model, Planner};
 use crate::notary::{self, Notary};
 use crate::people::{self, FirstAdmin};
 use crate::pipeline::load::Load;
-use crate::pipeline::{confirm, plan, queue};
+use crate::pipeline::{confirm, plan, queue, settle};
 use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
@@ -257,6 +257,7 @@ pub fn work(backend: &Arc<Backend>) {
         }
     });
     backend.tasks.spawn(housekeeping(Arc::clone(backend)));
+    backend.tasks.spawn(settle::keep_asking(Arc::clone(backend)));
 }
 
 async fn housekeeping(backend: Arc<Backend>) {

@@ -45,7 +45,7 @@ pub use authorities::{AuthorityRow, Holder, TakenIn, holders_of, taken_in};
 pub use backup::{Health, copy_file, look_at_file, newest_version};
 pub use calls::{
     Admitted, CallRow, CloseCall, Closer, NewCall, QueueError, QueueLimits, RecordedCall,
-    StateChange, Witness, first_id_at,
+    StateChange, Unsettled, Witness, first_id_at,
 };
 pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};

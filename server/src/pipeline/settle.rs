@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
 
 use super::{Reply, audit, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
-use crate::fleet::{Known, Session};
+use crate::clock::now_ms;
+use crate::fleet::{Known, Session, ToDevice, Unsent};
 use crate::store::{CallRow, Closer, StateChange, StoreError};
 
 /// The most calls that a device is asked about at once.
@@ -18,6 +20,13 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How long a device has to say something of each call of a question before it is asked about more. Of
 /// those that it does not remember it says nothing.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How often devices that stay connected are asked about what is still open.
+const AGAIN: Duration = Duration::from_secs(30);
+/// How long they are asked again about a call that ended as unknown, in milliseconds. What a device does not
+/// remember by then it does not remember later.
+const NEWS_MS: i64 = 10 * 60_000;
+/// How many of them are asked at once.
+const AT_ONCE: usize = 16;
 
 /// Asks a device that has just connected about the calls that nobody waits for any more, and sends it
 /// what waits for it.
@@ -37,16 +46,44 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     });
 }
 
+/// Goes on asking devices that stay connected: a word may be lost in the very moment in which nobody waits
+/// for the call any more, or not be kept.
+pub async fn keep_asking(backend: Arc<Backend>) {
+    loop {
+        tokio::select! {
+            () = backend.shutdown.cancelled() => return,
+            () = tokio::time::sleep(AGAIN) => {}
+        }
+        match backend.store.devices_with_unsettled_calls(now_ms() - NEWS_MS).await {
+            Ok(devices) => {
+                let asking = futures_util::stream::iter(devices);
+                asking.for_each_concurrent(AT_ONCE, |device| ask_again(&backend, device)).await;
+            }
+            Err(error) => {
+                tracing::error!(%error, "the calls that are not settled could not be read");
+            }
+        }
+    }
+}
+
+async fn ask_again(backend: &Backend, device: DeviceId) {
+    let Some(session) = backend.fleet.session(device) else { return };
+    if let Err(error) = ask(backend, device, &session).await {
+        tracing::error!(%device, %error, "the calls that are not settled could not be read");
+    }
+}
+
 async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(), StoreError> {
     let mut after = None;
     let mut asked: Vec<CallId> = Vec::new();
     loop {
         let page = backend.store.unsettled_calls(device, after).await?;
         let Some(last) = page.last() else { return Ok(()) };
-        after = Some(*last);
+        after = Some(last.id);
         // Whoever waits for a call's answer asks about it.
+        let waiting = backend.fleet.waiting();
         let unheard: Vec<_> =
-            page.into_iter().filter(|call| !backend.fleet.waiting().is_expected(*call)).collect();
+            page.into_iter().filter(|call| !waiting.is_expected(call.id)).collect();
         for next in unheard.chunks(MOST_ASKED) {
             // What it has to say of the ones before comes first, however much that is.
             tokio::select! {
@@ -56,16 +93,33 @@ async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(
                 () = session.asked().all_heard(&asked) => {}
                 () = tokio::time::sleep(ANSWER) => {}
             }
-            asked = next.to_vec();
-            while session.ask(&asked).is_err() {
-                tokio::select! {
-                    () = session.ended() => return Ok(()),
-                    () = backend.shutdown.cancelled() => return Ok(()),
-                    () = tokio::time::sleep(RETRY) => {}
+            asked = next.iter().map(|call| call.id).collect();
+            if !told(backend, session, || session.ask(&asked)).await {
+                return Ok(());
+            }
+            for call in next.iter().filter(|call| call.is_stopped) {
+                // Said to the link before, it may not have arrived.
+                if !told(backend, session, || session.send(ToDevice::Cancel(call.id))).await {
+                    return Ok(());
                 }
             }
         }
     }
+}
+
+/// Tells a device something, again where it does not keep up; `false` where it goes meanwhile.
+async fn told(backend: &Backend, session: &Session, tell: impl Fn() -> Result<(), Unsent>) -> bool {
+    while let Err(unsent) = tell() {
+        if unsent == Unsent::Closed {
+            return false;
+        }
+        tokio::select! {
+            () = session.ended() => return false,
+            () = backend.shutdown.cancelled() => return false,
+            () = tokio::time::sleep(RETRY) => {}
+        }
+    }
+    true
 }
 
 /// Whether its device may have forgotten that it ran this call: its state was found to be an older one

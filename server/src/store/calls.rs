@@ -18,7 +18,7 @@ pub use count::Admitted;
 use event::{closed, opened};
 pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
-pub use waiting::{QueueError, QueueLimits};
+pub use waiting::{QueueError, QueueLimits, Unsettled};
 
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;

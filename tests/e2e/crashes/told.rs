@@ -183,3 +183,42 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_stopped_while_its_device_is_away_is_stopped_when_that_is_back() {
+    let (world, kiosk, mut agent) = world().await;
+    let asking = making(&world, 100);
+    let call_id = agent.order().await.call_id;
+    drop(agent);
+    kiosk.offline().await;
+    assert_eq!(asking.await.unwrap().unwrap().state, CallState::Unknown);
+    let request = v1::CancelCallRequest { call_id: call_id.clone() };
+    world.admin().tools().cancel_call(request).await.unwrap();
+
+    let mut agent = back(&world, &kiosk, 2).await;
+    assert_eq!(asked(&mut agent).await, std::slice::from_ref(&call_id));
+    let heard = agent.hear().await.unwrap();
+    let Some(link_response::Message::CancelCall(stop)) = heard else {
+        panic!("instead of a stop: {heard:?}")
+    };
+    assert_eq!(stop.call_id, call_id);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_stays_is_asked_again_about_what_is_not_settled() {
+    let (world, kiosk, mut agent) = world().await;
+    let asking = making(&world, 100);
+    let call_id = agent.order().await.call_id;
+    drop(agent);
+    kiosk.offline().await;
+    assert_eq!(asking.await.unwrap().unwrap().state, CallState::Unknown);
+    let mut agent = back(&world, &kiosk, 2).await;
+    for _ in 0..2 {
+        // Its first answer is lost.
+        assert_eq!(asked(&mut agent).await, std::slice::from_ref(&call_id));
+    }
+    agent.say(done(&call_id)).await;
+    agent.acknowledged(&call_id).await;
+    let told = world.admin().recorded(&call_id).await.unwrap();
+    assert_eq!(told.state, CallState::Succeeded);
+}

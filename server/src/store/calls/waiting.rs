@@ -28,6 +28,15 @@ pub struct QueueLimits {
     pub per_person: u32,
 }
 
+/// A call that was sent and whose end only its device knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Which.
+    pub id: CallId,
+    /// Whether a person stops it.
+    pub is_stopped: bool,
+}
+
 /// Why a call does not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
@@ -132,13 +141,16 @@ impl Store {
         device: DeviceId,
         after: Option<CallId>,
     ) -> Result<Vec<CallId>, StoreError> {
-        self.ids(
+        let ids: Vec<(String,)> = sqlx::query_as(
             "SELECT id FROM calls WHERE device_id = $1 AND id > $2 AND state = 'queued' \
              ORDER BY id LIMIT $3",
-            device,
-            after,
         )
-        .await
+        .bind(device.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(PAGE)
+        .fetch_all(self.reads())
+        .await?;
+        ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
     /// The next calls that were sent to this device and whose end is not known, oldest first, after
@@ -150,14 +162,42 @@ impl Store {
         &self,
         device: DeviceId,
         after: Option<CallId>,
-    ) -> Result<Vec<CallId>, StoreError> {
-        self.ids(
-            "SELECT id FROM calls WHERE device_id = $1 AND id > $2 \
+    ) -> Result<Vec<Unsettled>, StoreError> {
+        let rows: Vec<(String, bool)> = sqlx::query_as(
+            "SELECT id, EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
+             AND kind = 'cancel.asked') FROM calls WHERE device_id = $1 AND id > $2 \
              AND state IN ('dispatched', 'running', 'unknown') ORDER BY id LIMIT $3",
-            device,
-            after,
         )
-        .await
+        .bind(device.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(PAGE)
+        .fetch_all(self.reads())
+        .await?;
+        let unsettled = |(id, is_stopped): (String, bool)| {
+            let id = id.parse().map_err(|_| StoreError::Corrupt)?;
+            Ok(Unsettled { id, is_stopped })
+        };
+        rows.into_iter().map(unsettled).collect()
+    }
+
+    /// The devices with calls that were sent, and have no end or one that became unknown after `since`,
+    /// Unix milliseconds.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn devices_with_unsettled_calls(
+        &self,
+        since: i64,
+    ) -> Result<Vec<DeviceId>, StoreError> {
+        let ids: Vec<(String,)> = sqlx::query_as(
+            "SELECT DISTINCT device_id FROM calls WHERE device_id IS NOT NULL \
+             AND state IN ('dispatched', 'running', 'unknown') \
+             AND (closed_at IS NULL OR closed_at > $1)",
+        )
+        .bind(since)
+        .fetch_all(self.reads())
+        .await?;
+        ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
     /// Whether any call waits for this device, or was sent to it and its end is not known.
@@ -174,21 +214,6 @@ impl Store {
         .fetch_one(self.reads())
         .await?;
         Ok(any)
-    }
-
-    async fn ids(
-        &self,
-        sql: &'static str,
-        device: DeviceId,
-        after: Option<CallId>,
-    ) -> Result<Vec<CallId>, StoreError> {
-        let ids: Vec<(String,)> = sqlx::query_as(sql)
-            .bind(device.to_string())
-            .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(PAGE)
-            .fetch_all(self.reads())
-            .await?;
-        ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
     /// Calls that have waited for their device for as long as they may, or longer than the yes that they

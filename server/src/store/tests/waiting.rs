@@ -2,7 +2,7 @@
 
 use super::calls::put;
 use super::*;
-use crate::store::{QueueError, StoreError};
+use crate::store::{QueueError, StoreError, Unsettled};
 
 #[tokio::test]
 async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
@@ -22,7 +22,13 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     assert_eq!(store.queued_calls(device_id(1), None).await, Ok(ids(&[1, 3])));
     assert_eq!(store.queued_calls(device_id(1), Some(call_id(1))).await, Ok(ids(&[3])));
     assert_eq!(store.queued_calls(device_id(2), None).await, Ok(ids(&[])));
-    assert_eq!(store.unsettled_calls(device_id(1), None).await, Ok(ids(&[2, 5])));
+    store.audit_call_event("cancel.asked", call_id(5), json!({"by": "ann"}), 1).await.unwrap();
+    let unsettled = |n, is_stopped| Unsettled { id: call_id(n), is_stopped };
+    assert_eq!(
+        store.unsettled_calls(device_id(1), None).await,
+        Ok(vec![unsettled(2, false), unsettled(5, true)])
+    );
+    assert_eq!(store.unsettled_calls(device_id(1), Some(call_id(5))).await, Ok(Vec::new()));
     let overdue = store.overdue_calls(61_000).await.unwrap();
     assert_eq!(overdue.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[1, 3]));
     assert_eq!(store.overdue_calls(60_999).await.unwrap(), []);
