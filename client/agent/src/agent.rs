@@ -240,6 +240,7 @@ impl Agent {
                 if let Some(since) = linked.stalled_since {
                     due = due.min(since + STALL);
                 }
+                due = linked.succeed_at.map_or(due, |at| due.min(at));
                 if let Renewal::Waiting(not_before) = self.renewal {
                     due = due.min(not_before.max(self.renewal_due()));
                     due = self.hastened.due().map_or(due, |asked| due.min(asked));

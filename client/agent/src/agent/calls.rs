@@ -21,8 +21,9 @@ use crate::report::Subject;
 use crate::sandbox::Reach;
 use crate::tools::observe::Seeing;
 
-/// Calls that run at once. Further ones are refused, not queued: the backend queues.
-const MAX_IN_FLIGHT: usize = 16;
+/// Calls that run at once. Further ones are refused, not queued: the backend queues. Twice what a backend
+/// sends where nobody says otherwise, for after its restart it does not count those from before.
+const MAX_IN_FLIGHT: usize = 32;
 
 /// The most calls that one question may be about.
 const MOST_ASKED: usize = 256;

@@ -18,7 +18,7 @@ use super::{Agent, Outgoing, Renewal, STALL};
 use crate::chain::Chain;
 use crate::clock::{now_ms, until};
 use crate::connect::backoff::{Backoff, STABLE};
-use crate::connect::renew::{Renewed, check, is_due, pause, renew, renew_at, retry_in};
+use crate::connect::renew::{Renewed, check, is_due, pause, renew, renew_at, retry_in, succeed_in};
 use crate::connect::{ConnectError, Link};
 use crate::facts;
 use crate::tools::EXECUTORS;
@@ -52,6 +52,8 @@ pub(super) struct Linked {
     pub(super) proven: bool,
     /// Since when something waits that the backend does not take.
     pub(super) stalled_since: Option<Instant>,
+    /// When to try again to connect anew with what was renewed, where that failed.
+    pub(super) succeed_at: Option<Instant>,
     client: AgentServiceClient<Channel>,
     reader: AbortOnDropHandle<()>,
     hint: Duration,
@@ -86,6 +88,10 @@ impl Agent {
                 }
                 if linked.stalled_since.is_some_and(|since| now >= since + STALL) {
                     return self.lost(&ConnectError::Ended("the backend takes nothing".to_owned()));
+                }
+                if linked.succeed_at.take_if(|at| now >= *at).is_some() && self.successor.is_none()
+                {
+                    return self.succeed();
                 }
                 let Renewal::Waiting(not_before) = self.renewal else { return };
                 let is_due = now >= not_before
@@ -177,6 +183,7 @@ impl Agent {
             since: Instant::now(),
             proven: false,
             stalled_since: None,
+            succeed_at: None,
             client,
             reader: AbortOnDropHandle::new(reader),
             hint: greeting.reconnect,
@@ -192,9 +199,11 @@ impl Agent {
     /// The connection could not be made: another address next, later.
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
         self.successor = None;
-        if self.phase.linked().is_some() {
+        let wait = succeed_in(now_ms(), self.identity.not_after, self.surroundings.random());
+        if let Some(linked) = self.phase.linked_mut() {
             // The one that stands serves until its certificate ends.
-            tracing::warn!("not connected with the new certificate yet: {why}");
+            tracing::warn!(retry_in = ?wait, "not connected with the new certificate yet: {why}");
+            linked.succeed_at = Some(Instant::now() + wait);
             return;
         }
         self.address = self.address.wrapping_add(1);

@@ -105,6 +105,14 @@ pub fn retry_in(now: i64, not_after: i64) -> Duration {
     (left / 10).clamp(Duration::from_secs(1), Duration::from_hours(1))
 }
 
+/// When to try again to connect with a certificate that was renewed, while the connection with the one
+/// before stands: about a minute, and sooner where certificates are short-lived. `random` is drawn evenly
+/// from 0 to 1.
+#[must_use]
+pub fn succeed_in(now: i64, not_after: i64, random: f64) -> Duration {
+    retry_in(now, not_after).min(Duration::from_mins(1)).mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0)
+}
+
 /// How long to wait at the least after a renewal that gave a certificate which is good for `left`:
 /// never at once again, even where the backend gives certificates that are almost over.
 #[must_use]
@@ -190,6 +198,8 @@ mod tests {
         assert_eq!(retry_in(0, 100 * hour), Duration::from_hours(1));
         assert_eq!(retry_in(0, 40_000), Duration::from_secs(4));
         assert_eq!(retry_in(0, 1_000), Duration::from_secs(1));
+        assert_eq!(succeed_in(0, 24 * 3_600_000, 1.0), Duration::from_mins(1));
+        assert_eq!(succeed_in(0, 40_000, 0.0), Duration::from_secs(2));
         assert_eq!(retry_in(hour, 0), Duration::from_mins(1));
         assert_eq!(pause(Duration::from_hours(24)), Duration::from_secs(10));
         assert_eq!(pause(Duration::from_secs(12)), Duration::from_secs(3));
