@@ -15,9 +15,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use dashmap::{DashMap, DashSet};
+use dashmap::{DashMap, DashSet, Entry};
 use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
 pub use asked::Asked;
@@ -51,7 +51,7 @@ pub struct Fleet {
     revoked: Arc<RwLock<HashSet<String>>>,
     /// Devices of which the newest record could not be read.
     behind: DashSet<DeviceId>,
-    turn: Mutex<()>,
+    turns: DashMap<DeviceId, Arc<Mutex<()>>>,
     witnesses: Witnesses,
 }
 
@@ -67,7 +67,9 @@ impl Fleet {
         let (id, name, ended) = (known.id, known.name.clone(), known.has_ended());
         self.known.insert(id, Arc::new(known));
         // The name of a device whose identity has ended may be another's by now.
-        if !ended || !self.names.contains_key(&name) {
+        if ended {
+            self.names.entry(name).or_insert(id);
+        } else {
             self.names.insert(name, id);
         }
     }
@@ -99,10 +101,11 @@ impl Fleet {
         self.behind.iter().map(|id| *id).collect()
     }
 
-    /// Changes of what is known come one at a time: whoever reads the record and then takes it in
-    /// holds this meanwhile, so that what was read first never replaces what was read last.
-    pub async fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().await
+    /// Changes of what is known of a device come one at a time: whoever reads the record and then takes
+    /// it in holds this meanwhile, so that what was read first never replaces what was read last.
+    pub async fn turn(&self, id: DeviceId) -> OwnedMutexGuard<()> {
+        let turn = Arc::clone(&self.turns.entry(id).or_default());
+        turn.lock_owned().await
     }
 
     /// The device with this id.
@@ -177,11 +180,20 @@ impl Fleet {
         self.session(id).is_some()
     }
 
-    /// Takes over from any older session of the device, which is ended.
-    pub fn attach(&self, id: DeviceId, session: Session) {
-        if let Some(older) = self.sessions.insert(id, session) {
-            older.end();
+    /// Takes over from any older session of the device, which is ended. Where a newer one stands already
+    /// this one is ended, and `false`.
+    pub fn attach(&self, id: DeviceId, session: Session) -> bool {
+        match self.sessions.entry(id) {
+            Entry::Occupied(standing) if standing.get().is_newer_than(&session) => {
+                session.end();
+                return false;
+            }
+            Entry::Occupied(mut standing) => standing.insert(session).end(),
+            Entry::Vacant(free) => {
+                free.insert(session);
+            }
         }
+        true
     }
 
     /// Forgets a session, unless a newer one has taken over.
@@ -245,5 +257,28 @@ impl Fleet {
         for session in &self.sessions {
             let _ = session.send(ToDevice::Drain { reconnect });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[test]
+    fn a_newer_connection_takes_over_and_an_older_one_that_comes_late_does_not() {
+        let (fleet, device) = (Fleet::default(), DeviceId::new(Uuid::from_u128(1)));
+        let session = |generation| Session::new(generation, 1, CancellationToken::new()).0;
+        let (first, second) = (session(1), session(2));
+        assert!(fleet.attach(device, second.clone()));
+        assert!(!fleet.attach(device, first.clone()));
+        assert_eq!((first.has_ended(), second.has_ended()), (true, false));
+        assert_eq!(fleet.session(device).map(|it| it.id()), Some(second.id()));
+        let third = session(3);
+        assert!(fleet.attach(device, third.clone()) && second.has_ended());
+        // As after its quarantine, when it counts anew.
+        third.end();
+        assert!(fleet.attach(device, session(1)));
     }
 }

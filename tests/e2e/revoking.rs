@@ -74,9 +74,16 @@ async fn a_stream_ends_with_the_certificate_that_it_began_with() {
     let issued = authority.issue_device(csr.as_bytes(), &enrolled.id, short, now_ms()).unwrap();
     let tls = orion_mtls::mutual(&enrolled.authorities, &issued.cert_pem, &enrolled.key).unwrap();
     let client = connect(&world.device_address(), tls).await.unwrap();
-    let mut stream = Linked::greet(client, 1).await.unwrap();
+    let mut stream = Linked::greet(client.clone(), 1).await.unwrap();
     assert!(now_ms() < issued.not_after_ms, "it took too long to connect");
     stream.ended().await;
     assert!(now_ms() >= issued.not_after_ms, "it ended before its certificate did");
+    // The connection stands, and is good for nothing.
+    let refused = Linked::greet(client.clone(), 2).await.map(drop).unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
+    let request = v1::RenewCertificateRequest { certificate_request: csr };
+    let refused = client.clone().renew_certificate(request).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
+    assert!(refused.message().contains("has ended"), "{refused:?}");
     enrolled.link(&world.device_address(), 2).await.unwrap();
 }

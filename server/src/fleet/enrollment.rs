@@ -326,13 +326,6 @@ pub async fn set_state(
         if !matches!(changed, Ok(_) | Err(StoreError::Conflict)) {
             return changed;
         }
-        // First of all, so that no failure later leaves a certificate good.
-        match shared.store.device_by_id(id).await?.state {
-            DeviceState::Revoked | DeviceState::Rejected => {
-                shared.fleet.revoke(shared.store.certificates_of(id).await?);
-            }
-            DeviceState::Quarantined | DeviceState::Approved | DeviceState::Pending => {}
-        }
         let row = refresh(&shared, id).await?;
         changed.map(|_| row)
     };

@@ -68,7 +68,7 @@ async fn terms(backend: &Backend, row: &DeviceRow) -> Result<Terms, StoreError> 
 /// # Errors
 /// The record cannot be read.
 pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
-    let _turn = backend.fleet.turn().await;
+    let _turn = backend.fleet.turn(id).await;
     let taken = take_in(backend, id).await;
     match &taken {
         Ok(_) => backend.fleet.caught_up(id),
@@ -102,6 +102,10 @@ pub async fn person_changed(backend: &Backend, user: &UserName) -> Result<(), St
 
 async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
     let row = backend.store.device_by_id(id).await?;
+    // First of all, so that no failure later leaves a certificate good.
+    if matches!(row.state, DeviceState::Revoked | DeviceState::Rejected) {
+        backend.fleet.revoke(backend.store.certificates_of(id).await?);
+    }
     let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
     learn(backend, &row).await?;
     match backend.fleet.known(id) {
@@ -121,10 +125,13 @@ async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreErro
 }
 
 /// Makes a session the device's own, which was greeted with what was known then. Where the device
-/// lost its rights meanwhile it ends at once, and where its policy changed it is told.
+/// lost its rights meanwhile it ends at once, as it does where a newer one stands, and where its policy
+/// changed it is told.
 pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
-    let _turn = backend.fleet.turn().await;
-    backend.fleet.attach(greeted.id, session.clone());
+    let _turn = backend.fleet.turn(greeted.id).await;
+    if !backend.fleet.attach(greeted.id, session.clone()) {
+        return;
+    }
     match backend.fleet.known(greeted.id) {
         Some(known) if known.is_approved() => {
             if known.policy.version != greeted.policy.version

@@ -129,6 +129,8 @@ impl SessionId {
 #[derive(Debug, Clone)]
 pub struct Session {
     id: SessionId,
+    /// The device's count of its connections.
+    generation: u64,
     sender: mpsc::Sender<ToDevice>,
     ended: CancellationToken,
     in_flight: Arc<Semaphore>,
@@ -149,13 +151,18 @@ pub enum Unsent {
 }
 
 impl Session {
-    /// A new session and the receiving end of its queue.
+    /// A new session, on the device's connection of this number, and the receiving end of its queue.
     #[must_use]
-    pub fn new(in_flight: u32, ended: CancellationToken) -> (Self, mpsc::Receiver<ToDevice>) {
+    pub fn new(
+        generation: u64,
+        in_flight: u32,
+        ended: CancellationToken,
+    ) -> (Self, mpsc::Receiver<ToDevice>) {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let (sender, receiver) = mpsc::channel(QUEUE);
         let session = Self {
             id: SessionId(NEXT.fetch_add(1, Ordering::Relaxed)),
+            generation,
             sender,
             ended,
             in_flight: Arc::new(Semaphore::new(in_flight as usize)),
@@ -169,6 +176,12 @@ impl Session {
     #[must_use]
     pub const fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// Whether this is live, and on a later connection of the device.
+    #[must_use]
+    pub fn is_newer_than(&self, other: &Self) -> bool {
+        self.generation > other.generation && !self.has_ended()
     }
 
     /// Queues a message.
@@ -255,7 +268,7 @@ mod tests {
     fn a_stream_that_has_ended_is_told_from_one_that_is_full() {
         let call = CallId::new(Uuid::from_u128(1));
         let message = || ToDevice::Cancel(call);
-        let (session, receiver) = Session::new(1, CancellationToken::new());
+        let (session, receiver) = Session::new(1, 1, CancellationToken::new());
         for _ in 0..QUEUE {
             assert_eq!(session.send(message()), Ok(()));
         }
@@ -265,7 +278,7 @@ mod tests {
         assert!(!session.asked().hear(call));
         drop(receiver);
         assert_eq!(session.send(message()), Err(Unsent::Closed));
-        let (session, _receiver) = Session::new(1, CancellationToken::new());
+        let (session, _receiver) = Session::new(1, 1, CancellationToken::new());
         session.end();
         assert_eq!(session.send(message()), Err(Unsent::Closed));
     }

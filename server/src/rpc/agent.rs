@@ -2,6 +2,7 @@
 
 mod chains;
 mod connection;
+mod from_device;
 mod incoming;
 mod outgoing;
 mod pace;
@@ -10,40 +11,33 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orion_domain::audit::AuditHead;
-use orion_domain::{CallId, DeviceId, Grants};
+use orion_domain::DeviceId;
 use orion_wire::v1::agent_service_server::AgentService;
 use orion_wire::v1::{link_request, link_response};
 use orion_wire::{PROTOCOL, v1};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
 use self::chains::heard;
 pub(super) use self::connection::Connection;
-use self::connection::{identity, over, since};
-use self::incoming::{answer, found, grants, greeting, heads};
+use self::connection::{good, over, since};
+use self::from_device::{from_device, is_known};
+use self::incoming::{greeting, heads};
 use self::outgoing::{audit_head, last_words, policy_update, renew_certificate, to_device};
 use self::pace::Pace;
 use super::status;
 use crate::backend::Backend;
-use crate::clock::now_ms;
-use crate::fleet::presence::{CeilingTold, ceiling_told, farewell, recognise, welcome};
-use crate::fleet::{Advance, Known, Session, ToDevice, enrollment};
-use crate::pipeline::result::{self, Late};
-use crate::pipeline::settle::{self, MOST_ASKED};
-use crate::store::Witness;
+use crate::fleet::presence::{farewell, recognise, welcome};
+use crate::fleet::{Known, Session, ToDevice, enrollment};
+use crate::pipeline::settle;
 
 /// How long a device may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
 /// How long a device should wait before it connects again, on average.
 const RECONNECT_MS: u64 = 500;
-/// The longest version of a policy that a device may name, in bytes.
-const MAX_VERSION: usize = 64;
-/// How many characters of what a device says of its progress are shown.
-const MAX_NOTE: usize = 200;
-
 /// What is said to a device that tells new ceilings again and again.
 const TOO_OFTEN: &str =
     "it told another ceiling too often; one more is taken in five minutes at the latest";
@@ -74,7 +68,7 @@ impl AgentService for Agents {
         &self,
         request: Request<Streaming<v1::LinkRequest>>,
     ) -> Result<Response<Outgoing>, Status> {
-        let (identity, since) = (identity(&request)?, since(&request));
+        let (identity, since) = (good(&self.backend, &request)?, since(&request));
         let id: DeviceId = identity
             .device_id
             .parse()
@@ -94,7 +88,7 @@ impl AgentService for Agents {
         &self,
         request: Request<v1::RenewCertificateRequest>,
     ) -> Result<Response<v1::RenewCertificateResponse>, Status> {
-        let identity = identity(&request)?;
+        let identity = good(&self.backend, &request)?;
         let v1::RenewCertificateRequest { certificate_request } = request.into_inner();
         let issued = enrollment::renew(&self.backend, &identity, certificate_request)
             .await
@@ -127,8 +121,10 @@ pub(super) async fn talk(
         ));
     };
     // To its end, also where the device hangs up meanwhile: what is recorded of it is taken in as well.
-    let shared = Arc::clone(&backend);
-    let begun = shared.tasks.spawn(begin((backend, pace), id, connection, hello, incoming)).await;
+    let (shared, hung_up) = (Arc::clone(&backend), CancellationToken::new());
+    let _hung_up = hung_up.clone().drop_guard();
+    let begun = begin((backend, pace), id, connection, hello, incoming, hung_up);
+    let begun = shared.tasks.spawn(begun).await;
     begun.unwrap_or_else(|_| Err(Status::unavailable(NOT_RECORDED)))
 }
 
@@ -139,27 +135,33 @@ async fn begin(
     connection: Connection,
     hello: v1::Hello,
     incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Send + Unpin + 'static,
+    hung_up: CancellationToken,
 ) -> Result<Outgoing, Status> {
     let (chain, saw) = heads(&hello)?;
     let (greeting, unfinished) = greeting(hello)?;
     let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
-    let told = (&greeting.ceiling, workspace.as_deref().unwrap_or_default(), "");
-    if !is_in_pace(&backend, &pace, id, told) {
+    let told = (&greeting.ceiling, workspace.as_deref().unwrap_or_default());
+    if !is_known(&backend, id, told) && !pace.may_tell(id, Instant::now()) {
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }
     let Connection { since, serial, issuer, over } = connection;
     let changes = backend.authority.changes();
     let is_behind =
         issuer.is_some_and(|issuer| backend.authority.is_behind(issuer, &greeting.trusts));
+    let generation = greeting.generation;
     let known =
         welcome(&backend, id, since, serial, greeting).await.map_err(status::not_welcome)?;
     if !heard(&backend, (id, since), chain, saw).await {
         return Err(Status::unavailable(NOT_RECORDED));
     }
+    if hung_up.is_cancelled() {
+        // Its older link may stand, and is not to end for this.
+        return Err(Status::cancelled("The device hung up."));
+    }
     tracing::info!(device = %known.name, unfinished, "connected");
 
-    let (session, orders) =
-        Session::new(backend.config.calls.in_flight_per_device, backend.closing.child_token());
+    let in_flight = backend.config.calls.in_flight_per_device;
+    let (session, orders) = Session::new(generation, in_flight, backend.closing.child_token());
     let (sender, outgoing) = mpsc::channel(16);
     // The greeting and the policy go first; only then can calls be sent.
     let greetings = [
@@ -210,22 +212,6 @@ async fn begin(
         tracing::info!(device = %known.name, %reason, "disconnected");
     });
     Ok(Box::pin(ReceiverStream::new(outgoing)))
-}
-
-/// Whether a device may tell this ceiling now. One that says nothing new costs nothing.
-fn is_in_pace(
-    backend: &Backend,
-    pace: &Pace,
-    device: DeviceId,
-    (ceiling, workspace, fault): (&Grants, &str, &str),
-) -> bool {
-    let known = backend.fleet.known(device);
-    let is_known = known.is_some_and(|known| {
-        let places = known.places();
-        let begins = places.and_then(|places| places.workspace.as_ref()).map(ToString::to_string);
-        known.ceiling.as_ref() == Some(ceiling) && begins.unwrap_or_default() == workspace
-    });
-    (is_known && fault.is_empty()) || pace.may_tell(device, Instant::now())
 }
 
 /// Everything that can happen while a device is connected.
@@ -285,112 +271,4 @@ async fn converse(
             () = session.ended() => return "ended by the backend",
         }
     }
-}
-
-async fn from_device(
-    (backend, pace, since): (&Arc<Backend>, &Pace, Instant),
-    (known, session): (&Known, &Session),
-    message: link_request::Message,
-) -> Result<(), &'static str> {
-    match message {
-        link_request::Message::Hello(_) => return Err("a second hello"),
-        link_request::Message::PolicyAck(v1::PolicyAck { version, error, findings }) => {
-            if version.len() > MAX_VERSION {
-                return Err("a policy version that is none");
-            }
-            if !error.is_empty() {
-                let error: String = error.chars().filter(|c| !c.is_control()).take(500).collect();
-                tracing::warn!(device = %known.name, ?version, %error, "the device refused its policy");
-                return Ok(());
-            }
-            // Of any other version there is nothing to say: it was replaced, or never sent.
-            let current = backend.fleet.known(known.id);
-            if current.is_some_and(|current| current.policy.version == version) {
-                let found = found(findings);
-                let stored =
-                    backend.store.acknowledge_policy(known.id, &version, &found, now_ms()).await;
-                if let Err(error) = stored {
-                    tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
-                }
-                backend.bus.publish(crate::bus::Change::Device(known.id));
-            }
-        }
-        link_request::Message::CeilingUpdate(update) => {
-            let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
-            let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
-            let fault: String = fault.chars().filter(|c| !c.is_control()).take(500).collect();
-            if !is_in_pace(backend, pace, known.id, (&ceiling, &workspace, &fault)) {
-                return Err(TOO_OFTEN);
-            }
-            let told = CeilingTold { ceiling, workspace, fault };
-            if let Err(error) = ceiling_told(backend, known.id, told).await {
-                tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
-                // It is in the greeting of its next connection.
-                return Err("a ceiling that could not be taken");
-            }
-            if !backend.fleet.tell(known.id, ToDevice::CeilingAck(number)) {
-                return Err("it does not take what it is told");
-            }
-        }
-        link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
-            tracing::debug!(device = %known.name, call = call_id, "started");
-            if let Ok(call) = call_id.parse() {
-                session.asked().hear(call);
-            }
-        }
-        link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
-            let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
-            let note = note.chars().filter(|c| !c.is_control()).take(MAX_NOTE).collect();
-            let advance = Advance { done, total, note };
-            if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
-                backend.bus.publish(crate::bus::Change::CallMoved(call));
-            }
-        }
-        link_request::Message::CallsNotSeen(v1::CallsNotSeen { call_ids }) => {
-            let calls: Result<Vec<CallId>, _> = call_ids.iter().map(|id| id.parse()).collect();
-            let Ok(calls) = calls else { return Err("word of what is no call") };
-            if calls.len() > MOST_ASKED {
-                return Err("word of more calls than it is asked about at once");
-            }
-            // Of what it was not asked on this stream it has nothing to say.
-            for call in calls.into_iter().filter(|call| session.asked().hear(*call)) {
-                if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
-                    && let Err(error) = settle::never_ran(backend, known, call).await
-                {
-                    tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
-                }
-            }
-        }
-        link_request::Message::CallResult(message) => {
-            let answer = match answer(message) {
-                Ok(answer) => answer,
-                Err(error) => {
-                    if pace.may_warn(known.id, Instant::now()) {
-                        tracing::warn!(device = %known.name, %error, "an answer that cannot be read was dropped");
-                    }
-                    return Ok(());
-                }
-            };
-            session.asked().hear(answer.call);
-            let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
-            if !heard(backend, (known.id, since), chain, None).await {
-                return Err(NOT_RECORDED);
-            }
-            // A device that sends what nobody waits for is held up by the record, and only itself.
-            if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
-                let call = answer.call;
-                match result::late(backend, known.id, answer).await {
-                    Ok(Late::Taken) => {}
-                    Ok(Late::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
-                        tracing::warn!(device = %known.name, %call, "a device answered a call that is not its own; dropped");
-                    }
-                    Ok(Late::NotItsOwn) => {}
-                    Err(error) => {
-                        tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -9,7 +9,9 @@ use tonic::{Request, Status};
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
+use crate::fleet::enrollment::EnrollError;
 use crate::listen::Peer;
+use crate::rpc::status;
 
 /// Why a connection is good no longer, once it is not.
 pub(in crate::rpc) type Over = Pin<Box<dyn Future<Output = &'static str> + Send>>;
@@ -44,11 +46,23 @@ pub(super) fn since<T>(request: &Request<T>) -> Instant {
     request.extensions().get::<Peer>().map_or_else(Instant::now, |peer| peer.since)
 }
 
-/// The device whose certificate was checked in the handshake.
-pub(super) fn identity<T>(request: &Request<T>) -> Result<Arc<DeviceIdentity>, Status> {
-    request
-        .extensions()
-        .get::<Peer>()
-        .and_then(|peer| peer.device.clone())
-        .ok_or_else(|| Status::unauthenticated("This device showed no certificate."))
+/// The device whose certificate was checked in the handshake, and is good still: a connection may be
+/// kept for longer than that.
+pub(super) fn good<T>(
+    backend: &Backend,
+    request: &Request<T>,
+) -> Result<Arc<DeviceIdentity>, Status> {
+    let device = request.extensions().get::<Peer>().and_then(|peer| peer.device.clone());
+    let Some(identity) = device else {
+        return Err(Status::unauthenticated("This device showed no certificate."));
+    };
+    if identity.not_after_ms <= now_ms() {
+        return Err(Status::unauthenticated(
+            "The certificate of this connection has ended. Connect with a newer one, or enrol the device anew with a token of `orion devices invite`.",
+        ));
+    }
+    if !backend.authority.set().holds(&identity.issuer) {
+        return Err(status::enroll(EnrollError::Retired));
+    }
+    Ok(identity)
 }

@@ -17,12 +17,29 @@ const EVERY: Duration = Duration::from_secs(300);
 pub(in crate::rpc) struct Pace {
     ceilings: Budgets,
     warnings: Budgets,
+    /// What each device said last is wrong with its owner's file, where something is.
+    faults: DashMap<DeviceId, String>,
 }
 
 impl Pace {
     /// Takes one of the ceilings that a device may tell; `false` where there is none.
     pub(super) fn may_tell(&self, device: DeviceId, now: Instant) -> bool {
         self.ceilings.take(device, now)
+    }
+
+    /// Whether a device said something else, or nothing, of its owner's file before. It says the same again
+    /// with each connection.
+    pub(super) fn is_new_fault(&self, device: DeviceId, fault: &str) -> bool {
+        self.faults.get(&device).map_or(!fault.is_empty(), |before| before.as_str() != fault)
+    }
+
+    /// Keeps what a device says of its owner's file; nothing where that is as it should be.
+    pub(super) fn told_fault(&self, device: DeviceId, fault: String) {
+        if fault.is_empty() {
+            self.faults.remove(&device);
+        } else {
+            self.faults.insert(device, fault);
+        }
     }
 
     /// Takes one of the warnings that the log gets about a device; `false` where there is none.
@@ -60,6 +77,18 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    #[test]
+    fn the_same_fault_again_is_no_news() {
+        let (pace, device) = (Pace::default(), DeviceId::new(Uuid::from_u128(1)));
+        assert!(!pace.is_new_fault(device, ""));
+        assert!(pace.is_new_fault(device, "line 3"));
+        pace.told_fault(device, "line 3".to_owned());
+        assert!(!pace.is_new_fault(device, "line 3"));
+        assert!(pace.is_new_fault(device, "line 4") && pace.is_new_fault(device, ""));
+        pace.told_fault(device, String::new());
+        assert!(!pace.is_new_fault(device, "") && pace.is_new_fault(device, "line 3"));
+    }
 
     #[test]
     fn a_device_has_so_many_and_one_more_with_time_and_no_other_device_pays_for_it() {

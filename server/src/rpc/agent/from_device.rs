@@ -1,0 +1,157 @@
+//! What a device says while it is connected, and what becomes of that.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use orion_domain::audit::AuditHead;
+use orion_domain::{CallId, DeviceId, Grants};
+use orion_wire::v1;
+use orion_wire::v1::link_request;
+
+use super::chains::heard;
+use super::incoming::{answer, found, grants};
+use super::pace::Pace;
+use super::{NOT_RECORDED, TOO_OFTEN};
+use crate::backend::Backend;
+use crate::clock::now_ms;
+use crate::fleet::presence::{CeilingTold, ceiling_told};
+use crate::fleet::{Advance, Known, Session, ToDevice};
+use crate::pipeline::result::{self, Late};
+use crate::pipeline::settle::{self, MOST_ASKED};
+use crate::store::Witness;
+
+/// The longest version of a policy that a device may name, in bytes.
+const MAX_VERSION: usize = 64;
+/// How many characters of what a device says of its progress are shown.
+const MAX_NOTE: usize = 200;
+
+/// Takes in one message of a device. What it says wrong ends its stream.
+pub(super) async fn from_device(
+    (backend, pace, since): (&Arc<Backend>, &Pace, Instant),
+    (known, session): (&Known, &Session),
+    message: link_request::Message,
+) -> Result<(), &'static str> {
+    match message {
+        link_request::Message::Hello(_) => return Err("a second hello"),
+        link_request::Message::PolicyAck(v1::PolicyAck { version, error, findings }) => {
+            if version.len() > MAX_VERSION {
+                return Err("a policy version that is none");
+            }
+            if !error.is_empty() {
+                let error: String = error.chars().filter(|c| !c.is_control()).take(500).collect();
+                tracing::warn!(device = %known.name, ?version, %error, "the device refused its policy");
+                return Ok(());
+            }
+            // Of any other version there is nothing to say: it was replaced, or never sent.
+            let current = backend.fleet.known(known.id);
+            if current.is_some_and(|current| current.policy.version == version) {
+                let found = found(findings);
+                let stored =
+                    backend.store.acknowledge_policy(known.id, &version, &found, now_ms()).await;
+                if let Err(error) = stored {
+                    tracing::warn!(device = %known.name, %error, "an acknowledgement could not be recorded");
+                }
+                backend.bus.publish(crate::bus::Change::Device(known.id));
+            }
+        }
+        link_request::Message::CeilingUpdate(update) => {
+            let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
+            let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
+            let fault: String = fault.chars().filter(|c| !c.is_control()).take(500).collect();
+            if session.has_ended() {
+                // The greeting of its newer connection told a later one.
+                return Err("ended by the backend");
+            }
+            let is_known = is_known(backend, known.id, (&ceiling, &workspace));
+            if !is_known || pace.is_new_fault(known.id, &fault) {
+                let is_free = is_known && fault.is_empty();
+                if !is_free && !pace.may_tell(known.id, Instant::now()) {
+                    return Err(TOO_OFTEN);
+                }
+                let told = CeilingTold { ceiling, workspace, fault: fault.clone() };
+                if let Err(error) = ceiling_told(backend, known.id, told).await {
+                    tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
+                    // It is in the greeting of its next connection.
+                    return Err("a ceiling that could not be taken");
+                }
+                pace.told_fault(known.id, fault);
+            }
+            if session.send(ToDevice::CeilingAck(number)).is_err() {
+                return Err("it does not take what it is told");
+            }
+        }
+        link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
+            tracing::debug!(device = %known.name, call = call_id, "started");
+            if let Ok(call) = call_id.parse() {
+                session.asked().hear(call);
+            }
+        }
+        link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
+            let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
+            let note = note.chars().filter(|c| !c.is_control()).take(MAX_NOTE).collect();
+            let advance = Advance { done, total, note };
+            if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
+                backend.bus.publish(crate::bus::Change::CallMoved(call));
+            }
+        }
+        link_request::Message::CallsNotSeen(v1::CallsNotSeen { call_ids }) => {
+            let calls: Result<Vec<CallId>, _> = call_ids.iter().map(|id| id.parse()).collect();
+            let Ok(calls) = calls else { return Err("word of what is no call") };
+            if calls.len() > MOST_ASKED {
+                return Err("word of more calls than it is asked about at once");
+            }
+            // Of what it was not asked on this stream it has nothing to say.
+            for call in calls.into_iter().filter(|call| session.asked().hear(*call)) {
+                if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
+                    && let Err(error) = settle::never_ran(backend, known, call).await
+                {
+                    tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
+                }
+            }
+        }
+        link_request::Message::CallResult(message) => {
+            let answer = match answer(message) {
+                Ok(answer) => answer,
+                Err(error) => {
+                    if pace.may_warn(known.id, Instant::now()) {
+                        tracing::warn!(device = %known.name, %error, "an answer that cannot be read was dropped");
+                    }
+                    return Ok(());
+                }
+            };
+            session.asked().hear(answer.call);
+            let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
+            if !heard(backend, (known.id, since), chain, None).await {
+                return Err(NOT_RECORDED);
+            }
+            // A device that sends what nobody waits for is held up by the record, and only itself.
+            if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
+                let call = answer.call;
+                match result::late(backend, known.id, answer).await {
+                    Ok(Late::Taken) => {}
+                    Ok(Late::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
+                        tracing::warn!(device = %known.name, %call, "a device answered a call that is not its own; dropped");
+                    }
+                    Ok(Late::NotItsOwn) => {}
+                    Err(error) => {
+                        tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a device told this ceiling and workspace before: one that says nothing new costs nothing.
+pub(super) fn is_known(
+    backend: &Backend,
+    device: DeviceId,
+    (ceiling, workspace): (&Grants, &str),
+) -> bool {
+    backend.fleet.known(device).is_some_and(|known| {
+        let places = known.places();
+        let begins = places.and_then(|places| places.workspace.as_ref()).map(ToString::to_string);
+        known.ceiling.as_ref() == Some(ceiling) && begins.unwrap_or_default() == workspace
+    })
+}
