@@ -11,7 +11,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 /// A file that every device has.
@@ -39,14 +39,20 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn begin(world: &World, devices: &[Device], per_second: u32) -> Self {
+    pub(super) fn begin(
+        world: &World,
+        devices: &[Device],
+        per_second: u32,
+        missed: MissedTickBehavior,
+    ) -> Self {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| Client::new(&world.people_address(), world.admin().token()))
             .collect();
         let names: Vec<_> = devices.iter().map(|device| device.name.clone()).collect();
         let (done, stop) = (Arc::default(), CancellationToken::new());
-        let every = Duration::from_secs(1) / per_second;
-        let running = tokio::spawn(run(clients, names, every, Arc::clone(&done), stop.clone()));
+        let mut ticks = interval(Duration::from_secs(1) / per_second);
+        ticks.set_missed_tick_behavior(missed);
+        let running = tokio::spawn(run(clients, names, ticks, Arc::clone(&done), stop.clone()));
         Self { done, stop, running }
     }
 
@@ -72,13 +78,12 @@ fn lock(done: &Mutex<Done>) -> MutexGuard<'_, Done> {
 async fn run(
     clients: Vec<Client>,
     names: Vec<String>,
-    every: Duration,
+    mut ticks: Interval,
     done: Arc<Mutex<Done>>,
     stop: CancellationToken,
 ) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let (mut calls, mut ticks) = (JoinSet::new(), interval(every));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    let mut calls = JoinSet::new();
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         let client = clients.choose(&mut random).unwrap().clone();
         let device = names.choose(&mut random).unwrap().clone();
