@@ -1,6 +1,8 @@
-//! The backend of a world, which can be stopped, killed and started again on the same ports.
+//! The backend of a world, which can be stopped, killed and started again on the same ports. It has a
+//! loopback address of its own, so nobody else takes a port of it meanwhile.
 
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -48,8 +50,11 @@ impl Server {
     }
 
     pub(super) async fn start(&self) {
-        let any =
-            || Addresses { people: "127.0.0.1:0".to_owned(), devices: "127.0.0.1:0".to_owned() };
+        let any = || {
+            let [a, b, c] = [(); 3].map(|()| rand::random_range(2..=254_u8));
+            let any = SocketAddr::from(([127, a, b, c], 0)).to_string();
+            Addresses { people: any.clone(), devices: any }
+        };
         let Addresses { people, devices } = self.running().map_or_else(any, |(_, known)| known);
         let config = self.folder.join("orion-server.toml");
         let text = format!(
