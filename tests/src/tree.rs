@@ -1,34 +1,55 @@
 //! What is in a folder, as one value that can be compared.
 
 use std::collections::BTreeMap;
+use std::io::{ErrorKind, Result};
 use std::path::Path;
 
 /// Every path beneath a folder with what is there: `None` for folders, content for files, the target
 /// for links as `-> target`.
 pub type Tree = BTreeMap<String, Option<String>>;
 
-/// Looks at a folder. Content that is no text is shown with replacements.
+/// Looks at a folder. Content that is no text is shown with replacements. What goes away meanwhile is left
+/// out.
+///
+/// # Panics
+/// The folder is not there, or something in it cannot be read.
 #[must_use]
 pub fn tree(root: &Path) -> Tree {
+    let name = |path: &Path| path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
     let mut found = Tree::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let entry = entry.unwrap();
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+        let Some(entries) = unless_gone(std::fs::read_dir(&folder)) else {
+            assert!(folder != root, "{} is not there", root.display());
+            found.remove(&name(&folder));
+            continue;
+        };
+        for entry in entries.filter_map(unless_gone) {
+            let Some(kind) = unless_gone(entry.file_type()) else { continue };
+            let path = entry.path();
+            let name = name(&path);
             let content = if kind.is_dir() {
                 folders.push(path);
-                None
+                Some(None)
             } else if kind.is_symlink() {
-                Some(format!("-> {}", std::fs::read_link(path).unwrap().display()))
+                let target = unless_gone(std::fs::read_link(path));
+                target.map(|target| Some(format!("-> {}", target.display())))
             } else if kind.is_file() {
-                Some(String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned())
+                let bytes = unless_gone(std::fs::read(path));
+                bytes.map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
             } else {
-                Some("neither file nor folder nor link".to_owned())
+                Some(Some("neither file nor folder nor link".to_owned()))
             };
-            found.insert(name, content);
+            found.extend(content.map(|content| (name, content)));
         }
     }
     found
+}
+
+/// What was found, unless it has gone since it was listed.
+fn unless_gone<T>(found: Result<T>) -> Option<T> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        found => Some(found.unwrap()),
+    }
 }
