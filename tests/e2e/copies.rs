@@ -3,6 +3,8 @@
 //!
 //! `ORION_COPIES` copies are made (6); `make test-identity` makes twenty.
 
+use std::time::Duration;
+
 use orion_domain::{CallState, Envelope, ErrorCode, Meta};
 use orion_tests::{Call, Device, LyingAgent, Tree, World, audit_of, eventually};
 use orion_wire::v1::link_request::Message;
@@ -10,6 +12,7 @@ use orion_wire::v1::link_response;
 use orion_wire::{EnrollmentToken, v1};
 use serde_json::json;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tonic::Status;
 
 use crate::one_use::number;
@@ -155,11 +158,13 @@ async fn a_device_that_was_put_back_to_an_older_state_is_not_believed_that_a_cal
     kiosk.agent().freeze();
     let asking = appending(&world);
     let call_id = eventually("the call", async || {
-        let request = v1::ListAuditRequest { limit: 1, ..Default::default() };
+        let request = v1::ListAuditRequest { limit: 50, ..Default::default() };
         let rows = world.admin().audit().list_audit(request).await.ok()?.into_inner().rows;
         rows.into_iter().find(|row| row.kind == "call.opened").map(|row| row.call_id)
     })
     .await;
+    // It is on record before it has left the backend, and a frozen device cannot say that it came.
+    sleep(Duration::from_millis(500)).await;
     world.server().kill9().await;
     asking.await.unwrap().expect_err("an answer from a backend that is dead");
     kiosk.agent().thaw();

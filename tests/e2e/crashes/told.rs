@@ -4,16 +4,14 @@
 use std::fmt::Write as _;
 
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
-use orion_tests::{Call, Device, LyingAgent, World, eventually, open_record};
+use orion_tests::{Device, LyingAgent, World, eventually, open_record};
 use orion_wire::v1;
 use orion_wire::v1::link_request::Message;
 use orion_wire::v1::link_response;
 use serde_json::json;
 use sqlx::Connection as _;
-use tokio::task::JoinHandle;
-use tonic::Status;
 
-use super::{calling, kinds, request};
+use super::{Asking, calling, kinds, request};
 
 async fn world() -> (World, Device, LyingAgent) {
     let world = World::new().await;
@@ -28,7 +26,7 @@ async fn back(world: &World, kiosk: &Device, generation: u64) -> LyingAgent {
     LyingAgent::connect(kiosk, &world.device_address(), generation).await.unwrap()
 }
 
-fn making(world: &World, timeout_ms: u64) -> JoinHandle<Result<Call, Status>> {
+fn making(world: &World, timeout_ms: u64) -> Asking {
     let request = request("create_directory", &json!({"path": "x"}));
     calling(world, v1::CallToolRequest { timeout_ms, ..request })
 }
