@@ -19,7 +19,7 @@ const ALIKE: f64 = 0.8;
 /// Where else a name is looked for: so many folders deep, so many names, so long.
 const MAX_DEPTH: usize = 3;
 const MAX_ENTRIES: u64 = 50_000;
-const MAX_TIME: Duration = Duration::from_millis(200);
+const MAX_TIME: Duration = Duration::from_secs(1);
 
 /// The error with up to five places from the deepest folder that is there, the folders in it, and
 /// the allowed path that it lies in. Only places that a call could read are told.
