@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+#[cfg(unix)]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use orion_domain::grants::{Grants, PathGrant};
@@ -17,6 +19,14 @@ use super::{Context, Outcome, find};
 use crate::apps::Apps;
 use crate::roots::Roots;
 use crate::trash::Trash;
+
+/// Held while a program is started, or written to be started: a process that begins has what others hold
+/// open for writing open as well, and what is open for writing cannot be run.
+#[cfg(unix)]
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 pub(crate) const ALL: &[Access] = &[Access::Read, Access::Write, Access::Delete];
 

@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::escapes::{arguments, file_tools, leaked};
 use super::ground::{Ground, Layers, SIZE, canary};
 use crate::tools::Outcome;
+use crate::tools::testing::alone;
 
 const SWAPS: &str = "ORION_RACE_SWAPS";
 const FOLDER: &str = "ORION_RACE_FOLDER";
@@ -91,6 +92,7 @@ impl Swapped {
         let open =
             |name: &str| Dir::open_ambient_dir(ground.at(name), ambient_authority()).unwrap();
         let honest = HONEST.map(|name| open(&format!("files/{name}"))).into_iter().collect();
+        let alone = alone();
         #[expect(clippy::disallowed_methods, reason = "a race takes two processes")]
         let swapper = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "sandbox::tests::races::swapper"])
@@ -99,6 +101,7 @@ impl Swapped {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        drop(alone);
         let swapped = Self { ground, honest, swapper };
         swapped.restore();
         swapped

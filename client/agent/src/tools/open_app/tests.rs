@@ -4,23 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use orion_domain::ErrorCode;
 use serde_json::json;
 
 use crate::apps::Apps;
-use crate::tools::testing::Device;
+use crate::tools::testing::{Device, alone};
 
 const TOOL: &str = "open_app";
-
-/// One test at a time: while another starts a program, it holds this one's script open for writing.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A device with the app `note`, which writes what it was given beside itself.
 fn device() -> Device {
@@ -37,7 +29,7 @@ fn device() -> Device {
 }
 
 fn told(device: &Device) -> String {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {
         if let Ok(text) = std::fs::read_to_string(device.at("outside/note.told")) {
             return text;
@@ -119,7 +111,7 @@ fn an_ended_application_leaves_no_zombie() {
     let outcome = device.call(TOOL, json!({"app": "note"})).unwrap();
     let pid = outcome.data["pid"].as_u64().unwrap();
     told(&device);
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(60);
     while std::path::Path::new(&format!("/proc/{pid}")).exists() {
         assert!(Instant::now() < until, "process {pid} is still there");
         std::thread::yield_now();
