@@ -155,7 +155,7 @@ async fn where_no_step_wants_a_person_it_still_waits_for_whoever_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plan_that_nobody_answers_expires_and_one_whose_permissions_changed_does_not_run() {
+async fn a_plan_that_nobody_answers_expires() {
     let world = World::configured("[approvals]\nexpire_seconds = 4\n").await;
     let kiosk = world.device("kiosk").start().await;
     kiosk.put("a.txt", "");
@@ -167,7 +167,15 @@ async fn a_plan_that_nobody_answers_expires_and_one_whose_permissions_changed_do
     assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
     let late = world.admin().decide_plan(&plan, true, "").await.unwrap_err();
     assert!(late.message().contains("expired"), "{late:?}");
+    assert_eq!(names(&kiosk), ["a.txt"]);
+}
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_whose_permissions_changed_does_not_run() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.put("a.txt", "");
+    let steps = [make(&kiosk, "new"), delete(&kiosk, "a.txt")];
     let plan = world.admin().plan(&steps, true).await.unwrap();
     let grants = serde_json::json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]});
     kiosk.lend(&grants).await;
