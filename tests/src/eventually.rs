@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long anything may take; far longer than it does, for machines that are busy.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often to look.
 const INTERVAL: Duration = Duration::from_millis(10);
 

@@ -150,10 +150,14 @@ impl Process {
 
     /// Stops it from running at all, until [`Process::thaw`]. The signal is only a request: it is
     /// done when every thread says so.
+    ///
+    /// # Panics
+    /// Some thread goes on.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
         let tasks = format!("/proc/{}/task", self.0.pid.as_raw_nonzero());
-        for _ in 0..1000 {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
             let all_stopped = std::fs::read_dir(&tasks).unwrap().flatten().all(|task| {
                 // The state stands behind the name, which is in brackets and may hold anything.
                 std::fs::read_to_string(task.path().join("stat")).is_ok_and(|stat| {
@@ -163,9 +167,9 @@ impl Process {
             if all_stopped {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
-        panic!("{tasks}: not every thread stopped within a second");
+        panic!("{tasks}: not every thread stopped within {PATIENCE:?}");
     }
 
     /// Lets it run again.

@@ -16,7 +16,7 @@ use super::{Ground, Place};
 const AMONG_WITHIN: Duration = Duration::from_millis(1_500);
 /// How long an agent with a sound link may be away before it is started anew: by itself it would wait
 /// longer after each loss, and there would be nobody left to torment.
-const AWAY: Duration = Duration::from_secs(2);
+const AWAY: Duration = Duration::from_secs(6);
 /// How many acts a fault outlasts at most; one in so many lasts until both sides find the link dead.
 const FEW_ACTS: usize = 4;
 const LONG: usize = 12;

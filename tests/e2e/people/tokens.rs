@@ -63,7 +63,7 @@ async fn a_token_that_is_over_is_good_for_nothing_and_its_streams_end() {
     let request = v1::CreateTokenRequest {
         name: "short".to_owned(),
         scopes: vec![v1::Scope::Read.into()],
-        valid_seconds: 2,
+        valid_seconds: 5,
         user: String::new(),
     };
     let made = world.admin().auth().create_token(request).await.unwrap().into_inner();

@@ -220,8 +220,9 @@ async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
     }
 
     let begun = Instant::now();
-    let test = ["policy", "test", &candidate, "--since", "60d", "-o", "json", "--fail-on", "never"];
-    let told = fine(world.cli().run(&test).await).json();
+    let test = ["policy", "test", &candidate, "--since", "60d", "--timeout", "1m"];
+    let as_json = [&test[..], &["-o", "json", "--fail-on", "never"]].concat();
+    let told = fine(world.cli().run(&as_json).await).json();
     let whole = begun.elapsed();
     eprintln!(
         "orion policy test over {CALLS} recorded calls: {} ms judging, {} ms with the command: {expected:?}",
@@ -242,7 +243,7 @@ async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
     assert_eq!(number("not_judged"), 0);
     let samples = told["samples"].as_array().unwrap();
     assert!(samples.len() > 60 && samples.len() <= 100, "{}", samples.len());
-    let narrower = world.cli().run(&["policy", "test", &candidate, "--since", "60d"]).await;
+    let narrower = world.cli().run(&test).await;
     assert_eq!(narrower.code, 1, "something is newly denied: {narrower:?}");
 }
 

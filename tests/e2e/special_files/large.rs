@@ -102,21 +102,21 @@ async fn a_folder_of_200_000_entries_is_listed_and_searched() {
     for number in 0..MANY {
         File::create(many.join(format!("entry-{number:06}.txt"))).unwrap();
     }
-    let list = rig.tool("list_directory", &json!({"path": "many"}), 20_000).await.data();
+    let list = rig.tool("list_directory", &json!({"path": "many"}), 60_000).await.data();
     assert_eq!((&list["count"], &list["truncated"]), (&json!(1000), &json!(true)));
     assert_eq!(list["entries"][0]["name"], "entry-000000.txt");
     let search = json!({"query": "*-199999.txt", "path": "."});
-    let found = rig.tool("search_files", &search, 20_000).await.data();
+    let found = rig.tool("search_files", &search, 60_000).await.data();
     let last = many.join("entry-199999.txt").display().to_string();
     assert_eq!((&found["count"], &found["results"][0]["path"]), (&json!(1), &json!(last)));
     // A near name is suggested from among so many, or none is.
-    let missing = rig.tool("read_file", &json!({"path": "many/entry-19999.txt"}), 20_000).await;
+    let missing = rig.tool("read_file", &json!({"path": "many/entry-19999.txt"}), 60_000).await;
     assert_eq!(missing.code, "FILE_NOT_FOUND");
     // A tool that takes one file has nothing to do with how many there are.
     let takes_folders = |call: &FileCall| !super::CONTENT.contains(&call.spec.name);
     for call in FileCall::all().into_iter().filter(takes_folders) {
         let dry_run = call.spec.has_effects;
-        let answer = rig.call(&call, "many", dry_run, 20_000).await;
+        let answer = rig.call(&call, "many", dry_run, 60_000).await;
         let codes =
             ["", "PRECONDITION_FAILED", "RESOURCE_EXHAUSTED", "ALREADY_EXISTS", "PATH_NOT_FOUND"];
         assert!(codes.contains(&answer.code.as_str()), "{}: {answer:?}", call.name());

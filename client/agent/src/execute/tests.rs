@@ -171,7 +171,7 @@ async fn a_call_that_the_journal_does_not_take_never_starts() {
 
 /// Longer than the deadline and its grace, as a disk that hangs.
 const HANG: Run = |_, _| {
-    std::thread::sleep(GRACE + Duration::from_millis(200));
+    std::thread::sleep(GRACE + Duration::from_secs(2));
     Ok(Outcome::new("Done.", json!({})))
 };
 
@@ -253,7 +253,7 @@ mod confined {
     async fn roots_that_hang_hold_up_the_calls_that_need_them_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let hang: Box<dyn FnOnce() -> Roots + Send> = Box::new(|| {
-            std::thread::sleep(GRACE + Duration::from_millis(200));
+            std::thread::sleep(GRACE + Duration::from_secs(2));
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         });
         let mut job = confined(folder.path(), LOOK, Duration::ZERO, false);

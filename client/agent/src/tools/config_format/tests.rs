@@ -190,7 +190,7 @@ fn what_is_made_to_explode_ends_soon() {
         let reading = read(format, &text);
         let took = begun.elapsed();
         let start: String = text.chars().take(30).collect();
-        assert!(took < Duration::from_secs(10), "{format:?} {start}: {took:?}");
+        assert!(took < Duration::from_secs(120), "{format:?} {start}: {took:?}");
         assert!(matches!(reading, Reading::TooMuch(_)), "{format:?} {start}: {reading:?}");
     }
 }

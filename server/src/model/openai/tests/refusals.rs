@@ -128,7 +128,7 @@ async fn silence_has_an_end_before_and_within_an_answer() {
     let piece = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
     let stuck = Reply { stays_open: true, ..Reply::stream(piece) };
     let (address, serving) = serve(vec![silent(), stuck]).await;
-    let brief = Duration::from_millis(50);
+    let brief = Duration::from_millis(500);
     let before = OpenAi { timeout: brief, ..model(&address, "") };
     assert_eq!(ask(&before).await, Err(ModelError::TimedOut { after: brief }));
     let within = OpenAi { idle: brief, ..model(&address, "") };
