@@ -12,11 +12,22 @@ use tokio::sync::Notify;
 pub struct Asked {
     calls: Mutex<HashSet<CallId>>,
     heard: Notify,
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Asked {
     fn calls(&self) -> MutexGuard<'_, HashSet<CallId>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever goes through what is not settled holds this meanwhile, so that it is asked once at a time.
+    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    /// The same, where nobody holds it.
+    pub fn turn_now(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        self.turn.try_lock().ok()
     }
 
     /// Is about to be asked about these.

@@ -1,10 +1,12 @@
 //! What became of a call, where only its device knows: asked when the device is back.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
+use tokio::time::{sleep, timeout};
 
 use super::{Reply, audit, queue};
 use crate::backend::Backend;
@@ -13,7 +15,7 @@ use crate::clock::now_ms;
 use crate::fleet::{Known, Session, ToDevice, Unsent};
 use crate::store::{CallRow, Closer, StateChange, StoreError};
 
-/// The most calls that a device is asked about at once.
+/// The most calls that a device is asked about at once, as many as are read at once.
 pub const MOST_ASKED: usize = 256;
 /// How long a device that is slow to take a question is given before it is asked again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -37,7 +39,8 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
         let any_open = shared.store.has_open_calls(device).await.unwrap_or(true);
         // In a box, for it is soon over, and what is served goes on as long as the device is there.
         let asking = Box::pin(async {
-            if any_open && let Err(error) = ask(&shared, device, &session).await {
+            let _turn = session.asked().turn().await;
+            if any_open && let Err(error) = ask(&shared, device, &session, i64::MIN).await {
                 tracing::error!(%device, %error, "the calls that are not settled could not be read");
             }
         });
@@ -52,12 +55,14 @@ pub async fn keep_asking(backend: Arc<Backend>) {
     loop {
         tokio::select! {
             () = backend.shutdown.cancelled() => return,
-            () = tokio::time::sleep(AGAIN) => {}
+            () = sleep(AGAIN) => {}
         }
-        match backend.store.devices_with_unsettled_calls(now_ms() - NEWS_MS).await {
+        let since = now_ms() - NEWS_MS;
+        match backend.store.devices_with_unsettled_calls(since).await {
             Ok(devices) => {
                 let asking = futures_util::stream::iter(devices);
-                asking.for_each_concurrent(AT_ONCE, |device| ask_again(&backend, device)).await;
+                let ask = |device| ask_again(&backend, device, since);
+                asking.for_each_concurrent(AT_ONCE, ask).await;
             }
             Err(error) => {
                 tracing::error!(%error, "the calls that are not settled could not be read");
@@ -66,42 +71,54 @@ pub async fn keep_asking(backend: Arc<Backend>) {
     }
 }
 
-async fn ask_again(backend: &Backend, device: DeviceId) {
+async fn ask_again(backend: &Backend, device: DeviceId, since: i64) {
     let Some(session) = backend.fleet.session(device) else { return };
-    if let Err(error) = ask(backend, device, &session).await {
-        tracing::error!(%device, %error, "the calls that are not settled could not be read");
+    // It is asked what there was when it connected still, which is more.
+    let Some(_turn) = session.asked().turn_now() else { return };
+    // Others do not wait for a device that does not keep up.
+    match timeout(AGAIN, ask(backend, device, &session, since)).await {
+        Ok(Ok(())) | Err(_) => {}
+        Ok(Err(error)) => {
+            tracing::error!(%device, %error, "the calls that are not settled could not be read");
+        }
     }
 }
 
-async fn ask(backend: &Backend, device: DeviceId, session: &Session) -> Result<(), StoreError> {
+async fn ask(
+    backend: &Backend,
+    device: DeviceId,
+    session: &Session,
+    since: i64,
+) -> Result<(), StoreError> {
     let mut after = None;
     let mut asked: Vec<CallId> = Vec::new();
     loop {
-        let page = backend.store.unsettled_calls(device, after).await?;
+        let page = backend.store.unsettled_calls(device, after, since).await?;
         let Some(last) = page.last() else { return Ok(()) };
-        after = Some(last.id);
-        // Whoever waits for a call's answer asks about it.
+        // What it has to say of the ones before comes first, however much that is.
+        tokio::select! {
+            biased;
+            () = session.ended() => return Ok(()),
+            () = backend.shutdown.cancelled() => return Ok(()),
+            () = session.asked().all_heard(&asked) => {}
+            () = sleep(ANSWER) => {}
+        }
+        // Whoever waits for a call's answer asks about it; and a call that ended with somebody waiting,
+        // since it was read, has its answer.
         let waiting = backend.fleet.waiting();
-        let unheard: Vec<_> =
-            page.into_iter().filter(|call| !waiting.is_expected(call.id)).collect();
-        for next in unheard.chunks(MOST_ASKED) {
-            // What it has to say of the ones before comes first, however much that is.
-            tokio::select! {
-                biased;
-                () = session.ended() => return Ok(()),
-                () = backend.shutdown.cancelled() => return Ok(()),
-                () = session.asked().all_heard(&asked) => {}
-                () = tokio::time::sleep(ANSWER) => {}
-            }
-            asked = next.iter().map(|call| call.id).collect();
-            if !told(backend, session, || session.ask(&asked)).await {
+        let unheard: HashSet<_> =
+            page.iter().map(|call| call.id).filter(|id| !waiting.is_expected(*id)).collect();
+        let now = backend.store.unsettled_calls(device, after, since).await?;
+        let open: Vec<_> = now.into_iter().filter(|call| unheard.contains(&call.id)).collect();
+        after = Some(last.id);
+        asked = open.iter().map(|call| call.id).collect();
+        if !asked.is_empty() && !told(backend, session, || session.ask(&asked)).await {
+            return Ok(());
+        }
+        for call in open.iter().filter(|call| call.is_stopped) {
+            // Said to the link before, it may not have arrived.
+            if !told(backend, session, || session.send(ToDevice::Cancel(call.id))).await {
                 return Ok(());
-            }
-            for call in next.iter().filter(|call| call.is_stopped) {
-                // Said to the link before, it may not have arrived.
-                if !told(backend, session, || session.send(ToDevice::Cancel(call.id))).await {
-                    return Ok(());
-                }
             }
         }
     }
@@ -116,7 +133,7 @@ async fn told(backend: &Backend, session: &Session, tell: impl Fn() -> Result<()
         tokio::select! {
             () = session.ended() => return false,
             () = backend.shutdown.cancelled() => return false,
-            () = tokio::time::sleep(RETRY) => {}
+            () = sleep(RETRY) => {}
         }
     }
     true

@@ -20,6 +20,11 @@ pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
 pub use waiting::{QueueError, QueueLimits, Unsettled};
 
+/// Of a call that ended as unknown, its device has not said so itself: that would be its last word.
+const NO_WORD_OF_DEVICE: &str = "history NOT LIKE '%\"unknown\"%\"unknown\"%' \
+    AND NOT EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
+    AND kind IN ('call.closed', 'call.reconciled') \
+    AND body ->> '$.state' = 'unknown' AND body ->> '$.witness' IS NOT NULL)";
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;
 
@@ -367,10 +372,8 @@ async fn close_by(
     let sql = format!(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \
-         WHERE id = $8 AND (state IN ({}) OR ($9 AND state = 'unknown' \
-         AND history NOT LIKE '%\"unknown\"%\"unknown\"%' AND NOT EXISTS (SELECT 1 FROM audit \
-         WHERE call_id = calls.id AND call_id <> '' AND kind IN ('call.closed', 'call.reconciled') \
-         AND body ->> '$.state' = 'unknown' AND body ->> '$.witness' IS NOT NULL))) RETURNING history",
+         WHERE id = $8 AND (state IN ({}) OR ($9 AND state = 'unknown' AND {NO_WORD_OF_DEVICE})) \
+         RETURNING history",
         sources(close.state, |from| by.may_end(from))
     );
     let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))

@@ -3,7 +3,7 @@
 use orion_domain::{CallId, CallState, DeviceId, UserName};
 use sqlx::AssertSqlSafe;
 
-use super::{CallRow, NewCall};
+use super::{CallRow, NO_WORD_OF_DEVICE, NewCall};
 use crate::store::writer::Tx;
 use crate::store::{Store, StoreError};
 
@@ -28,7 +28,7 @@ pub struct QueueLimits {
     pub per_person: u32,
 }
 
-/// A call that was sent and whose end only its device knows.
+/// A call that was sent, and of which only its device knows what became.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unsettled {
     /// Which.
@@ -153,8 +153,9 @@ impl Store {
         ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
-    /// The next calls that were sent to this device and whose end is not known, oldest first, after
-    /// this one.
+    /// The next calls that were sent to this device and of which it is to say what became, oldest first,
+    /// after this one: those without an end, and those that became unknown after `since`, Unix
+    /// milliseconds.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -162,17 +163,21 @@ impl Store {
         &self,
         device: DeviceId,
         after: Option<CallId>,
+        since: i64,
     ) -> Result<Vec<Unsettled>, StoreError> {
-        let rows: Vec<(String, bool)> = sqlx::query_as(
+        let sql = format!(
             "SELECT id, EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
              AND kind = 'cancel.asked') FROM calls WHERE device_id = $1 AND id > $2 \
-             AND state IN ('dispatched', 'running', 'unknown') ORDER BY id LIMIT $3",
-        )
-        .bind(device.to_string())
-        .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(PAGE)
-        .fetch_all(self.reads())
-        .await?;
+             AND state IN ('dispatched', 'running', 'unknown') AND (closed_at IS NULL \
+             OR (closed_at > $3 AND {NO_WORD_OF_DEVICE})) ORDER BY id LIMIT $4"
+        );
+        let rows: Vec<(String, bool)> = sqlx::query_as(AssertSqlSafe(sql))
+            .bind(device.to_string())
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(since)
+            .bind(PAGE)
+            .fetch_all(self.reads())
+            .await?;
         let unsettled = |(id, is_stopped): (String, bool)| {
             let id = id.parse().map_err(|_| StoreError::Corrupt)?;
             Ok(Unsettled { id, is_stopped })
@@ -180,8 +185,7 @@ impl Store {
         rows.into_iter().map(unsettled).collect()
     }
 
-    /// The devices with calls that were sent, and have no end or one that became unknown after `since`,
-    /// Unix milliseconds.
+    /// The devices with such calls.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -189,14 +193,13 @@ impl Store {
         &self,
         since: i64,
     ) -> Result<Vec<DeviceId>, StoreError> {
-        let ids: Vec<(String,)> = sqlx::query_as(
+        let sql = format!(
             "SELECT DISTINCT device_id FROM calls WHERE device_id IS NOT NULL \
-             AND state IN ('dispatched', 'running', 'unknown') \
-             AND (closed_at IS NULL OR closed_at > $1)",
-        )
-        .bind(since)
-        .fetch_all(self.reads())
-        .await?;
+             AND state IN ('dispatched', 'running', 'unknown') AND (closed_at IS NULL \
+             OR (closed_at > $1 AND {NO_WORD_OF_DEVICE}))"
+        );
+        let ids: Vec<(String,)> =
+            sqlx::query_as(AssertSqlSafe(sql)).bind(since).fetch_all(self.reads()).await?;
         ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 

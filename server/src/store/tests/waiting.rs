@@ -25,10 +25,25 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     store.audit_call_event("cancel.asked", call_id(5), json!({"by": "ann"}), 1).await.unwrap();
     let unsettled = |n, is_stopped| Unsettled { id: call_id(n), is_stopped };
     assert_eq!(
-        store.unsettled_calls(device_id(1), None).await,
+        store.unsettled_calls(device_id(1), None, 0).await,
         Ok(vec![unsettled(2, false), unsettled(5, true)])
     );
-    assert_eq!(store.unsettled_calls(device_id(1), Some(call_id(5))).await, Ok(Vec::new()));
+    let after = store.unsettled_calls(device_id(1), Some(call_id(2)), 0).await;
+    assert_eq!(after, Ok(vec![unsettled(5, true)]));
+    // Of those that became unknown there are only the later ones.
+    let closed_at = close(2, CallState::Unknown).at;
+    let later = store.unsettled_calls(device_id(1), None, closed_at).await;
+    assert_eq!(later, Ok(vec![unsettled(5, true)]));
+    assert_eq!(store.devices_with_unsettled_calls(0).await, Ok(vec![device_id(1)]));
+    // What a device itself does not know it is not asked again.
+    for n in [2, 5] {
+        store.close_call(close(n, CallState::Unknown), Closer::Device).await.unwrap();
+    }
+    assert_eq!(
+        store.unsettled_calls(device_id(1), None, 0).await,
+        Ok(vec![unsettled(5, true)]),
+        "of the second it is the last word, and of the fifth nobody knows whose"
+    );
     let overdue = store.overdue_calls(61_000).await.unwrap();
     assert_eq!(overdue.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[1, 3]));
     assert_eq!(store.overdue_calls(60_999).await.unwrap(), []);
