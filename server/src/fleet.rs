@@ -65,13 +65,24 @@ impl Fleet {
     /// Takes a device into the fleet, or its changed facts, state or grants.
     pub fn learn(&self, known: Known) {
         let (id, name, ended) = (known.id, known.name.clone(), known.has_ended());
-        self.known.insert(id, Arc::new(known));
-        // The name of a device whose identity has ended may be another's by now.
-        if ended {
-            self.names.entry(name).or_insert(id);
-        } else {
+        let before = self.known.insert(id, Arc::new(known));
+        if !ended {
             self.names.insert(name, id);
+            return;
         }
+        // The name of a device whose identity has ended may be another's by now, also where this one was
+        // taken in late and took it back.
+        let others = before.and_then(|_| self.living(&name));
+        let mut holder = self.names.entry(name).or_insert(id);
+        if let Some(other) = others.filter(|_| *holder == id) {
+            *holder = other;
+        }
+    }
+
+    /// The device of this name whose identity has not ended.
+    fn living(&self, name: &DeviceName) -> Option<DeviceId> {
+        let living = self.known.iter().find(|it| it.name == *name && !it.has_ended());
+        living.map(|it| it.id)
     }
 
     /// What the record says of a device by now could not be read: nothing is allowed there until it

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use orion_domain::{Caller, DeviceId, UserName};
+use tokio_util::sync::CancellationToken;
 
 use super::{Known, Session, Terms};
 use crate::backend::Backend;
@@ -125,10 +126,19 @@ async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreErro
 }
 
 /// Makes a session the device's own, which was greeted with what was known then. Where the device
-/// lost its rights meanwhile it ends at once, as it does where a newer one stands, and where its policy
-/// changed it is told.
-pub async fn attach(backend: &Backend, greeted: &Known, session: &Session) {
+/// lost its rights meanwhile it ends at once, as it does where a newer one stands or the device has hung
+/// up, and where its policy changed it is told.
+pub async fn attach(
+    backend: &Backend,
+    greeted: &Known,
+    session: &Session,
+    hung_up: &CancellationToken,
+) {
     let _turn = backend.fleet.turn(greeted.id).await;
+    if hung_up.is_cancelled() {
+        // Its older link may stand, and is not to end for this.
+        return session.end();
+    }
     if !backend.fleet.attach(greeted.id, session.clone()) {
         return;
     }

@@ -154,10 +154,6 @@ async fn begin(
     if !heard(&backend, (id, since), chain, saw).await {
         return Err(Status::unavailable(NOT_RECORDED));
     }
-    if hung_up.is_cancelled() {
-        // Its older link may stand, and is not to end for this.
-        return Err(Status::cancelled("The device hung up."));
-    }
     tracing::info!(device = %known.name, unfinished, "connected");
 
     let in_flight = backend.config.calls.in_flight_per_device;
@@ -184,7 +180,7 @@ async fn begin(
 
     // Before it hears that it is welcome: it hangs up on the older link then. From here to the task that
     // lets go of the session again nothing fails, and nobody breaks this off.
-    enrollment::attach(&backend, &known, &session).await;
+    enrollment::attach(&backend, &known, &session, &hung_up).await;
     let shared = Arc::clone(&backend);
     shared.tasks.spawn(async move {
         settle::begin(&backend, id, &session);
