@@ -1,7 +1,7 @@
 //! Certificates are renewed in time, and nothing is dropped for it.
 
 use orion_domain::CallState;
-use orion_tests::{Enrolled, World};
+use orion_tests::{Enrolled, Faults, World, eventually};
 use orion_wire::v1;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -79,5 +79,25 @@ async fn who_hears_that_it_is_welcome_is_connected() {
         assert!(seen.online, "welcomed on its link {generation}, and not connected");
         drop(link);
     }
+    assert!(changing.try_join_next().is_none(), "somebody changed nothing any more");
     changing.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_cannot_connect_with_its_new_certificate_tries_again_before_the_old_one_ends()
+{
+    let world = World::configured("certificate_seconds = 30\n").await;
+    let proxy = world.proxy().await;
+    let kiosk = world.device("kiosk").through(&proxy).start().await;
+    proxy.set(Faults::refusing());
+    eventually("an attempt that fails", async || {
+        kiosk.agent().log().contains("not connected with the new certificate yet").then_some(())
+    })
+    .await;
+    proxy.heal();
+    eventually("a connection that takes over", async || {
+        (kiosk.agent().log().matches("session: connected to").count() == 2).then_some(())
+    })
+    .await;
+    assert!(world.server().log().contains("reason=ended by the backend"), "the old one went first");
 }

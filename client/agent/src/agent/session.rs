@@ -200,13 +200,13 @@ impl Agent {
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
         self.successor = None;
         let wait = succeed_in(now_ms(), self.identity.not_after, self.surroundings.random());
+        self.address = self.address.wrapping_add(1);
         if let Some(linked) = self.phase.linked_mut() {
             // The one that stands serves until its certificate ends.
             tracing::warn!(retry_in = ?wait, "not connected with the new certificate yet: {why}");
             linked.succeed_at = Some(Instant::now() + wait);
             return;
         }
-        self.address = self.address.wrapping_add(1);
         let wait = if why.is_lasting() {
             Backoff::after_refusal(self.surroundings.random())
         } else {
