@@ -245,6 +245,12 @@ async fn a_rule_of_an_answer_ends_with_its_time_on_a_device_that_stays_connected
     let made = world.cli().run(&words).await;
     assert_eq!(made.code, 0, "{made:?}");
     let over_at = now_ms() + 4_000;
+    eventually("the rule on record", async || {
+        let request = v1::ListAuditRequest { limit: 50, ..Default::default() };
+        let rows = world.admin().audit().list_audit(request).await.ok()?.into_inner().rows;
+        rows.iter().any(|row| row.kind == "rule.made").then_some(())
+    })
+    .await;
     eventually("the policy without the rule", async || {
         (now_ms() > over_at && admin_sees(&world, "kiosk").await == without).then_some(())
     })

@@ -49,8 +49,8 @@ impl Scale {
         Self {
             agents: usize::try_from(number("SOAK_AGENTS", 12)).unwrap(),
             per_second: u32::try_from(number("SOAK_RATE", 10)).unwrap(),
-            lasts: Duration::from_secs(number("SOAK_SECONDS", 24)),
-            lifetime: number("SOAK_CERTIFICATE_SECONDS", 20),
+            lasts: Duration::from_secs(number("SOAK_SECONDS", 36)),
+            lifetime: number("SOAK_CERTIFICATE_SECONDS", 14),
         }
     }
 

@@ -43,7 +43,7 @@ impl Bound {
     pub(super) const LONG: Self = Self { share: 0.05, times: 1.0 };
     /// In half a minute memory still finds its size, and a busy machine has more under way at one end than at
     /// the other; what is never closed shows all the same.
-    pub(super) const SHORT: Self = Self { share: 0.5, times: 4.0 };
+    pub(super) const SHORT: Self = Self { share: 0.5, times: 3.0 };
 
     /// Every figure that ended higher than it may.
     pub(super) fn exceeded_by(self, readings: &[Reading]) -> Vec<String> {
@@ -120,6 +120,22 @@ mod tests {
             Bound::LONG.exceeded_by(&readings),
             ["agents: descriptors each: 17.0 became 18.0"]
         );
+    }
+
+    #[test]
+    fn what_each_renewal_leaves_behind_is_not_flat_in_half_a_minute() {
+        let reading = |at: u32| {
+            // Every nine seconds, by each of twelve agents.
+            let renewals = f64::from(at / 9);
+            Reading {
+                at: f64::from(at),
+                descriptors: 40.0 + renewals * 12.0,
+                agent_descriptors: 17.0 + renewals,
+                ..Reading::default()
+            }
+        };
+        let readings: Vec<_> = (0..36).map(reading).collect();
+        assert_eq!(Bound::SHORT.exceeded_by(&readings).len(), 2);
     }
 
     #[test]
