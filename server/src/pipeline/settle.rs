@@ -37,15 +37,18 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     backend.tasks.spawn(async move {
         // Most have nothing open. What comes to wait from here on wakes the session.
         let any_open = shared.store.has_open_calls(device).await.unwrap_or(true);
-        // In a box, for it is soon over, and what is served goes on as long as the device is there.
-        let asking = Box::pin(async {
-            let _turn = session.asked().turn().await;
-            if any_open && let Err(error) = ask(&shared, device, &session, i64::MIN).await {
-                tracing::error!(%device, %error, "the calls that are not settled could not be read");
-            }
-        });
+        let mut asking = Asking::new(&shared, device, &session, i64::MIN);
+        let turn = session.asked().turn().await;
+        // In boxes, for they are soon over, and what is served goes on as long as the device is there.
+        let is_over = !any_open || !Box::pin(asking.go_on()).await;
         // A device that is asked much gets what waits for it all the same.
-        tokio::join!(asking, queue::serve(&shared, device, &session, any_open));
+        let rest = Box::pin(async {
+            if !is_over {
+                asking.finish().await;
+            }
+            drop(turn);
+        });
+        tokio::join!(rest, queue::serve(&shared, device, &session, any_open));
     });
 }
 
@@ -75,32 +78,54 @@ async fn ask_again(backend: &Backend, device: DeviceId, since: i64) {
     let Some(session) = backend.fleet.session(device) else { return };
     // It is asked what there was when it connected still, which is more.
     let Some(_turn) = session.asked().turn_now() else { return };
+    let asking = Asking::new(backend, device, &session, since);
     // Others do not wait for a device that does not keep up.
-    match timeout(AGAIN, ask(backend, device, &session, since)).await {
-        Ok(Ok(())) | Err(_) => {}
-        Ok(Err(error)) => {
-            tracing::error!(%device, %error, "the calls that are not settled could not be read");
-        }
-    }
+    timeout(AGAIN, asking.finish()).await.ok();
 }
 
-async fn ask(
-    backend: &Backend,
+/// Going through what a device is to say of calls.
+struct Asking<'a> {
+    backend: &'a Backend,
     device: DeviceId,
-    session: &Session,
+    session: &'a Session,
+    /// Of those that became unknown it is asked about later ones.
     since: i64,
-) -> Result<(), StoreError> {
-    let mut after = None;
-    let mut asked: Vec<CallId> = Vec::new();
-    loop {
+    /// How far that is.
+    after: Option<CallId>,
+    /// The last question.
+    asked: Vec<CallId>,
+}
+
+impl<'a> Asking<'a> {
+    const fn new(backend: &'a Backend, device: DeviceId, session: &'a Session, since: i64) -> Self {
+        Self { backend, device, session, since, after: None, asked: Vec::new() }
+    }
+
+    async fn finish(mut self) {
+        while self.go_on().await {}
+    }
+
+    /// Asks the next question; `false` where there is none or the device goes.
+    async fn go_on(&mut self) -> bool {
+        match self.ask().await {
+            Ok(more) => more,
+            Err(error) => {
+                tracing::error!(device = %self.device, %error, "the calls that are not settled could not be read");
+                false
+            }
+        }
+    }
+
+    async fn ask(&mut self) -> Result<bool, StoreError> {
+        let Self { backend, device, session, since, after, .. } = *self;
         let page = backend.store.unsettled_calls(device, after, since).await?;
-        let Some(last) = page.last() else { return Ok(()) };
+        let Some(last) = page.last() else { return Ok(false) };
         // What it has to say of the ones before comes first, however much that is.
         tokio::select! {
             biased;
-            () = session.ended() => return Ok(()),
-            () = backend.shutdown.cancelled() => return Ok(()),
-            () = session.asked().all_heard(&asked) => {}
+            () = session.ended() => return Ok(false),
+            () = backend.shutdown.cancelled() => return Ok(false),
+            () = session.asked().all_heard(&self.asked) => {}
             () = sleep(ANSWER) => {}
         }
         // Whoever waits for a call's answer asks about it; and a call that ended with somebody waiting,
@@ -110,17 +135,18 @@ async fn ask(
             page.iter().map(|call| call.id).filter(|id| !waiting.is_expected(*id)).collect();
         let now = backend.store.unsettled_calls(device, after, since).await?;
         let open: Vec<_> = now.into_iter().filter(|call| unheard.contains(&call.id)).collect();
-        after = Some(last.id);
-        asked = open.iter().map(|call| call.id).collect();
-        if !asked.is_empty() && !told(backend, session, || session.ask(&asked)).await {
-            return Ok(());
+        self.after = Some(last.id);
+        self.asked = open.iter().map(|call| call.id).collect();
+        if !self.asked.is_empty() && !told(backend, session, || session.ask(&self.asked)).await {
+            return Ok(false);
         }
         for call in open.iter().filter(|call| call.is_stopped) {
             // Said to the link before, it may not have arrived.
             if !told(backend, session, || session.send(ToDevice::Cancel(call.id))).await {
-                return Ok(());
+                return Ok(false);
             }
         }
+        Ok(true)
     }
 }
 
