@@ -182,14 +182,20 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_is_stopped_while_its_device_is_away_is_stopped_when_that_is_back() {
+/// A call that was sent to a device which went away, and for which nobody waits any more.
+async fn given_up() -> (World, Device, String) {
     let (world, kiosk, mut agent) = world().await;
     let asking = making(&world, 100);
     let call_id = agent.order().await.call_id;
     drop(agent);
     kiosk.offline().await;
     assert_eq!(asking.await.unwrap().unwrap().state, CallState::Unknown);
+    (world, kiosk, call_id)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_stopped_while_its_device_is_away_is_stopped_when_that_is_back() {
+    let (world, kiosk, call_id) = given_up().await;
     let request = v1::CancelCallRequest { call_id: call_id.clone() };
     world.admin().tools().cancel_call(request).await.unwrap();
 
@@ -204,12 +210,7 @@ async fn a_call_that_is_stopped_while_its_device_is_away_is_stopped_when_that_is
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_that_stays_is_asked_again_about_what_is_not_settled() {
-    let (world, kiosk, mut agent) = world().await;
-    let asking = making(&world, 100);
-    let call_id = agent.order().await.call_id;
-    drop(agent);
-    kiosk.offline().await;
-    assert_eq!(asking.await.unwrap().unwrap().state, CallState::Unknown);
+    let (world, kiosk, call_id) = given_up().await;
     let mut agent = back(&world, &kiosk, 2).await;
     for _ in 0..2 {
         // Its first answer is lost.

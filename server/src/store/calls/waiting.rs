@@ -19,6 +19,15 @@ const LIGHT: &str = "calls.id, calls.user_name, calls.role, calls.conversation_i
     calls.approval_id, calls.code, NULL AS result, calls.duration_us, calls.closed_at, \
     calls.token_hash";
 
+/// The condition on a call that its device is to say what became of it, with $1 as the moment after which
+/// it became unknown, if it did.
+fn is_unsettled() -> String {
+    format!(
+        "state IN ('dispatched', 'running', 'unknown') \
+         AND (closed_at IS NULL OR (closed_at > $1 AND {NO_WORD_OF_DEVICE}))"
+    )
+}
+
 /// How many calls may wait for their devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
@@ -167,14 +176,14 @@ impl Store {
     ) -> Result<Vec<Unsettled>, StoreError> {
         let sql = format!(
             "SELECT id, EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
-             AND kind = 'cancel.asked') FROM calls WHERE device_id = $1 AND id > $2 \
-             AND state IN ('dispatched', 'running', 'unknown') AND (closed_at IS NULL \
-             OR (closed_at > $3 AND {NO_WORD_OF_DEVICE})) ORDER BY id LIMIT $4"
+             AND kind = 'cancel.asked') FROM calls WHERE device_id = $2 AND id > $3 \
+             AND {} ORDER BY id LIMIT $4",
+            is_unsettled()
         );
         let rows: Vec<(String, bool)> = sqlx::query_as(AssertSqlSafe(sql))
+            .bind(since)
             .bind(device.to_string())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(since)
             .bind(PAGE)
             .fetch_all(self.reads())
             .await?;
@@ -194,9 +203,8 @@ impl Store {
         since: i64,
     ) -> Result<Vec<DeviceId>, StoreError> {
         let sql = format!(
-            "SELECT DISTINCT device_id FROM calls WHERE device_id IS NOT NULL \
-             AND state IN ('dispatched', 'running', 'unknown') AND (closed_at IS NULL \
-             OR (closed_at > $1 AND {NO_WORD_OF_DEVICE}))"
+            "SELECT DISTINCT device_id FROM calls WHERE device_id IS NOT NULL AND {}",
+            is_unsettled()
         );
         let ids: Vec<(String,)> =
             sqlx::query_as(AssertSqlSafe(sql)).bind(since).fetch_all(self.reads()).await?;
