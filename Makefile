@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-soak test-mutants fuzz check fmt bench bench-crowd bench-decisions dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-crowd bench-decisions dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ test-sim: needs-rust ## tell stories of backend and agents from seeds, and see t
 test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
 	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
 	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture
+
+test-floods: needs-rust ## flood the backend from one address in each way that there is, and see that others are served as before and that its memory comes back (FLOOD_SECONDS=30)
+	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	FLOOD_SECONDS=$(or $(FLOOD_SECONDS),30) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e floods:: -- --nocapture --test-threads=1
 
 test-soak: needs-rust ## let 200 agents with certificates of two minutes work for an hour, 50 calls a second, and see that nothing fails or grows; leaves a plot (SOAK_SECONDS=3600 SOAK_AGENTS=200)
 	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests

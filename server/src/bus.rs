@@ -1,9 +1,11 @@
 //! What wakes those who wait. The database is the record; a message here only says "look again",
 //! so a lost one costs time and never truth.
 
+use std::sync::Arc;
+
+use dashmap::DashMap;
 use orion_domain::{ApprovalId, CallId, DeviceId, PlanId};
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 /// Something changed in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,75 +22,86 @@ pub enum Change {
     Plan(PlanId),
 }
 
-/// In-process publish and subscribe.
-#[derive(Debug, Clone)]
-pub struct Bus {
-    sender: broadcast::Sender<Change>,
+/// What somebody can wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Topic {
+    Call(CallId),
+    Device(DeviceId),
+    Plan(PlanId),
 }
 
-/// How many changes a slow subscriber may lag behind before it is told to look at everything.
+impl Change {
+    const fn topic(self) -> Topic {
+        match self {
+            Self::CallMoved(call) | Self::CallClosed(call) | Self::Approval(_, call) => {
+                Topic::Call(call)
+            }
+            Self::Device(device) => Topic::Device(device),
+            Self::Plan(plan) => Topic::Plan(plan),
+        }
+    }
+}
+
+/// Who waits for what. An entry is there as long as somebody does.
+type Topics = DashMap<Topic, watch::Sender<()>>;
+
+/// In-process publish and subscribe. Whoever waits names what they wait for, and nothing else wakes
+/// them.
+#[derive(Debug, Clone)]
+pub struct Bus {
+    topics: Arc<Topics>,
+    approvals: broadcast::Sender<ApprovalId>,
+}
+
+/// How many approvals a slow subscriber may lag behind before it is told that it missed some.
 const BACKLOG: usize = 1024;
 
 impl Bus {
     /// A bus without subscribers.
     #[must_use]
     pub fn new() -> Self {
-        Self { sender: broadcast::channel(BACKLOG).0 }
+        Self { topics: Arc::default(), approvals: broadcast::channel(BACKLOG).0 }
     }
 
-    /// Wakes everyone who waits for this.
+    /// Wakes everyone who waits for this, and nobody else.
     pub fn publish(&self, change: Change) {
-        // No subscriber is no error: nobody waits.
-        let _ = self.sender.send(change);
+        if let Change::Approval(id, _) = change {
+            // No subscriber is no error: nobody waits.
+            let _ = self.approvals.send(id);
+        }
+        if let Some(watchers) = self.topics.get(&change.topic()) {
+            watchers.send_replace(());
+        }
     }
 
-    /// Changes from this moment on.
+    /// Changes of a call from this moment on: it was sent, waits for its device, got on, was asked about
+    /// or ended.
     #[must_use]
-    pub fn subscribe(&self) -> Changes {
-        Changes(self.sender.subscribe())
-    }
-}
-
-impl Change {
-    /// The call that it is about.
-    const fn call(self) -> Option<CallId> {
-        match self {
-            Self::CallMoved(call) | Self::CallClosed(call) | Self::Approval(_, call) => Some(call),
-            Self::Device(_) | Self::Plan(_) => None,
-        }
-    }
-}
-
-/// Changes, for one who waits for them.
-#[derive(Debug)]
-pub struct Changes(broadcast::Receiver<Change>);
-
-impl Changes {
-    /// The next change.
-    ///
-    /// # Errors
-    /// Some were missed, which may have been any; or there will be none.
-    pub async fn recv(&mut self) -> Result<Change, RecvError> {
-        self.0.recv().await
+    pub fn watch_call(&self, call: CallId) -> Watcher {
+        self.watch(Topic::Call(call))
     }
 
-    /// Waits until this call was sent, got on, was asked about or ended; or until changes were missed,
-    /// which may have been that. Whoever is woken looks at the record.
-    pub async fn moved(&mut self, call: CallId) {
-        self.until(|change| change.call() == Some(call)).await;
+    /// Changes of a device from this moment on.
+    #[must_use]
+    pub fn watch_device(&self, device: DeviceId) -> Watcher {
+        self.watch(Topic::Device(device))
     }
 
-    /// Waits until this plan changed, or changes were missed.
-    pub async fn plan_moved(&mut self, plan: PlanId) {
-        self.until(|change| change == Change::Plan(plan)).await;
+    /// Changes of a plan from this moment on.
+    #[must_use]
+    pub fn watch_plan(&self, plan: PlanId) -> Watcher {
+        self.watch(Topic::Plan(plan))
     }
 
-    async fn until(&mut self, is_meant: impl Fn(Change) -> bool) {
-        while let Ok(change) = self.0.recv().await {
-            if is_meant(change) {
-                return;
-            }
-        }
+    /// Approvals that are asked for, answered or run out, from this moment on.
+    #[must_use]
+    pub fn watch_approvals(&self) -> broadcast::Receiver<ApprovalId> {
+        self.approvals.subscribe()
+    }
+
+    fn watch(&self, topic: Topic) -> Watcher {
+        let receiver = self.topics.entry(topic).or_insert_with(|| watch::channel(()).0).subscribe();
+        Watcher { topic, receiver: Some(receiver), topics: Arc::clone(&self.topics) }
     }
 }
 
@@ -98,40 +111,111 @@ impl Default for Bus {
     }
 }
 
+/// Waits for changes of one thing.
+#[derive(Debug)]
+pub struct Watcher {
+    topic: Topic,
+    /// There until the watcher is dropped.
+    receiver: Option<watch::Receiver<()>>,
+    topics: Arc<Topics>,
+}
+
+impl Watcher {
+    /// Waits for a change since the last one that was seen here. Several at once count as one: whoever is
+    /// woken looks at the store.
+    pub async fn changed(&mut self) {
+        let woken = match &mut self.receiver {
+            Some(receiver) => receiver.changed().await.is_ok(),
+            None => false,
+        };
+        if !woken {
+            // The other end stays as long as this one does, so this is never reached.
+            std::future::pending().await
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        drop(self.receiver.take());
+        self.topics.remove_if(&self.topic, |_, watchers| watchers.receiver_count() == 0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
     use uuid::Uuid;
 
     use super::*;
 
-    #[tokio::test]
-    async fn whoever_waits_for_a_call_is_woken_by_what_is_about_it_and_by_what_was_missed() {
-        let call = |n| CallId::new(Uuid::from_u128(n));
-        let approval = ApprovalId::new(Uuid::from_u128(9));
-        let other = [
-            Change::CallMoved(call(2)),
-            Change::CallClosed(call(2)),
-            Change::Approval(approval, call(2)),
-            Change::Device(DeviceId::new(Uuid::from_u128(1))),
-            Change::Plan(PlanId::new(Uuid::from_u128(1))),
-        ];
-        let own = [
-            Change::CallMoved(call(1)),
-            Change::CallClosed(call(1)),
-            Change::Approval(approval, call(1)),
-        ];
-        for change in own {
-            let bus = Bus::new();
-            let mut changes = bus.subscribe();
-            other.into_iter().for_each(|change| bus.publish(change));
-            bus.publish(change);
-            bus.publish(Change::CallMoved(call(3)));
-            changes.moved(call(1)).await;
-            assert_eq!(changes.recv().await, Ok(Change::CallMoved(call(3))), "after {change:?}");
+    const fn call(n: u128) -> CallId {
+        CallId::new(Uuid::from_u128(n))
+    }
+
+    const fn plan(n: u128) -> PlanId {
+        PlanId::new(Uuid::from_u128(n))
+    }
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
         }
+    }
+
+    #[test]
+    fn a_change_wakes_those_who_wait_for_it_and_nobody_else() {
+        const WAITING: u128 = 1000;
         let bus = Bus::new();
-        let mut changes = bus.subscribe();
-        (0..=BACKLOG).for_each(|_| bus.publish(other[0]));
-        changes.moved(call(1)).await;
+        let mut watchers: Vec<_> = (0..WAITING).map(|n| bus.watch_call(call(n))).collect();
+        watchers.push(bus.watch_plan(plan(1)));
+        watchers.push(bus.watch_device(DeviceId::new(Uuid::from_u128(1))));
+        let mut waiting: Vec<_> = watchers.iter_mut().map(|it| Box::pin(it.changed())).collect();
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
+        for future in &mut waiting {
+            let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        }
+        let approval = ApprovalId::new(Uuid::from_u128(9));
+        let changes = [
+            Change::CallMoved(call(7)),
+            Change::CallClosed(call(8)),
+            Change::Approval(approval, call(9)),
+            Change::Plan(plan(1)),
+            Change::Device(DeviceId::new(Uuid::from_u128(1))),
+        ];
+        changes.into_iter().for_each(|change| bus.publish(change));
+        bus.publish(Change::CallClosed(call(WAITING)));
+        bus.publish(Change::Plan(plan(2)));
+        assert_eq!(count.0.load(Ordering::SeqCst), changes.len());
+    }
+
+    #[tokio::test]
+    async fn what_happens_between_looking_and_waiting_is_not_missed_and_counts_once() {
+        let bus = Bus::new();
+        let mut watcher = bus.watch_call(call(1));
+        (0..3 * BACKLOG).for_each(|_| bus.publish(Change::CallMoved(call(1))));
+        watcher.changed().await;
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(pin!(watcher.changed()).poll(&mut context), Poll::Pending);
+        bus.publish(Change::CallClosed(call(1)));
+        watcher.changed().await;
+    }
+
+    #[test]
+    fn nothing_is_kept_of_those_who_wait_no_longer() {
+        let bus = Bus::new();
+        let (one, other) = (bus.watch_call(call(1)), bus.watch_call(call(1)));
+        drop(one);
+        assert_eq!(bus.topics.len(), 1);
+        drop(other);
+        assert!(bus.topics.is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! The chat loop: a person's words go to a model, the calls it makes go through the pipeline, their
 //! results go back to the model, until it answers in words or has had its rounds.
 
+mod event;
 mod heard;
 mod history;
 mod prompt;
@@ -11,71 +12,20 @@ use std::sync::Arc;
 
 use orion_domain::extract::{ExtractProblem, ExtractedCall, extract, from_native};
 use orion_domain::{
-    CallId, CallState, Caller, CanonicalArguments, ConversationId, Digest, Envelope, ErrorCode,
-    ToolError,
+    CallState, Caller, CanonicalArguments, ConversationId, Digest, Envelope, ErrorCode, ToolError,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+pub use self::event::{Event, ToolUse};
 use self::heard::Heard;
 use crate::backend::Backend;
-use crate::bus::Changes;
-use crate::clock::new_uuid;
+use crate::clock::{new_uuid, now_ms};
 use crate::model::{Answer, Message, Model, ModelError, NativeCall, Request};
+use crate::people::{self, Ending, Identity};
 use crate::pipeline::audit::Incoming;
-use crate::pipeline::{self, Reply};
-use crate::store::{ApprovalRow, StoreError};
-
-/// What happens in a chat, for whoever watches.
-#[derive(Debug)]
-pub enum Event {
-    /// The first event.
-    Began {
-        /// Which chat.
-        conversation: ConversationId,
-        /// Which model answers.
-        model: String,
-    },
-    /// More of the model's words.
-    Text(String),
-    /// The model makes a call.
-    CallBegan {
-        /// The call.
-        call: CallId,
-        /// As the model wrote it.
-        written: ExtractedCall,
-        /// Whether it stands in content that strangers may have written.
-        quoted: bool,
-    },
-    /// A person is asked.
-    ApprovalNeeded(Box<ApprovalRow>),
-    /// A call ended.
-    CallEnded(Box<Reply>),
-    /// Something the person should know that the model did not say.
-    Note(String),
-    /// The last event.
-    Done {
-        /// The whole answer.
-        text: String,
-        /// The calls that were made, in order.
-        calls: Vec<ToolUse>,
-    },
-}
-
-/// A call that was made for an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolUse {
-    /// The call.
-    pub call: CallId,
-    /// The tool.
-    pub tool: String,
-    /// The device, where one was found.
-    pub device: String,
-    /// How it ended.
-    pub state: CallState,
-    /// The code it ended with; none on success.
-    pub code: Option<ErrorCode>,
-}
+use crate::pipeline::{self, Reply, renew};
+use crate::store::StoreError;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +45,12 @@ pub enum ChatError {
     /// The person went away.
     #[error("the conversation was left")]
     Left,
+    /// What the person came with is good no more, or lets them do something else by now.
+    #[error("{}", match .0 {
+        Ending::SignedOut => "the session or token of this conversation is good no more",
+        Ending::RoleChanged => "the role of this conversation's person has changed",
+    })]
+    Ended(Ending),
 }
 
 /// One turn of a chat under way.
@@ -102,7 +58,7 @@ struct Turn<'a> {
     backend: &'a Arc<Backend>,
     caller: Caller,
     /// SHA-256 of the session or token that the person came with.
-    token: Option<Digest>,
+    token: Digest,
     model: &'a Model,
     events: &'a mpsc::Sender<Event>,
     messages: Vec<Message>,
@@ -113,13 +69,15 @@ struct Turn<'a> {
     fatal: HashMap<Digest, ToolError>,
 }
 
-/// Answers one message of a person, who came with this session or token.
+/// Answers one message of a person. The turn ends at once, in the middle of a model's answer too, when
+/// the person leaves or what they came with ends. Calls under way go on, as every call does whose
+/// caller left.
 ///
 /// # Errors
-/// See [`ChatError`]; the calls that were made are on the record all the same.
+/// See [`ChatError`]; the calls that were made are in the store.
 pub async fn answer(
     backend: &Arc<Backend>,
-    (caller, token): (Caller, Option<Digest>),
+    by: Identity,
     conversation: Option<ConversationId>,
     text: &str,
     model: &str,
@@ -130,9 +88,31 @@ pub async fn answer(
         .iter()
         .find(|(name, _)| model.is_empty() || name == model)
         .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
-    let (conversation, earlier) = history::open(backend, &caller, conversation).await?;
-    let caller = Caller { conversation: Some(conversation), ..caller };
-    say(events, Event::Began { conversation, model: name.clone() }).await?;
+    // Before the turn looks at the person for the first time, so that no change falls in between.
+    let ended = people::ended(by.clone(), backend.people.subscribe(), now_ms());
+    let (conversation, earlier) = history::open(backend, &by.caller, conversation).await?;
+    let caller = Caller { conversation: Some(conversation), ..by.caller };
+    let turn = take_turn(backend, (caller, by.token), (name, model), earlier, text, events);
+    tokio::select! {
+        biased;
+        // A turn that is dropped drops its request to the model.
+        () = events.closed() => Err(ChatError::Left),
+        ending = ended => Err(ChatError::Ended(ending)),
+        done = turn => done,
+    }
+}
+
+/// The turn of a person in their conversation, with what was said before.
+async fn take_turn(
+    backend: &Arc<Backend>,
+    (caller, token): (Caller, Digest),
+    (name, model): (&str, &Model),
+    earlier: Vec<Message>,
+    text: &str,
+    events: &mpsc::Sender<Event>,
+) -> Result<(), ChatError> {
+    let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
+    say(events, Event::Began { conversation, model: name.to_owned() }).await?;
 
     let mut messages = vec![Message::system(prompt::system(backend, &caller))];
     messages.extend(earlier);
@@ -164,6 +144,7 @@ impl Turn<'_> {
                 Vec::new()
             };
             let request = Request { messages: self.messages.clone(), tools };
+            self.still_authorized().await?;
             let (answer, shown) = relay::complete(self.model, &request, self.events).await?;
             let (calls, problems, text) = self.read(&answer);
             relay::rest(self.events, &text, &shown).await?;
@@ -256,6 +237,16 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// Looks at the person as the store has them at this moment. A turn lasts, so each call and each
+    /// question to the model needs a session or token that is still good, and the same role.
+    async fn still_authorized(&self) -> Result<(), ChatError> {
+        match renew::person(self.backend, &self.caller, Some(self.token)).await? {
+            Ok(caller) if caller.role == self.caller.role => Ok(()),
+            Ok(_) => Err(ChatError::Ended(Ending::RoleChanged)),
+            Err(_) => Err(ChatError::Ended(Ending::SignedOut)),
+        }
+    }
+
     /// One call through the pipeline, waiting for a person where one is asked.
     async fn call(&mut self, written: ExtractedCall) -> Result<Reply, ChatError> {
         let key = identity_of(&written);
@@ -263,24 +254,28 @@ impl Turn<'_> {
         let target = pipeline::validate::target(self.backend, &request).ok();
         let strangers = self.heard.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = strangers.quoted;
-        let token = self.token;
+        let token = Some(self.token);
         let incoming = Incoming { strangers, token, ..Incoming::new(self.caller.clone(), request) };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
-        let mut changes = self.backend.bus.subscribe();
+        // After whatever waits for the person to read.
+        self.still_authorized().await?;
         let mut reply = match self.fatal.get(&key) {
             Some(earlier) => {
                 let mut error = earlier.clone();
                 error.message =
                     format!("This call failed for good before in this turn: {}", error.message);
-                pipeline::audit::deny(self.backend, incoming, None, error).await?
+                let shared = Arc::clone(self.backend);
+                let denied =
+                    async move { pipeline::audit::deny(&shared, incoming, None, error).await };
+                self.backend.whole(denied).await?
             }
             None => pipeline::run_incoming(self.backend, incoming).await?,
         };
-        reply = self.ended(reply, &mut changes).await?;
+        reply = self.ended(reply).await?;
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
             let row = self.backend.store.call(&other).await?;
-            reply = self.ended(Reply::from(row), &mut changes).await?;
+            reply = self.ended(Reply::from(row)).await?;
         }
         self.remember(key, &reply);
         say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
@@ -288,19 +283,24 @@ impl Turn<'_> {
     }
 
     /// Asks about a call that waits for a person, and waits for its end.
-    async fn ended(&self, mut reply: Reply, changes: &mut Changes) -> Result<Reply, ChatError> {
+    async fn ended(&self, mut reply: Reply) -> Result<Reply, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.backend.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
         }
-        let waits = |reply: &Reply| reply.state == CallState::Queued || reply.state.is_closed();
-        while reply.approval.is_some() && !waits(&reply) {
+        let waits = |reply: &Reply| {
+            reply.approval.is_some() && reply.state != CallState::Queued && !reply.state.is_closed()
+        };
+        let mut changes = self.backend.bus.watch_call(reply.call);
+        while waits(&reply) {
+            // Looked at again first: it may have been answered before the watcher was there.
+            reply = Reply::from(self.backend.store.call(&reply.call.to_string()).await?);
+            if !waits(&reply) {
+                break;
+            }
             tokio::select! {
-                () = self.events.closed() => return Err(ChatError::Left),
                 () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
-                () = changes.moved(reply.call) => {
-                    reply = Reply::from(self.backend.store.call(&reply.call.to_string()).await?);
-                }
+                () = changes.changed() => {}
             }
         }
         Ok(reply)

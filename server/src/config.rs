@@ -42,6 +42,8 @@ pub struct People {
     pub key: Option<PathBuf>,
     /// Whether to listen without TLS on an address that others can reach.
     pub insecure: bool,
+    /// How many connections of one address there may be on which nobody has signed in.
+    pub max_connections_per_address: u32,
 }
 
 impl Default for People {
@@ -51,6 +53,7 @@ impl Default for People {
             certificate: None,
             key: None,
             insecure: false,
+            max_connections_per_address: 128,
         }
     }
 }
@@ -65,6 +68,8 @@ pub struct Devices {
     pub addresses: Vec<String>,
     /// How long a device's certificate is good, in seconds.
     pub certificate_seconds: u32,
+    /// How many connections of one address there may be that have shown no certificate yet.
+    pub max_connections_per_address: u32,
 }
 
 impl Default for Devices {
@@ -73,6 +78,7 @@ impl Default for Devices {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 7443),
             addresses: Vec::new(),
             certificate_seconds: 24 * 3600,
+            max_connections_per_address: 256,
         }
     }
 }
@@ -99,6 +105,10 @@ pub struct Calls {
     pub in_flight_per_device: u32,
     /// How many calls one person may have under way, on all devices together.
     pub in_flight_per_person: u32,
+    /// How many calls one person may make in a second.
+    pub per_person_per_second: u32,
+    /// How many calls one person may make at once, after a while without any.
+    pub burst_per_person: u32,
 }
 
 impl Default for Calls {
@@ -113,6 +123,8 @@ impl Default for Calls {
             queued_per_person: 500,
             in_flight_per_device: 16,
             in_flight_per_person: 256,
+            per_person_per_second: 50,
+            burst_per_person: 200,
         }
     }
 }
@@ -239,7 +251,11 @@ impl Config {
         if !listen.ip().is_loopback() && self.people.key.is_none() && !self.people.insecure {
             return Err(ConfigError::NeedsTls(listen));
         }
+        let (of_people, of_devices) =
+            (self.people.max_connections_per_address, self.devices.max_connections_per_address);
         let ranges = [
+            ("people", "max_connections_per_address", of_people, 1, 100_000),
+            ("devices", "max_connections_per_address", of_devices, 1, 100_000),
             ("devices", "certificate_seconds", self.devices.certificate_seconds, 10, 365 * 86_400),
             ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
             ("calls", "max_timeout_seconds", self.calls.max_timeout_seconds, 1, 86_400),
@@ -249,6 +265,8 @@ impl Config {
             ("calls", "queued_per_person", self.calls.queued_per_person, 1, 100_000),
             ("calls", "in_flight_per_device", self.calls.in_flight_per_device, 1, 10_000),
             ("calls", "in_flight_per_person", self.calls.in_flight_per_person, 1, 100_000),
+            ("calls", "per_person_per_second", self.calls.per_person_per_second, 1, 100_000),
+            ("calls", "burst_per_person", self.calls.burst_per_person, 1, 100_000),
             ("approvals", "expire_seconds", self.approvals.expire_seconds, 1, 7 * 86_400),
             ("chat", "max_tool_rounds", self.chat.max_tool_rounds, 1, 100),
         ];

@@ -155,6 +155,15 @@ impl Fleet {
         })
     }
 
+    /// The device that had this name last, where its identity is over and no other has the name.
+    #[must_use]
+    pub fn ended(&self, wanted: &str) -> Option<Arc<Known>> {
+        let named = |known: &Known| known.has_ended() && known.name.as_str() == wanted;
+        let ended = self.known.iter().filter(|entry| named(entry));
+        // Ids begin with their time.
+        ended.max_by_key(|entry| entry.id.uuid()).map(|entry| Arc::clone(&entry))
+    }
+
     fn only(&self) -> Result<Arc<Known>, ToolError> {
         let usable: Vec<_> = self
             .known

@@ -1,6 +1,15 @@
 //! The two doors: plain or TLS sockets, each handshake in a task of its own with a time limit, so
-//! that a slow or hostile peer holds up nobody else.
+//! that a slow or hostile peer holds up nobody else. What a peer can make this side hold is bounded
+//! here, before any request of it is looked at.
 
+mod budget;
+pub mod connections;
+pub mod descriptors;
+mod frames;
+pub mod http2;
+mod metered;
+
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -12,17 +21,20 @@ use orion_mtls::DeviceIdentity;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::server::Connected;
+use tokio_util::task::TaskTracker;
+use tonic::body::Body;
+use tonic::codegen::http::{Request, Response};
+use tower::Service;
 
-/// How long a handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How many handshakes may be under way at once.
-const HANDSHAKES: usize = 256;
+use self::connections::{ConnectionLimits, ConnectionTable, Owner};
+use self::http2::Http2Limits;
+use crate::people::Source;
+
+/// How often is looked for connections that take too long.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Who is on the other end of a connection, for handlers.
 #[derive(Debug, Clone)]
@@ -37,7 +49,7 @@ pub struct Peer {
 
 /// One accepted connection.
 #[derive(Debug)]
-pub struct Connection {
+struct Connection {
     peer: Peer,
     stream: Stream,
 }
@@ -48,21 +60,40 @@ enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Accepts until the token is cancelled. Without `tls`, connections are plain.
-#[must_use]
-pub fn accept(
-    listener: TcpListener,
-    tls: Option<Arc<ServerConfig>>,
-    shutdown: CancellationToken,
-) -> ReceiverStream<io::Result<Connection>> {
-    let (sender, receiver) = mpsc::channel(64);
-    tokio::spawn(async move {
-        let acceptor = tls.map(TlsAcceptor::from);
-        let places = Arc::new(Semaphore::new(HANDSHAKES));
+/// A port, ready to be served.
+#[derive(Debug)]
+pub struct Door {
+    /// Where connections come in.
+    pub listener: TcpListener,
+    /// How they are secured; plain where there is nothing.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// How many there may be, and how long they may take.
+    pub limits: ConnectionLimits,
+    /// What each may have under way.
+    pub http2: Http2Limits,
+}
+
+impl Door {
+    /// Serves until the token is cancelled, and then until what is under way has ended.
+    pub async fn serve<S>(self, service: S, shutdown: CancellationToken)
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+    {
+        let Self { listener, tls, limits, http2 } = self;
+        let (acceptor, handshake) = (tls.map(TlsAcceptor::from), limits.handshake);
+        let (table, connections) = (ConnectionTable::new(limits), TaskTracker::new());
+        let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
         loop {
             let accepted = tokio::select! {
-                () = shutdown.cancelled() => return,
-                () = sender.closed() => return,
+                () = shutdown.cancelled() => break,
+                _ = sweep.tick() => {
+                    table.sweep(Instant::now());
+                    continue;
+                }
                 accepted = listener.accept() => accepted,
             };
             let (stream, address) = match accepted {
@@ -74,17 +105,30 @@ pub fn accept(
                     continue;
                 }
             };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                tracing::warn!(%address, "a connection was turned away: too many handshakes");
-                continue;
-            };
-            let (acceptor, sender) = (acceptor.clone(), sender.clone());
-            tokio::spawn(async move {
-                let connection = tokio::time::timeout(HANDSHAKE, shake(stream, address, acceptor));
-                match connection.await {
+            let since = Instant::now();
+            let peer = Peer { address, device: None, since };
+            let Some(admission) = table.admit(Source::of(&peer), since) else { continue };
+            let (acceptor, service, shutdown) =
+                (acceptor.clone(), service.clone(), shutdown.clone());
+            connections.spawn(async move {
+                let state = Arc::clone(admission.state());
+                let secured = async {
+                    if let Some(delay) = admission.delay() {
+                        tokio::time::sleep(delay).await;
+                    }
+                    tokio::time::timeout(handshake, shake(stream, peer, acceptor)).await
+                };
+                let shaken = tokio::select! {
+                    () = state.closed() => return,
+                    shaken = secured => shaken,
+                };
+                match shaken {
                     Ok(Ok(connection)) => {
-                        drop(place);
-                        let _ = sender.send(Ok(connection)).await;
+                        if let Some(device) = &connection.peer.device {
+                            admission.belongs_to(&Owner::Device(device.device_id.clone()));
+                        }
+                        let admission = Arc::new(admission);
+                        http2::serve(connection, admission, http2, service, shutdown).await;
                     }
                     Ok(Err(error)) => {
                         tracing::info!(%address, %error, "a handshake was refused");
@@ -93,36 +137,29 @@ pub fn accept(
                 }
             });
         }
-    });
-    ReceiverStream::new(receiver)
+        drop(listener);
+        connections.close();
+        while tokio::time::timeout(SWEEP_INTERVAL, connections.wait()).await.is_err() {
+            table.sweep(Instant::now());
+        }
+    }
 }
 
 async fn shake(
     stream: TcpStream,
-    address: SocketAddr,
+    peer: Peer,
     acceptor: Option<TlsAcceptor>,
 ) -> io::Result<Connection> {
-    let since = Instant::now();
     stream.set_nodelay(true)?;
     let Some(acceptor) = acceptor else {
-        return Ok(Connection {
-            peer: Peer { address, device: None, since },
-            stream: Stream::Plain(stream),
-        });
+        return Ok(Connection { peer, stream: Stream::Plain(stream) });
     };
     let stream = acceptor.accept(stream).await?;
     let device = DeviceIdentity::from_peer_certificates(stream.get_ref().1.peer_certificates())
         .map_err(io::Error::other)?
         .map(Arc::new);
-    Ok(Connection { peer: Peer { address, device, since }, stream: Stream::Tls(Box::new(stream)) })
-}
-
-impl Connected for Connection {
-    type ConnectInfo = Peer;
-
-    fn connect_info(&self) -> Peer {
-        self.peer.clone()
-    }
+    let peer = Peer { device, ..peer };
+    Ok(Connection { peer, stream: Stream::Tls(Box::new(stream)) })
 }
 
 impl AsyncRead for Connection {

@@ -19,6 +19,10 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+/// Gives memory back once a flood is over; the system's own keeps much of it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The backend of Orion: judges tool calls, asks people where it must, routes them to devices,
 /// records everything.
 #[derive(Parser)]

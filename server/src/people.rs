@@ -2,6 +2,7 @@
 //! are kept by the store.
 
 mod first_admin;
+mod heavy;
 mod live;
 mod password;
 mod scope;
@@ -14,7 +15,8 @@ use orion_domain::{Digest, Secret, UserName};
 use serde_json::json;
 
 pub use first_admin::{FirstAdmin, RESET_FILE, is_reset_secret, write_reset};
-pub use live::{Change, Ending, Identity, People};
+pub use heavy::{Heavy, Turn};
+pub use live::{Change, Ending, Identity, People, ended};
 pub use password::{hash, verify};
 pub use scope::{NotAScope, Scope, TokenKind};
 pub use source::Source;
@@ -59,6 +61,11 @@ pub enum SignInError {
         password::LONGEST
     )]
     Length,
+    /// Too many passwords are looked at.
+    #[error(
+        "the backend checks as many passwords as it can; nothing was changed, try again in a moment"
+    )]
+    Busy,
     /// The record cannot be kept.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
@@ -109,7 +116,7 @@ pub async fn sign_in(
         Err(StoreError::NotFound) => (None, false),
         Err(error) => return Err(error.into()),
     };
-    let right = verify(stored, password).await && !disabled;
+    let right = verify(stored, password).await? && !disabled;
     let kind = if right { "auth.signed_in" } else { "auth.failed" };
     let body = json!({"user": user, "from": source.to_string()});
     store.audit_event(kind, body, now_ms()).await?;

@@ -10,15 +10,18 @@ pub mod confirm;
 pub mod count;
 pub mod explain;
 pub mod extract;
+mod gate;
 pub mod load;
 pub mod plan;
 pub mod preview;
 pub mod queue;
+pub mod raise;
 pub mod renew;
 pub mod repeat;
 pub mod result;
 pub mod route;
 pub mod settle;
+mod undoing;
 pub mod validate;
 
 use std::sync::Arc;
@@ -27,6 +30,7 @@ use orion_domain::evaluate::Decision;
 use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName};
 
 use self::audit::Incoming;
+use self::gate::Stopped;
 use self::preview::Preview;
 use crate::backend::Backend;
 use crate::store::StoreError;
@@ -93,13 +97,13 @@ pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<
 /// As [`run`].
 pub async fn begin(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
     let id = incoming.id;
-    let mut changes = backend.bus.subscribe();
+    let mut changes = backend.bus.watch_call(id);
     let run = run_incoming(backend, incoming);
     tokio::pin!(run);
     loop {
         tokio::select! {
             done = &mut run => return done,
-            () = changes.moved(id) => {}
+            () = changes.changed() => {}
         }
         match backend.store.call(&id.to_string()).await {
             Ok(row) if row.state != CallState::Received => return Ok(Reply::from(row)),
@@ -128,24 +132,35 @@ async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, Stor
     }
     match first_time(backend, incoming.clone()).await {
         // The same key came twice at once, and the other was first.
-        Err(StoreError::Conflict) => {
-            repeat::answer(backend, &incoming).await?.ok_or(StoreError::Conflict)
+        Err(StoreError::KeyInUse) => {
+            repeat::answer(backend, &incoming).await?.ok_or(StoreError::KeyInUse)
         }
         done => done,
     }
 }
 
+/// Denies a call whose arguments nobody has to read: there is no such tool or device, or the caller may
+/// not call the tool there at all. It is recorded without them. None where they have to be read.
+///
+/// # Errors
+/// As [`run`].
+pub async fn deny_unread(
+    backend: &Arc<Backend>,
+    mut incoming: Incoming,
+) -> Result<Option<Reply>, StoreError> {
+    let Err(stopped) = gate::target(backend, &incoming) else { return Ok(None) };
+    // The same key may come again with arguments that are read.
+    incoming.request.idempotency_key = None;
+    audit::deny(backend, incoming, stopped.target.as_ref(), stopped.error).await.map(Some)
+}
+
 async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
-    let target = match validate::target(backend, &incoming.request) {
-        Ok(target) => target,
-        Err(refusal) => return audit::deny(backend, incoming, None, refusal).await,
-    };
-    if let Err(refusal) = authorize::tool(&incoming, &target) {
-        return audit::deny(backend, incoming, Some(&target), refusal).await;
-    }
-    let parsed = match validate::arguments(&target, incoming.request.arguments.clone()) {
-        Ok(parsed) => parsed,
-        Err(refusal) => return audit::deny(backend, incoming, Some(&target), refusal).await,
+    let (target, parsed) = match gate::take(backend, &incoming).await? {
+        Ok(taken) => taken,
+        Err(stopped) => {
+            let Stopped { target, error, .. } = *stopped;
+            return audit::deny(backend, incoming, target.as_ref(), error).await;
+        }
     };
     let judged = count::judge(backend, incoming, target, parsed).await?;
     if let Some(Preview::WouldFail(error)) = &judged.preview {
@@ -156,7 +171,7 @@ async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply,
     }
     match judged.decision() {
         Decision::Allow => match judged.permit(None) {
-            Ok(permit) => route::route(backend, &judged, permit).await,
+            Ok(permit) => raise::send(backend, &judged, permit).await,
             Err(refusal) => audit::deny_judged(backend, &judged, *refusal).await,
         },
         Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,

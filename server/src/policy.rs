@@ -12,12 +12,13 @@ use orion_domain::DeviceName;
 use orion_policy::{Finding, PolicyFile, Surroundings};
 use tokio::sync::Mutex;
 
-pub use apply::{Applied, Checked, Text, apply, check, refresh_devices, roll_back};
+pub use apply::{Applied, Checked, Text, apply, check, roll_back};
 pub use changes::DeviceChange;
 pub use replay::{Change, Counts, Replay, Replayed, Sample, replay};
 pub use review::{DAYS, GrantReview, Review, review};
 
 use crate::fleet::PolicyTerms;
+use crate::people::Turn;
 use crate::store::{PolicyRow, Store, StoreError};
 
 /// What rules and findings call the file. The version is not in it, so that a rule that stays as it
@@ -116,4 +117,25 @@ impl Policies {
     fn set(&self, active: Active) {
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(active);
     }
+}
+
+/// Does work that takes a while on a thread for such, so that other requests go on. The turn that it has is
+/// over no sooner than the work.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] where it broke off.
+async fn beside<T: Send + 'static>(
+    turn: &Turn,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    let turn = turn.clone();
+    let held = move || {
+        let done = work();
+        drop(turn);
+        done
+    };
+    tokio::task::spawn_blocking(held).await.map_err(|error| {
+        tracing::error!(%error, "a trial or review broke off");
+        StoreError::Unavailable
+    })
 }

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orion_domain::{Caller, DeviceId, Digest};
-use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::{
     LinkRequest, LinkResponse, agent_service_server::AgentServiceServer,
     approval_service_server::ApprovalServiceServer, audit_service_server::AuditServiceServer,
@@ -26,12 +25,13 @@ use orion_wire::v1::{
     plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
     tool_service_server::ToolServiceServer,
 };
+use orion_wire::{MAX_MESSAGE_BYTES, status_from};
 use tokio_stream::Stream;
 use tonic::service::Routes;
 use tonic::{Request, Status};
 
 use crate::backend::Backend;
-use crate::people::Identity;
+use crate::people::{Identity, Turn};
 
 /// The services behind handlers: a handle to everything they share.
 #[derive(Debug, Clone)]
@@ -102,6 +102,12 @@ impl Api {
         }
         Ok(())
     }
+
+    /// A turn for what reads or judges much.
+    fn heavy<T>(&self, request: &Request<T>) -> Result<Turn, Status> {
+        let by = caller(request)?;
+        self.0.people.heavy.turn(&by.user).map_err(|error| status_from(&error))
+    }
 }
 
 /// Who calls, as the access layer found out.
@@ -111,6 +117,12 @@ fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
         .get::<Caller>()
         .cloned()
         .ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
+}
+
+/// Who calls, and by what, as the access layer found out.
+fn identity<T>(request: &Request<T>) -> Result<Identity, Status> {
+    let identity = request.extensions().get::<Identity>().cloned();
+    identity.ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
 }
 
 /// SHA-256 of the session or token that a request came with.

@@ -16,7 +16,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::transport::Server;
+use tower::Layer as _;
 
 use crate::backend::Backend;
 use crate::backup;
@@ -24,7 +24,10 @@ use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::{Config, People};
 use crate::fleet::{Authority, Fleet, enrollment};
-use crate::listen::accept;
+use crate::listen::Door;
+use crate::listen::connections::ConnectionLimits;
+use crate::listen::descriptors::{self, Share};
+use crate::listen::http2::Http2Limits;
 use crate::model::{Model, Planner};
 use crate::notary::{self, Notary};
 use crate::people::{self, FirstAdmin};
@@ -36,10 +39,16 @@ use crate::rpc::access::AccessLayer;
 use crate::store::Store;
 use crate::webhook::{self, Webhook};
 
-/// How often HTTP/2 pings go out on a quiet connection.
-const KEEPALIVE: Duration = Duration::from_secs(8);
-/// How long an answer to a ping may take; a half-open link is found within the sum of the two.
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long a device's connection is left alone before it makes room: a handshake takes a while where
+/// many come back at once.
+const DEVICE_GRACE: Duration = Duration::from_secs(1);
+/// What people and programs may have under way on one connection. A client that does not know the limit
+/// yet begins up to a hundred requests.
+const PEOPLE_HTTP2: Http2Limits =
+    Http2Limits { streams: 128, stream_window: 128 * 1024, connection_window: 256 * 1024 };
+/// What a device may have under way: its stream, a renewal, and what was cut off and not noticed yet.
+const DEVICE_HTTP2: Http2Limits =
+    Http2Limits { streams: 16, stream_window: LINK_WINDOW, connection_window: 2 * LINK_WINDOW };
 /// How long work that is under way may take when the backend stops.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long connections may stay open after that.
@@ -161,7 +170,7 @@ impl Ready {
     /// Serves until the shutdown token is cancelled, then lets work under way end.
     ///
     /// # Errors
-    /// A listener failed.
+    /// A certificate cannot be read, or the backend did not stop in order.
     pub async fn serve(self) -> anyhow::Result<()> {
         let Self {
             backend,
@@ -179,47 +188,47 @@ impl Ready {
             backend.authority.certificate(),
             backend.fleet.is_revoked(),
         )?;
-        let device_door = Server::builder()
-            .http2_keepalive_interval(Some(KEEPALIVE))
-            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-            .max_concurrent_streams(Some(64))
-            .initial_stream_window_size(LINK_WINDOW)
-            .initial_connection_window_size(2 * LINK_WINDOW)
-            .layer(access.clone())
-            .add_routes(rpc::device_routes(&backend))
-            .serve_with_incoming_shutdown(
-                accept(devices, Some(device_tls), closing.clone()),
-                closing.clone().cancelled_owned(),
-            );
-        let people_tls = people_tls(&backend.config.people)?;
-        let people_door = Server::builder()
-            .http2_keepalive_interval(Some(KEEPALIVE))
-            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-            .layer(access)
-            .add_routes(rpc::people_routes(&backend)?)
-            .serve_with_incoming_shutdown(
-                accept(people_listener, people_tls, closing.clone()),
-                closing.clone().cancelled_owned(),
-            );
+        let share = Share::of(descriptors::raise());
+        let Config { people, devices: of_devices, .. } = &backend.config;
+        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let per_address = count(of_devices.max_connections_per_address);
+        let device_door = Door {
+            listener: devices,
+            tls: Some(device_tls),
+            limits: ConnectionLimits {
+                per_owner: 4,
+                grace: DEVICE_GRACE,
+                ..ConnectionLimits::new(share.devices, per_address)
+            },
+            http2: DEVICE_HTTP2,
+        };
+        let people_door = Door {
+            listener: people_listener,
+            tls: people_tls(people)?,
+            limits: ConnectionLimits::new(share.people, count(people.max_connections_per_address)),
+            http2: PEOPLE_HTTP2,
+        };
+        let device_service = access.layer(rpc::device_routes(&backend).prepare());
+        let people_service = access.layer(rpc::people_routes(&backend)?.prepare());
+        let device_door = device_door.serve(device_service, closing.clone());
+        let people_door = people_door.serve(people_service, closing.clone());
         work(&backend);
         backend.tasks.spawn(notary::run(Arc::clone(&backend)));
         if let Some(webhook) = webhook {
             backend.tasks.spawn(webhook::run(Arc::clone(&backend), webhook));
         }
 
-        let doors = async { tokio::try_join!(device_door, people_door) };
+        let doors = async { tokio::join!(device_door, people_door) };
         let closer = tokio::spawn(close(Arc::clone(&backend)));
         let cut = async {
             closing.cancelled().await;
             tokio::time::sleep(LINGER).await;
         };
-        let served = tokio::select! {
-            served = doors => served,
+        tokio::select! {
+            _ = doors => {}
             // Somebody keeps a connection open; it is cut with the process.
-            () = cut => Ok(((), ())),
-        };
-        // Where a listener failed, nobody has asked to stop yet.
-        backend.shutdown.cancel();
+            () = cut => {}
+        }
         closer.await.context("the backend did not stop in order")?;
         backend.fleet.witnesses().flush(&backend.store).await;
         // What keeps it from signing was logged.
@@ -227,7 +236,7 @@ impl Ready {
         backend.store.close().await;
         std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
         drop(lock);
-        served.map(drop).context("a listener failed")
+        Ok(())
     }
 }
 

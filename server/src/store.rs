@@ -23,7 +23,7 @@ mod writer;
 mod tests;
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ pub use devices::{
     Redemption,
 };
 pub use invites::NewInvite;
-pub use labels::{Label, Strangers, Voice};
+pub use labels::{Label, LabelledContent, Strangers, Voice};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
 };
@@ -91,6 +91,9 @@ pub enum StoreError {
         "the record holds another of that name or id, or has changed meanwhile; read it again, or give more of the id"
     )]
     Conflict,
+    /// This person has used the idempotency key for a call before.
+    #[error("this idempotency key was used for another call; give each call a key of its own")]
+    KeyInUse,
     /// There is nothing by that name or id.
     #[error("there is nothing by that name or id on record")]
     NotFound,
@@ -108,7 +111,7 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         let kind = classify(&error);
         match kind {
-            Self::Conflict | Self::NotFound => {}
+            Self::Conflict | Self::KeyInUse | Self::NotFound => {}
             Self::Unavailable | Self::Full | Self::OtherVersion | Self::Corrupt => {
                 tracing::error!(%error, "the database failed");
             }
@@ -132,10 +135,19 @@ fn classify(error: &sqlx::Error) -> StoreError {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
     match code.map(|code| code & 0xff) {
         Some(FULL) => StoreError::Full,
+        Some(CONSTRAINT) if is_key_in_use(error) => StoreError::KeyInUse,
         Some(CONSTRAINT) => StoreError::Conflict,
         Some(CORRUPT | NOT_A_DATABASE) => StoreError::Corrupt,
         Some(_) | None => StoreError::Unavailable,
     }
+}
+
+/// Whether a call could not enter because of its idempotency key. SQLite names the columns that must be
+/// unique.
+fn is_key_in_use(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        error.is_unique_violation() && error.message().contains("calls.idempotency_key")
+    })
 }
 
 /// The record. Clones share it.
@@ -146,6 +158,8 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
+    /// The file.
+    path: PathBuf,
     reads: SqlitePool,
     writer: WriterHandle,
     /// Open calls that are known to change nothing; their changes of state need no fsync. A call
@@ -192,6 +206,7 @@ impl Store {
         let writer = WriterHandle::start(writing, connection).await?;
         Ok(Self {
             inner: Arc::new(Inner {
+                path: path.to_owned(),
                 reads,
                 writer,
                 harmless: DashSet::new(),

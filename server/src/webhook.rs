@@ -14,7 +14,6 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use crate::backend::Backend;
-use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::config::Approvals;
 use crate::store::{ApprovalRow, ApprovalState};
@@ -125,7 +124,7 @@ fn signature(secret: &Secret, seconds: i64, body: &str) -> String {
 
 /// Tells of questions until the backend stops.
 pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
-    let mut changes = backend.bus.subscribe();
+    let mut changes = backend.bus.watch_approvals();
     let (sender, mut waiting) = mpsc::channel::<(ApprovalId, String)>(WAITING);
     let telling = async {
         while let Some((id, body)) = waiting.recv().await {
@@ -135,13 +134,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
     let listening = async {
         loop {
             let id = match changes.recv().await {
-                Ok(Change::Approval(id, _)) => id,
-                Ok(
-                    Change::CallClosed(_)
-                    | Change::CallMoved(_)
-                    | Change::Device(_)
-                    | Change::Plan(_),
-                ) => continue,
+                Ok(id) => id,
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "too many changes at once; the webhook may miss some");
                     continue;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use orion_mtls::{CertificateAuthority, ServerCertificate, device_listener};
-use orion_server::listen::{Peer, accept};
+use orion_server::listen::Peer;
+use orion_tests::door;
 use orion_wire::v1;
 use orion_wire::v1::agent_service_server::{AgentService, AgentServiceServer};
 use orion_wire::v1::tool_service_server::{ToolService, ToolServiceServer};
@@ -17,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Server;
+use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 
 /// Where the two doors are.
@@ -160,15 +161,9 @@ pub(crate) async fn start(
         Arc::new(ServerCertificate::new(&issued)?),
         Arc::new(|_: &str| false),
     )?;
-    tokio::spawn(
-        Server::builder()
-            .add_service(AgentServiceServer::new(router.clone()))
-            .serve_with_incoming(accept(devices, Some(tls), shutdown.clone())),
-    );
-    tokio::spawn(
-        Server::builder()
-            .add_service(ToolServiceServer::new(router))
-            .serve_with_incoming(accept(people, None, shutdown)),
-    );
+    let agents = Routes::new(AgentServiceServer::new(router.clone()));
+    tokio::spawn(door(devices, Some(tls)).serve(agents, shutdown.clone()));
+    let tools = Routes::new(ToolServiceServer::new(router));
+    tokio::spawn(door(people, None).serve(tools, shutdown));
     Ok(bare)
 }

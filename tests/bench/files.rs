@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use orion_agent::apps::Apps;
+use orion_agent::risk_gate::RiskGate;
 use orion_agent::roots::Roots;
 use orion_agent::tools::{Context, find};
 use orion_agent::trash::Trash;
 use orion_domain::grants::{Grants, PathGrant};
-use orion_domain::{Access, CallId, PathStyle, Places};
+use orion_domain::{Access, CallId, PathStyle, Places, Touches};
 use orion_tests::World;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -262,6 +263,10 @@ impl Alone {
             trash: &self.trash,
             device_id: "bench",
             dry_run: false,
+            risk: &RiskGate::default(),
+            is_final: &std::cell::Cell::new(false),
+            touches: &Touches::nothing(),
+            undo: None,
             cancelled: &AtomicBool::new(false),
             deadline: Instant::now() + Duration::from_secs(60),
             progress: &|_, _, _| {},

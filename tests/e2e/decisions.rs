@@ -14,6 +14,7 @@ use answers::{Answer, Device};
 use orion_domain::Role;
 use orion_tests::{Client, LyingAgent, World};
 use orion_wire::{PROTOCOL, v1};
+use serde_json::json;
 use table::Row;
 
 /// The rows that anyone can be asked about.
@@ -126,16 +127,21 @@ async fn person(
 }
 
 async fn explained(client: &Client, row: &Row) -> Answer {
+    let mut arguments = row.arguments.clone();
+    if let Some(call_id) = arguments.get_mut("call_id") {
+        // A backend answers only about calls that it knows of: one of the same person on the same device.
+        *call_id = client.call(&row.device, "get_datetime", json!({})).await.id.into();
+    }
     let request = v1::ExplainCallRequest {
         tool: row.tool.clone(),
         device: row.device.clone(),
-        arguments: serde_json::to_vec(&row.arguments).unwrap().into(),
+        arguments: serde_json::to_vec(&arguments).unwrap().into(),
         dry_run: row.when.dry_run,
         ..Default::default()
     };
     let said = client.policy().explain_call(request).await.unwrap().into_inner();
     assert_eq!((said.user.as_str(), said.role.as_str()), (row.user.as_str(), row.role.as_str()));
-    if said.arguments.is_empty() {
+    if said.evidence.is_empty() {
         assert_eq!(said.decision, "deny", "{}", row.title);
         return Answer::invalid();
     }

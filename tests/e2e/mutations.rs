@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use orion_agent::guard::Guard;
 use orion_catalog::find;
+use orion_domain::observation::Kind;
 use orion_domain::{
-    ApprovalId, CallBinding, CallId, CanonicalArguments, ConversationId, DeviceId, Digest, Grants,
-    PathStyle, Places, Role,
+    ApprovalBasis, ApprovalId, CallBinding, CallId, CanonicalArguments, ConversationId, DeviceId,
+    Digest, Grants, Observation, PathStyle, Places, Role,
 };
 use orion_tests::{Deceived, Link, LyingServer};
 use orion_wire::{DevicePolicy, Dispatched, v1};
@@ -72,6 +73,15 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
     };
     let call = CallId::new(dice.uuid());
     let expires_at = orion_agent::clock::now_ms() + 60_000;
+    let seen = |touch: &orion_domain::touches::PathTouch| Observation {
+        path: touch.path.to_string(),
+        real: touch.path.to_string(),
+        kind: Kind::File,
+        bytes: 5,
+        mode: 0o644,
+        digest: Some(Digest::of(b"12345")),
+    };
+    let observed: Vec<_> = parsed.touches.paths.iter().map(seen).collect();
     let binding = CallBinding {
         call,
         device,
@@ -79,7 +89,10 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
         arguments: &parsed.arguments,
         caller: &caller,
         touches: &parsed.touches,
+        basis: ApprovalBasis::Preview,
+        observed: &observed,
         policy_version: &guard.policy().version,
+        raises: &[],
         expires_at,
     };
     v1::Dispatch {
@@ -98,11 +111,13 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "bob".to_owned(),
             expires_at,
+            raises: Vec::new(),
+            basis: v1::ApprovalBasis::Preview.into(),
         }),
         traceparent: String::new(),
         device_id: device.to_string(),
         observe: false,
-        observed: Vec::new().into(),
+        observed: orion_wire::observed_bytes(&observed).into(),
     }
 }
 
@@ -110,7 +125,7 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
 fn mutated(call: &v1::Dispatch, other: &v1::Dispatch, dice: &mut Dice) -> v1::Dispatch {
     let mut call = call.clone();
     let mut arguments: Value = serde_json::from_slice(&call.arguments).unwrap();
-    match dice.roll(14) {
+    match dice.roll(17) {
         0 => call.call_id = dice.uuid().to_string(),
         1 => call.device_id = dice.uuid().to_string(),
         2 => {
@@ -130,6 +145,16 @@ fn mutated(call: &v1::Dispatch, other: &v1::Dispatch, dice: &mut Dice) -> v1::Di
             let mut binding = proof.binding.to_vec();
             binding[dice.roll(32)] ^= 1 << dice.roll(8);
             proof.binding = binding.into();
+        }
+        13 => call.observed = Vec::new().into(),
+        14 => call.observed.clone_from(&other.observed),
+        15 => {
+            let basis = if dice.roll(2) == 0 {
+                v1::ApprovalBasis::Standing
+            } else {
+                v1::ApprovalBasis::Plan
+            };
+            call.approval.as_mut().unwrap().basis = basis.into();
         }
         12 => call.approval.as_mut().unwrap().expires_at += 1 + i64::from(dice.roll(2) == 0),
         _ => {
@@ -157,6 +182,7 @@ fn is_same_call(one: &v1::Dispatch, other: &v1::Dispatch) -> bool {
         && one.tool == other.tool
         && one.arguments == other.arguments
         && one.caller == other.caller
+        && one.observed == other.observed
 }
 
 /// Whether the device would run it.

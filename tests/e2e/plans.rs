@@ -146,18 +146,24 @@ async fn what_an_earlier_step_changes_is_compared_before_that_step() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_compared_does_not_count_as_compared_and_people_are_told() {
+async fn what_may_not_be_read_is_compared_and_what_cannot_be_compared_refuses_the_plan() {
     let world = World::new().await;
     let paths = json!([{"path": "{files}", "access": ["write", "delete"]}]);
     let grants = json!({"profile": "operator", "paths": paths});
     let kiosk = world.device("kiosk").grant(grants).start().await;
     kiosk.put("x/a.txt", "");
     let arguments = json!({"path": "x", "recursive": true, "confirm": true});
-    let plan = world.admin().plan(&[("kiosk", "delete_directory", arguments)], false).await;
-    let plan = plan.unwrap();
-    assert_eq!(plan.steps[0].compared, 0);
-    let shown = world.cli().run(&["plan", "show", &plan.plan_id]).await;
-    assert!(shown.stdout.contains("(not compared before it runs)"), "{shown:?}");
+    let step = [("kiosk", "delete_directory", arguments)];
+    let plan = world.admin().plan(&step, false).await.unwrap();
+    assert_eq!(plan.steps[0].compared, 1);
+    kiosk.put("x/b.txt", "");
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(states(&ended), (PlanState::Failed, vec![Drifted]), "{ended:?}");
+
+    kiosk.put(&format!("x/{}/deep.txt", vec!["a"; 70].join("/")), "");
+    let refused = world.admin().plan(&step, false).await.unwrap_err();
+    assert!(refused.message().starts_with("Step 1 (delete_directory on kiosk): "), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -90,7 +90,7 @@ async fn paths_outside_are_refused_however_they_are_written() {
     let twin = kiosk.files().with_file_name("files2");
     std::fs::create_dir(&twin).unwrap();
     std::fs::write(twin.join("secret"), "s").unwrap();
-    let before = orion_tests::tree(world.folder().join("devices").as_path());
+    let before = (kiosk.tree(), orion_tests::tree(&twin));
     let outside = [
         "/etc/passwd".to_owned(),
         "/".to_owned(),
@@ -110,7 +110,7 @@ async fn paths_outside_are_refused_however_they_are_written() {
             assert_refused(&world, &call, CallState::Denied, ErrorCode::PathNotAllowed).await;
         }
     }
-    assert_eq!(orion_tests::tree(world.folder().join("devices").as_path()).len(), before.len());
+    assert_eq!((kiosk.tree(), orion_tests::tree(&twin)), before);
     assert_eq!(std::fs::read_to_string(twin.join("secret")).unwrap(), "s");
 
     let call = world.admin().call("kiosk", "read_file", json!({"path": "/etc/passwd"})).await;
@@ -302,4 +302,38 @@ async fn nobody_gets_in_without_a_token_or_with_a_wrong_one() {
     };
     let refused = world.admin().auth().create_first_admin(again).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unauthenticated);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_beyond_a_persons_pace_are_refused_and_counted() {
+    let config = "[calls]\nper_person_per_second = 1\nburst_per_person = 3\n";
+    let world = World::configured(config).await;
+    let mut refused = 0;
+    for _ in 0..20 {
+        let request = v1::CallToolRequest {
+            tool: "no_such_tool".to_owned(),
+            device: "kiosk".to_owned(),
+            arguments: b"{}".to_vec().into(),
+            ..Default::default()
+        };
+        if let Err(status) = world.admin().ask(request).await {
+            assert_eq!(status.code(), tonic::Code::ResourceExhausted, "{status:?}");
+            assert!(status.message().contains("Wait a second and try again"), "{status:?}");
+            refused += 1;
+        }
+    }
+    // A slow machine takes seconds for them, and a call more a second is let through.
+    assert!(refused > 5, "{refused} of 20 were refused");
+    world.server().stop().await;
+    world.restart_server().await;
+    let request = v1::ListAuditRequest { limit: 1000, ..Default::default() };
+    let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+    let kinds = |kind: &str| rows.iter().filter(|row| row.kind == kind).count();
+    assert_eq!(kinds("call.opened"), 20 - refused);
+    let counted: u64 = rows
+        .iter()
+        .filter(|row| row.kind == "access.refused")
+        .filter_map(|row| serde_json::from_str::<Value>(&row.body).unwrap()["count"].as_u64())
+        .sum();
+    assert_eq!(counted, refused as u64, "each refused call is counted");
 }

@@ -1,6 +1,8 @@
 //! Taking back what calls changed: by the command line and in a chat, with a real backend and a real
 //! device.
 
+mod again;
+
 use orion_tests::{Cli, Device, Output, Tree, World};
 use serde_json::{Value, json};
 

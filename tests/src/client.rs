@@ -62,6 +62,14 @@ impl Client {
         Self { channel: endpoint.connect_lazy(), bearer: Bearer(bearer), token: token.to_owned() }
     }
 
+    /// The same person on a connection of their own at `address`, who never takes anything of an answer.
+    #[must_use]
+    pub fn taking_nothing(&self, address: &str) -> Self {
+        let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+        let channel = endpoint.initial_stream_window_size(0).connect_lazy();
+        Self { channel, ..self.clone() }
+    }
+
     /// The same connection for somebody else.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, Digest, Secret};
 use orion_mtls::{CertificateAuthority, ServerCertificate, device_listener};
-use orion_server::listen::accept;
 use orion_wire::v1::agent_service_server::{AgentService, AgentServiceServer};
 use orion_wire::v1::enrollment_service_server::{EnrollmentService, EnrollmentServiceServer};
 use orion_wire::v1::link_request;
@@ -19,7 +18,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Server;
+use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 use uuid::Uuid;
 
@@ -30,6 +29,7 @@ mod many;
 pub use deceived::Deceived;
 pub use link::Link;
 
+use crate::door::door;
 use crate::eventually::PATIENCE;
 use crate::now_ms;
 
@@ -80,14 +80,9 @@ impl LyingServer {
             links,
             asked: Arc::clone(&asked),
         };
-        let serving = Server::builder()
-            .add_service(AgentServiceServer::new(services.clone()))
-            .add_service(EnrollmentServiceServer::new(services))
-            .serve_with_incoming_shutdown(
-                accept(listener, Some(tls), stop.clone()),
-                stop.clone().cancelled_owned(),
-            );
-        tokio::spawn(serving);
+        let routes = Routes::new(AgentServiceServer::new(services.clone()))
+            .add_service(EnrollmentServiceServer::new(services));
+        tokio::spawn(door(listener, Some(tls)).serve(routes, stop.clone()));
         Self { address, authority, device, links: Mutex::new(connected), asked, stop }
     }
 

@@ -9,6 +9,8 @@ use rustix::process::Pid;
 pub struct Usage {
     /// Resident memory, in bytes.
     pub resident: u64,
+    /// The most resident memory that there was at once since the process began, in bytes.
+    pub peak: u64,
     /// Open descriptors.
     pub descriptors: u64,
     /// Threads.
@@ -25,6 +27,7 @@ impl Usage {
         };
         Self {
             resident: number("VmRSS:") * 1024,
+            peak: number("VmHWM:") * 1024,
             descriptors: std::fs::read_dir(format!("{folder}/fd")).unwrap().count() as u64,
             threads: number("Threads:"),
         }
@@ -35,6 +38,7 @@ impl Sum for Usage {
     fn sum<I: Iterator<Item = Self>>(usages: I) -> Self {
         usages.fold(Self::default(), |sum, one| Self {
             resident: sum.resident + one.resident,
+            peak: sum.peak + one.peak,
             descriptors: sum.descriptors + one.descriptors,
             threads: sum.threads + one.threads,
         })

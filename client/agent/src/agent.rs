@@ -39,7 +39,7 @@ use crate::journal::Journal;
 use crate::roots::Lent;
 use crate::state::{Identity, State, Status};
 use ceiling::{Opening, Told, lent};
-use event::{Event, Slot};
+use event::Event;
 use noting::About;
 use session::Phase;
 use surroundings::{Real, Surroundings};
@@ -73,6 +73,8 @@ pub struct Agent {
     chain: Option<Chain>,
     told: Told,
     running: HashMap<CallId, Running>,
+    /// Calls that were told as over at their deadline and whose threads still run.
+    given_up: HashMap<CallId, Running>,
     tasks: JoinSet<()>,
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
@@ -99,6 +101,8 @@ struct Running {
     cancelled: Arc<AtomicBool>,
     /// Set where its end is to be noted: it may change something.
     about: Option<About>,
+    /// What its arguments take in memory.
+    argument_bytes: usize,
 }
 
 /// Something to send. A result is looked up when there is room for it, so that it is held once.
@@ -149,7 +153,8 @@ impl Agent {
             identity.name.clone(),
             settings.places.clone(),
             settings.scope.clone(),
-        );
+        )
+        .remembering(Arc::clone(&toolbox.trash));
         let roots = lent(&settings, &guard);
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let now = Instant::now();
@@ -167,6 +172,7 @@ impl Agent {
             chain: None,
             told: Told::default(),
             running: HashMap::new(),
+            given_up: HashMap::new(),
             tasks: JoinSet::new(),
             events,
             inbox,
@@ -294,15 +300,7 @@ impl Agent {
                     self.send(link_request::Message::CallProgress(progress));
                 }
             }
-            Event::Finished { call, ended, slot } => {
-                let about = self.running.get(&call).and_then(|running| running.about.clone());
-                if slot == Slot::Free {
-                    self.running.remove(&call);
-                    while self.tasks.try_join_next().is_some() {}
-                }
-                let written = self.journal.end(call, ended.clone(), now_ms()).await;
-                self.note_and_send(call, about.as_ref(), &ended, written);
-            }
+            Event::Finished { call, ended, slot } => self.finished(call, ended, slot).await,
             Event::Renewed(result) => self.renewed(result),
             Event::Owner(word) => self.owner(word),
             Event::Opened { found } => self.opened(found),
@@ -318,7 +316,10 @@ impl Agent {
             Incoming::PolicyUpdate(update) => self.policy(&update),
             Incoming::Dispatch(dispatch) => self.dispatch(dispatch).await,
             Incoming::CancelCall(v1::CancelCall { call_id }) => {
-                let running = call_id.parse().ok().and_then(|call| self.running.get(&call));
+                let running = call_id
+                    .parse()
+                    .ok()
+                    .and_then(|call| self.running.get(&call).or_else(|| self.given_up.get(&call)));
                 if let Some(running) = running {
                     running.cancelled.store(true, Ordering::Relaxed);
                 }
@@ -379,11 +380,11 @@ impl Agent {
     /// Stops what runs, notes how it ended, and tells the backend as far as it still listens.
     async fn stop(mut self) {
         self.stopping = true;
-        for running in self.running.values() {
+        for running in self.running.values().chain(self.given_up.values()) {
             running.cancelled.store(true, Ordering::Relaxed);
         }
         let until = Instant::now() + STOP_WITHIN;
-        while !self.running.is_empty()
+        while !(self.running.is_empty() && self.given_up.is_empty())
             && let Ok(Some(event)) = timeout_at(until, self.inbox.recv()).await
         {
             self.handle(event).await;

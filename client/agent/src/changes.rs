@@ -14,6 +14,8 @@ mod recover;
 mod refused;
 mod rename;
 mod rights;
+mod room;
+mod shown;
 mod staged;
 mod swap;
 mod tail;
@@ -30,16 +32,18 @@ use orion_domain::{CallId, DevicePath, ErrorCode, ToolError};
 
 pub(crate) use contents::forget_local_of;
 pub(crate) use place::Over;
-pub(crate) use print::Print;
+pub(crate) use print::{Print, disk_bytes, inode};
 use record::{Header, Line, Noted, Record, Step};
 pub use recover::{Settled, recover};
 pub(crate) use refused::Refused;
+pub(crate) use rights::is_executable;
+pub(crate) use room::Room;
 pub(crate) use staged::{Staged, StagedFolder};
 #[cfg(test)]
 pub(crate) use swap::NO_SWAP;
-pub(crate) use target::Target;
+pub(crate) use target::{Target, disk_bytes_at};
 pub(crate) use turn::turn;
-pub(crate) use undo::{TakenBack, undo};
+pub(crate) use undo::{TakenBack, as_it_acts, undo};
 
 use crate::tools::Context;
 
@@ -49,8 +53,12 @@ use crate::tools::Context;
 pub(crate) struct Change<'a> {
     context: &'a Context<'a>,
     header: Header,
+    room: Room<'a>,
     log: Option<Log>,
     kept_at: Option<String>,
+    /// The paths that were changed, so that what was shown of them is spent.
+    changed: Vec<DevicePath>,
+    is_rolling_back: bool,
 }
 
 /// The record, in its file and as it is known.
@@ -64,15 +72,40 @@ struct Log {
 
 impl<'a> Change<'a> {
     /// What a call of this tool changes. Nothing is on the disk before the first step. `paths` are
-    /// those that the call names and may change; to take it back, they are asked for again.
-    pub(crate) fn begin(context: &'a Context<'_>, tool: &str, paths: &[&DevicePath]) -> Self {
+    /// those that the call names and may change; to take it back, they are asked for again. `room` is for
+    /// what it replaces or deletes.
+    pub(crate) fn begin(
+        context: &'a Context<'_>,
+        tool: &str,
+        paths: &[&DevicePath],
+        room: Room<'a>,
+    ) -> Self {
         let header = Header {
             call: context.call,
             tool: tool.to_owned(),
             paths: paths.iter().map(|path| (*path).clone()).collect(),
             at_ms: Timestamp::now().as_millisecond(),
+            is_final: room.is_final(),
+            touched: context.touches.into(),
+            undo: None,
         };
-        Self { context, header, log: None, kept_at: None }
+        Self {
+            context,
+            header,
+            room,
+            log: None,
+            kept_at: None,
+            changed: Vec::new(),
+            is_rolling_back: false,
+        }
+    }
+
+    /// What an undoing changes of the call that this was the beginning of.
+    fn undoing(context: &'a Context<'_>, tool: &str, of: &Header, room: Room<'a>) -> Self {
+        let paths: Vec<&DevicePath> = of.paths.iter().collect();
+        let mut change = Self::begin(context, tool, &paths, room);
+        (change.header.touched, change.header.undo) = (of.touched.clone(), Some(of.undoing()));
+        change
     }
 
     /// The change stays.
@@ -81,9 +114,23 @@ impl<'a> Change<'a> {
         self.close(&log.record);
     }
 
-    /// Where, for a person, the last thing lies that went to the trash.
+    /// Where, for a person, the last thing lies that went to the trash; none where it does not stay there.
     pub(crate) fn kept_path(&self) -> Option<String> {
-        self.kept_at.clone()
+        self.kept_at.clone().filter(|_| !self.room.is_final())
+    }
+
+    /// Sees to room in the trash for more than was thought of at the beginning.
+    ///
+    /// # Errors
+    /// As [`Room::take`].
+    pub(crate) fn more_room(
+        &mut self,
+        path: &DevicePath,
+        disk_bytes: u64,
+    ) -> Result<(), ToolError> {
+        self.room.more(self.context, path, disk_bytes)?;
+        self.header.is_final |= self.room.is_final();
+        Ok(())
     }
 
     fn call(&self) -> CallId {
@@ -126,6 +173,9 @@ impl<'a> Change<'a> {
     /// Notes that the step is done. Without the line, the next start finds out.
     fn done(&mut self, kept: Option<Print>) {
         let Some(log) = &mut self.log else { return };
+        if let Some(noted) = log.record.steps.last() {
+            self.changed.extend(noted.step.paths().cloned());
+        }
         if let Err(error) = log.add(Line::Done { kept }) {
             tracing::warn!(call = %self.header.call, kind = %error.kind(), "a change could not be noted as done");
         }
@@ -168,13 +218,13 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    fn close(&self, record: &Record) {
-        let Context { trash, roots, .. } = self.context;
-        if trash.end(self.call(), record.kept_bytes())
-            && let Err(error) = trash.sweep(roots, Timestamp::now())
-        {
-            tracing::warn!(kind = %error.kind(), "the trash could not be looked through");
+    fn close(&mut self, record: &Record) {
+        self.room.settle();
+        if self.room.is_final() {
+            forget_local_of(self.context.roots, record);
+            return self.forget();
         }
+        self.context.trash.end(record);
     }
 
     fn forget(&self) {
@@ -191,6 +241,7 @@ impl Drop for Change<'_> {
         if self.log.is_none() {
             return;
         }
+        self.is_rolling_back = true;
         if let Err(error) = self.settle() {
             // The record stays as it is, and the next start tries again.
             tracing::warn!(call = %self.header.call, code = error.code.as_str(), "what a call began could not be cleaned up");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use orion_domain::{ErrorCode, Permit, Places, ToolError};
+use orion_domain::{ErrorCode, Permit, Places, RiskRaise, ToolError, Touches, Undo};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot::{self, error::RecvError};
@@ -22,6 +22,7 @@ use crate::apps::Apps;
 use crate::guard::Verdict;
 use crate::journal::{Admission, Ended};
 use crate::report::Subject;
+use crate::risk_gate::RiskGate;
 use crate::roots::Lent;
 use crate::sandbox::{Reach, Sandbox, confine};
 use crate::tools::observe::{Expected, Seeing, observe};
@@ -29,8 +30,9 @@ use crate::tools::{Context, Executor, Outcome};
 use crate::trash::Trash;
 
 /// How long after its deadline a tool may take to notice. Tools look at the clock in their loops; a
-/// disk that hangs lets none of them look.
-const GRACE: Duration = Duration::from_secs(2);
+/// disk that hangs lets none of them look. Less than a backend waits beyond the deadline, so that it
+/// hears what became of the call.
+const GRACE: Duration = Duration::from_secs(1);
 /// Progress is shown to people; more often is of no use.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// The longest note of progress, in characters.
@@ -64,8 +66,10 @@ pub struct Job {
     pub arguments: Value,
     /// What is done about the paths that it touches before it runs.
     pub seeing: Seeing,
-    /// Whether the tool changes something where it is no preview.
-    pub changes: bool,
+    /// What it touches.
+    pub touches: Touches,
+    /// What it takes back or does again, of an undoing.
+    pub undo: Option<Undo>,
     /// How far it may reach, where the kernel confines it.
     pub reach: Option<Reach>,
     /// Whether it may change something.
@@ -78,6 +82,8 @@ pub struct Job {
     pub roots: Arc<Lent>,
     /// What was decided, to be held where the call's paths really lead; none for what names no path.
     pub verdict: Option<Verdict>,
+    /// Why its risk is higher than its tool's, as the person who approved it was shown.
+    pub approved_raises: Vec<RiskRaise>,
     /// What it runs with.
     pub toolbox: Arc<Toolbox>,
 }
@@ -97,8 +103,12 @@ pub async fn execute(
     let call = subject.call;
     let finished = |ended: Ended, slot: Slot| Event::Finished { call, ended, slot };
 
-    if let Err(error) = admission.wait().await {
-        let ended = subject.failure(error.refusal(), Duration::ZERO);
+    let admitted = match tokio::time::timeout_at(deadline.into(), admission.wait()).await {
+        Ok(admitted) => admitted.map_err(|error| error.refusal()),
+        Err(_) => Err(not_noted()),
+    };
+    if let Err(error) = admitted {
+        let ended = subject.failure(error, Duration::ZERO);
         return post(&events, finished(ended, Slot::Free)).await;
     }
     if job.cancelled.load(Ordering::Relaxed) {
@@ -122,7 +132,7 @@ pub async fn execute(
         Ok(result) => result,
         Err(_) => {
             let ended = subject.failure(given_up(&subject.tool, has_effects), started.elapsed());
-            post(&events, finished(ended, Slot::Taken)).await;
+            post(&events, finished(ended, Slot::GivenUp)).await;
             work.await
         }
     };
@@ -158,11 +168,13 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         executor,
         arguments,
         seeing,
-        changes,
+        touches,
+        undo,
         deadline,
         cancelled,
         roots,
         verdict,
+        approved_raises,
         toolbox,
         reach,
         ..
@@ -191,11 +203,13 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         }));
     };
     let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
+    let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
     let of_call = verdict.map(|verdict| roots.of_call(verdict));
     let expected = match &seeing {
-        Seeing::Compare(touches, before) => Some(Expected { touches, before, deep: changes }),
+        Seeing::Compare(touches, before) => Some(Expected { touches, before }),
         Seeing::Nothing | Seeing::Tell(_) => None,
     };
+    let is_final = Cell::new(false);
     let context = Context {
         call: subject.call,
         roots: of_call.as_ref().unwrap_or(&roots),
@@ -204,6 +218,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         trash,
         device_id,
         dry_run: subject.dry_run,
+        risk: &risk,
+        is_final: &is_final,
+        touches: &touches,
+        undo: undo.as_ref(),
         expected,
         cancelled: &cancelled,
         deadline,
@@ -213,10 +231,14 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
     context.compare()?;
     let observed = match &seeing {
         Seeing::Nothing | Seeing::Compare(..) => None,
-        Seeing::Tell(touches) => Some(observe(touches, changes, &context)?),
+        Seeing::Tell(touches) => Some(observe(touches, &context)?),
     };
     let outcome = (executor.run)(arguments, &context)?;
-    Ok(Outcome { observed, ..outcome })
+    let raises = risk.into_reported();
+    let message = raises.iter().fold(outcome.message, |message, raise| {
+        format!("{message} {} A person has to approve this call.", raise.sentence())
+    });
+    Ok(Outcome { message, observed, raises, ..outcome })
 }
 
 fn flatten(
@@ -235,6 +257,13 @@ fn flatten(
             format!("{tool} failed inside the agent{so}. See the agent's log on the device.");
         Err(ToolError::new(code, message))
     })
+}
+
+fn not_noted() -> ToolError {
+    ToolError::new(
+        ErrorCode::Timeout,
+        "Nothing was run: the device could not note the call by its deadline. Its disk may hang; look at it, then try again.",
+    )
 }
 
 fn no_thread() -> ToolError {

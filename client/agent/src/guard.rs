@@ -6,13 +6,15 @@ use std::sync::Arc;
 use orion_catalog::{ParsedCall, ToolSpec};
 use orion_domain::grants::Scope;
 use orion_domain::{
-    ApprovalId, Approved, CallBinding, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places,
-    Policy, Question, Rule, ToolError, ToolFacts, evaluate,
+    ApprovalBasis, ApprovalId, Approved, CallBinding, Decision, DeviceId, DeviceName, ErrorCode,
+    Permit, Places, Policy, Question, RiskRaise, Rule, ToolError, ToolFacts, evaluate,
 };
 use orion_wire::{DevicePolicy, Dispatched, Timezone};
 
+use crate::changes::as_it_acts;
 use crate::clock::now_ms;
 use crate::journal::APPROVED_REMEMBERED_MS;
+use crate::trash::Trash;
 
 mod size;
 mod verdict;
@@ -34,6 +36,8 @@ pub struct Guard {
     knows_hours: bool,
     /// The workspace has moved, and the backend may judge by the one before.
     moved: bool,
+    /// What is known of the calls that may be taken back.
+    trash: Option<Arc<Trash>>,
 }
 
 /// What this device makes of a call, before any person's yes counts.
@@ -56,6 +60,8 @@ pub struct Admitted {
     pub parsed: ParsedCall,
     /// What has to hold where its paths really lead.
     pub verdict: Verdict,
+    /// Why its risk is higher than its tool's, as the person who approved it was shown.
+    pub raises: Vec<RiskRaise>,
 }
 
 /// Why a policy was not taken. The one before it stays.
@@ -92,7 +98,14 @@ impl Guard {
             timezone,
             knows_hours: true,
             moved: false,
+            trash: None,
         }
+    }
+
+    /// The same, which knows what undoings do. Without, none is done.
+    #[must_use]
+    pub fn remembering(self, trash: Arc<Trash>) -> Self {
+        Self { trash: Some(trash), ..self }
     }
 
     /// The device's name, as rules call it.
@@ -209,17 +222,22 @@ impl Guard {
         is_spent: impl Fn(ApprovalId) -> bool,
     ) -> Result<Admitted, Box<ToolError>> {
         let (spec, parsed) = self.read(call)?;
-        let question = self.question(call, spec, &parsed);
+        let question = self.question(call, &parsed);
         let evaluation = evaluate(&question, &self.policy);
         let approved = match evaluation.decision() {
             Decision::Ask | Decision::DryRunFirst => {
-                self.approved(call, &parsed, is_spent).map_err(Box::new)?
+                self.approved(call, spec, &parsed, is_spent).map_err(Box::new)?
             }
-            Decision::Allow | Decision::Deny => None,
+            // A yes to a call that needs none here counts where it is to this very call: the person may
+            // have seen a risk that only the disk shows.
+            Decision::Allow => self.approved(call, spec, &parsed, is_spent).unwrap_or_default(),
+            Decision::Deny => None,
         };
+        let seen = call.approval.iter().filter(|_| approved.is_some());
+        let raises = seen.flat_map(|approval| approval.raises.clone()).collect();
         let permit = evaluation.permit(&question, &self.policy, approved)?;
-        let verdict = Verdict::of(&question, &parsed.touches, spec, &self.policy);
-        Ok(Admitted { permit, spec, parsed, verdict })
+        let verdict = Verdict::of(&question, &parsed, &self.policy);
+        Ok(Admitted { permit, spec, parsed, verdict, raises })
     }
 
     /// Says what would become of a call without anybody's yes.
@@ -227,8 +245,8 @@ impl Guard {
     /// # Errors
     /// It is no call of this device.
     pub fn judge(&self, call: &Dispatched) -> Result<Judged, Box<ToolError>> {
-        let (spec, parsed) = self.read(call)?;
-        let question = self.question(call, spec, &parsed);
+        let (_, parsed) = self.read(call)?;
+        let question = self.question(call, &parsed);
         let evaluation = evaluate(&question, &self.policy);
         let rule = evaluation.rule_name(&question, &self.policy);
         Ok(Judged { decision: evaluation.decision(), rule })
@@ -260,24 +278,31 @@ impl Guard {
             let anchored = Places { workspace: None, ..self.places.clone() };
             let absolute = spec.parse(call.arguments_value.clone(), &anchored);
             if absolute.is_ok_and(|it| it.touches == parsed.touches) {
-                return Ok((spec, parsed));
+                return self.as_it_acts(spec, parsed);
             }
             return refuse(
                 ErrorCode::PathNotAllowed,
                 "The owner of this device has just changed where relative paths begin. Make the call again, or write its paths whole.",
             );
         }
-        Ok((spec, parsed))
+        self.as_it_acts(spec, parsed)
     }
 
-    fn question<'a>(
-        &'a self,
-        call: &'a Dispatched,
+    /// An undoing as what it does.
+    fn as_it_acts(
+        &self,
         spec: &'static ToolSpec,
-        parsed: &'a ParsedCall,
-    ) -> Question<'a> {
+        parsed: ParsedCall,
+    ) -> Result<(&'static ToolSpec, ParsedCall), Box<ToolError>> {
+        match &self.trash {
+            Some(trash) => Ok((spec, as_it_acts(trash, parsed).map_err(Box::new)?)),
+            None => Ok((spec, parsed)),
+        }
+    }
+
+    fn question<'a>(&'a self, call: &'a Dispatched, parsed: &'a ParsedCall) -> Question<'a> {
         Question {
-            tool: ToolFacts { risk: spec.risk.max(call.risk), ..spec.facts() },
+            tool: ToolFacts { risk: parsed.facts.risk.max(call.risk), ..parsed.facts },
             touches: Some(&parsed.touches),
             caller: &call.caller,
             device: &self.name,
@@ -286,6 +311,7 @@ impl Guard {
             at: self.timezone.moment(now_ms()),
             // What strangers wrote and how often is for the backend to know.
             tainted: false,
+            raises: &[],
             counted: None,
         }
     }
@@ -295,6 +321,7 @@ impl Guard {
     fn approved(
         &self,
         call: &Dispatched,
+        spec: &ToolSpec,
         parsed: &ParsedCall,
         is_spent: impl Fn(ApprovalId) -> bool,
     ) -> Result<Option<Approved>, ToolError> {
@@ -311,12 +338,24 @@ impl Guard {
             arguments: &call.arguments,
             caller: &call.caller,
             touches: &parsed.touches,
+            basis: approval.basis,
+            observed: &call.observed,
             policy_version: &self.policy.version,
+            raises: &approval.raises,
             expires_at: approval.expires_at,
         };
         if binding.digest() != approval.binding {
             return refused(
                 "The approval is for another call, or for this one under another policy. A person has to approve it anew.",
+            );
+        }
+        // Without the preview's observations nothing could be compared with what was shown.
+        if approval.basis == ApprovalBasis::Preview
+            && spec.has_effects
+            && !parsed.touches.are_all_in(&call.observed)
+        {
+            return refused(
+                "The approval comes without what the preview observed of each path, so what was shown cannot be compared. Make the call again to be asked again.",
             );
         }
         if is_spent(approval.id) {

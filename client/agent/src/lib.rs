@@ -18,6 +18,7 @@ pub mod facts;
 pub mod guard;
 pub mod journal;
 pub mod report;
+pub mod risk_gate;
 pub mod roots;
 pub mod run;
 pub mod sandbox;

@@ -11,6 +11,14 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+/// Each call of a file tool has a thread, and the system's allocator would keep what each thread freed.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Threads that wait for the disk or the system: as many as there may be calls in flight, calls that were
+/// given up on, and some for the agent itself.
+const MAX_BLOCKING_THREADS: usize = 64;
+
 fn main() -> ExitCode {
     orion_mtls::install_crypto_provider();
     let arguments = Arguments::parse();
@@ -22,8 +30,10 @@ fn main() -> ExitCode {
         .init();
 
     // One thread does everything but the tools' own work: an idle agent should cost nothing.
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(32).build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .build();
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(commands::run(arguments));

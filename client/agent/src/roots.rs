@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use cap_std::fs::Dir;
-use orion_domain::grants::{DeniedPath, Scope};
+use orion_domain::grants::{AllowedPath, DenyList, Scope};
 use orion_domain::path::{PathPattern, covers};
 use orion_domain::{Access, DevicePath, Places, ToolError};
 
@@ -69,7 +69,8 @@ pub struct Roots {
 #[derive(Debug)]
 pub struct Ground {
     roots: Vec<Root>,
-    denied: Vec<DeniedPath>,
+    /// What the ceiling and what the grants keep out.
+    denied: [DenyList; 2],
     private: Vec<DevicePath>,
     /// What Orion makes for itself in allowed paths, by whatever name a file system takes for it.
     own: Vec<PathPattern>,
@@ -103,15 +104,10 @@ impl Roots {
         private: &[DevicePath],
         named: &[DevicePath],
     ) -> Self {
-        let mut denied: Vec<DeniedPath> = Vec::new();
-        for entry in ceiling.denied.iter().chain(grants.denied.iter()) {
-            // Both begin with the same built-in entries.
-            if !denied.iter().any(|known| known.pattern == entry.pattern) {
-                denied.push(entry.clone());
-            }
-        }
+        // Both end with the same built-in entries.
+        let entries = || ceiling.denied.iter().chain(grants.denied.own());
         let lent = ceiling.allowed.iter().map(|allowed| &allowed.root);
-        let kept = denied.iter().filter_map(|entry| entry.pattern.root());
+        let kept = entries().filter_map(|entry| entry.pattern.root());
         let names = Names::new(lent, kept.chain(private).chain(named));
         let style = ceiling.allowed.first().map(|allowed| allowed.root.style());
         let own = style.map(|style| Places { style, workspace: None, home: None });
@@ -120,7 +116,15 @@ impl Roots {
                 .into_iter()
                 .filter_map(|name| PathPattern::parse(places, &format!("**/{name}")).ok())
         });
-        let entries = denied.iter().map(|entry| &entry.pattern);
+        // What is lent by its name is lent by the name that it really has as well.
+        let denied = [ceiling, grants].map(|scope| {
+            let mut denied = scope.denied.clone();
+            for AllowedPath { root, access } in &scope.allowed {
+                denied.lift(&AllowedPath { root: names.real(root), access: access.clone() });
+            }
+            denied
+        });
+        let entries = entries().map(|entry| &entry.pattern);
         let mut ground = Ground {
             roots: Vec::new(),
             own: own.collect(),

@@ -18,6 +18,7 @@ mod get_device_info;
 mod get_file_info;
 mod glob;
 mod list_directory;
+mod memory;
 mod modify_config;
 mod move_path;
 mod nearby;
@@ -37,7 +38,7 @@ mod walk;
 mod write_file;
 
 use orion_catalog::{Tool, tools as catalog};
-use orion_domain::{ErrorCode, Observation, ToolError};
+use orion_domain::{ErrorCode, Observation, RiskRaise, ToolError};
 use serde_json::Value;
 
 pub use context::Context;
@@ -55,12 +56,14 @@ pub struct Outcome<D = Value> {
     pub truncated: bool,
     /// What was seen of the paths before, where that was asked for.
     pub observed: Option<Vec<Observation>>,
+    /// In a preview: why the risk of the call is higher than its tool's.
+    pub raises: Vec<RiskRaise>,
 }
 
 impl<D> Outcome<D> {
     /// An outcome with nothing cut.
     pub fn new(message: impl Into<String>, data: D) -> Self {
-        Self { message: message.into(), data, truncated: false, observed: None }
+        Self { message: message.into(), data, truncated: false, observed: None, raises: Vec::new() }
     }
 
     /// The same, saying whether data was cut.
@@ -135,14 +138,14 @@ fn run<T: Execute>(arguments: Value, context: &Context<'_>) -> Result<Outcome, T
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))?;
     context.check()?;
-    let Outcome { message, data, truncated, observed } = T::run(arguments, context)?;
+    let Outcome { message, data, truncated, observed, raises } = T::run(arguments, context)?;
     let data = serde_json::to_value(data).map_err(|_| {
         ToolError::new(
             ErrorCode::Internal,
             format!("The result of {} cannot be written as JSON.", T::NAME),
         )
     })?;
-    Ok(Outcome { message, data, truncated, observed })
+    Ok(Outcome { message, data, truncated, observed, raises })
 }
 
 /// An argument that does not fit.

@@ -10,25 +10,28 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder};
+use jiff::Timestamp;
 use orion_domain::CallId;
 
-use crate::roots::LOCAL_TRASH;
+use crate::changes::record::Record;
+use crate::roots::{LOCAL_TRASH, Roots};
 
 pub use sweep::Swept;
 
 /// What the folder of a call is called, after its id, until the call is over.
 const OPEN: &str = ".open";
-/// How much may come in before the trash is looked through out of turn, in bytes and in calls.
-const DUE_BYTES: u64 = 256 * 1024 * 1024;
-const DUE_CALLS: u64 = 2_000;
+/// How much may lie here, in bytes of the disk.
+const MAX_BYTES: u64 = 1024 * 1024 * 1024;
+/// What each call takes here beside what it replaced or deleted, in bytes: its folder and its record.
+const RECORD_BYTES: u64 = 8 * 1024;
 
 /// The trash in the agent's state folder.
 #[derive(Debug)]
@@ -37,9 +40,33 @@ pub struct Trash {
     path: PathBuf,
     /// Calls that an earlier run of the agent did not end.
     unsettled: Mutex<Vec<CallId>>,
-    /// What came in since the trash was last looked through.
-    bytes: AtomicU64,
-    calls: AtomicU64,
+    kept: Mutex<Kept>,
+    max_bytes: u64,
+}
+
+/// What lies in the trash, and what calls that run set aside for what they will put there.
+#[derive(Debug, Default)]
+struct Kept {
+    calls: HashMap<CallId, Held>,
+    bytes: u64,
+}
+
+/// What lies there for one call.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    at_ms: i64,
+    bytes: u64,
+}
+
+impl Kept {
+    fn set(&mut self, call: CallId, held: Option<Held>) {
+        let before = match held {
+            Some(held) => self.calls.insert(call, held),
+            None => self.calls.remove(&call),
+        };
+        let (before, now) = (before.unwrap_or_default().bytes, held.unwrap_or_default().bytes);
+        self.bytes = self.bytes.saturating_sub(before).saturating_add(now);
+    }
 }
 
 impl Trash {
@@ -48,20 +75,89 @@ impl Trash {
     /// # Errors
     /// What the file system says.
     pub fn open(state: &Path) -> io::Result<Self> {
+        Self::with_room(state, MAX_BYTES)
+    }
+
+    /// The same, in which at most so many bytes of the disk lie.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn with_room(state: &Path, max_bytes: u64) -> io::Result<Self> {
         let dir = private_dir(&Dir::open_ambient_dir(state, ambient_authority())?, "trash")?;
-        let mut unsettled = Vec::new();
+        let (mut unsettled, mut kept) = (Vec::new(), Kept::default());
         for entry in dir.entries()? {
             let name = entry?.file_name();
-            let call = name.to_str().and_then(|name| name.strip_suffix(OPEN));
-            unsettled.extend(call.and_then(|call| call.parse::<CallId>().ok()));
+            let Some((call, is_open)) = name.to_str().and_then(call_of) else { continue };
+            if is_open {
+                unsettled.push(call);
+            }
+            let record = dir.open_dir_nofollow(&name).and_then(|place| Record::read(&place));
+            let held = record.map(|record| held_by(&record)).unwrap_or_default();
+            kept.set(call, Some(held));
         }
         Ok(Self {
             dir,
             path: state.join("trash"),
             unsettled: Mutex::new(unsettled),
-            bytes: AtomicU64::new(0),
-            calls: AtomicU64::new(0),
+            kept: Mutex::new(kept),
+            max_bytes,
         })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is room for so many bytes more, where so many others leave. What is past its time
+    /// leaves for it.
+    pub(crate) fn has_room(&self, bytes: u64, leaving: u64, roots: &Roots) -> bool {
+        self.room_for(None, bytes, leaving, roots)
+    }
+
+    /// The same, and the room is the call's from here on.
+    pub(crate) fn take_room(&self, call: CallId, bytes: u64, leaving: u64, roots: &Roots) -> bool {
+        self.room_for(Some(call), bytes, leaving, roots)
+    }
+
+    fn room_for(&self, call: Option<CallId>, bytes: u64, leaving: u64, roots: &Roots) -> bool {
+        let now = Timestamp::now();
+        for is_swept in [false, true] {
+            let mut kept = self.kept();
+            let before = call.and_then(|call| kept.calls.get(&call).copied());
+            let more = if before.is_some() { bytes } else { bytes.saturating_add(RECORD_BYTES) };
+            let after = kept.bytes.saturating_add(more).saturating_sub(leaving);
+            if after <= self.max_bytes {
+                if let Some(call) = call {
+                    let before = before.unwrap_or_default().bytes;
+                    let bytes = before.saturating_add(more.saturating_sub(leaving));
+                    kept.set(call, Some(Held { at_ms: now.as_millisecond(), bytes }));
+                }
+                return true;
+            }
+            let any_old = kept.calls.values().any(|held| sweep::is_old(held.at_ms, now));
+            drop(kept);
+            if is_swept || !any_old {
+                return false;
+            }
+            if let Err(error) = self.sweep(roots, now) {
+                tracing::warn!(kind = %error.kind(), "the trash could not be looked through");
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The call makes no use of its room.
+    pub(crate) fn give_back_room(&self, call: CallId) {
+        self.kept().set(call, None);
+    }
+
+    /// What the call left here has gone back where it was.
+    pub(crate) fn taken_back(&self, call: CallId) {
+        let mut kept = self.kept();
+        if let Some(held) = kept.calls.get(&call).copied() {
+            kept.set(call, Some(Held { bytes: RECORD_BYTES, ..held }));
+        }
     }
 
     /// The folder itself, for the second layer, which lets tools move things there.
@@ -84,16 +180,14 @@ impl Trash {
         self.dir.open_dir_nofollow(&name)
     }
 
-    /// The call is over: what it did stays until it is taken back, and `bytes` lie here for it.
-    /// Whether it is time to look through the trash.
-    pub(crate) fn end(&self, call: CallId, bytes: u64) -> bool {
+    /// The call is over: what it did stays until it is taken back.
+    pub(crate) fn end(&self, record: &Record) {
+        let call = record.header.call;
         if let Err(error) = self.dir.rename(open_name(call), &self.dir, call.to_string()) {
             // The next start finds the call as it is and ends it then.
             tracing::warn!(%call, kind = %error.kind(), "the record of a call could not be closed");
         }
-        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        bytes >= DUE_BYTES || calls >= DUE_CALLS
+        self.kept().set(call, Some(held_by(record)));
     }
 
     /// The folder of a call, and whether the call is not over.
@@ -116,6 +210,7 @@ impl Trash {
                 _ => {}
             }
         }
+        self.give_back_room(call);
         Ok(())
     }
 
@@ -128,6 +223,17 @@ impl Trash {
     pub(crate) fn settled(&self, call: CallId) {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| *it != call);
     }
+}
+
+/// Of which call a folder is, and whether that is not over.
+fn call_of(name: &str) -> Option<(CallId, bool)> {
+    let (id, is_open) = name.strip_suffix(OPEN).map_or((name, false), |id| (id, true));
+    Some((id.parse().ok()?, is_open))
+}
+
+fn held_by(record: &Record) -> Held {
+    let bytes = record.kept_bytes().saturating_add(RECORD_BYTES);
+    Held { at_ms: record.header.at_ms, bytes }
 }
 
 fn open_name(call: CallId) -> String {

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use orion_catalog::typed;
+use orion_domain::json;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn arguments(
             usage(format!("`{pair}` is no argument; write name=value, as in path=Documents"))
         })?;
         let (name, value) = if let Some(name) = name.strip_suffix(':') {
-            let value = serde_json::from_str(written)
+            let value = json::parse(written)
                 .map_err(|error| usage(format!("`{name}:=` must be followed by JSON: {error}")))?;
             (name, value)
         } else {
@@ -60,13 +61,9 @@ pub(crate) fn arguments(
 /// # Errors
 /// It is not a JSON object, or the file cannot be read.
 pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
-    match serde_json::from_str(&input::value(given)?) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => {
-            Err(usage("--json must be an object, as in '{\"path\":\"Documents\"}'".to_owned()))
-        }
-        Err(error) => Err(usage(format!("--json is not JSON: {error}"))),
-    }
+    json::parse_object(input::value(given)?.as_bytes()).map_err(|error| {
+        usage(format!("--json cannot be read, {error}; as in '{{\"path\":\"Documents\"}}'"))
+    })
 }
 
 const fn usage(message: String) -> Failure {
@@ -127,6 +124,7 @@ mod tests {
     #[case(&["=x"])]
     #[case(&["path=a", "path=b"])]
     #[case(&["path:=nope"])]
+    #[case(&["filter:={\"a\":1,\"a\":2}"])]
     fn what_is_no_argument_is_a_usage_error(#[case] pairs: &[&str]) {
         assert_eq!(read(pairs).unwrap_err().exit_code(), 2);
     }
@@ -151,6 +149,15 @@ mod tests {
         );
         assert_eq!(object("[1]").unwrap_err().exit_code(), 2);
         assert_eq!(object("{").unwrap_err().exit_code(), 2);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("twice.json");
+        let twice = r#"{"path":"a","deep":[{"b":1,"b":2}]}"#;
+        std::fs::write(&file, twice).unwrap();
+        for given in [twice.to_owned(), format!("@{}", file.display())] {
+            let refused = object(&given).unwrap_err();
+            assert_eq!(refused.exit_code(), 2);
+            assert!(refused.to_string().contains("\"b\" stands twice"), "{refused}");
+        }
     }
 
     #[test]

@@ -76,6 +76,9 @@ CREATE TABLE devices (
 ) STRICT;
 -- A name is free again once its device's identity has ended.
 CREATE UNIQUE INDEX devices_name ON devices (name) WHERE state NOT IN ('rejected', 'revoked');
+-- All that ever bore a name, and those that wait for an admin.
+CREATE INDEX devices_ever_named ON devices (name, created_at);
+CREATE INDEX devices_pending ON devices (name, created_at) WHERE state = 'pending';
 CREATE INDEX devices_key ON devices (public_key_fingerprint);
 
 CREATE TABLE certificates (
@@ -84,7 +87,7 @@ CREATE TABLE certificates (
     issued_at INTEGER NOT NULL,
     not_after INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX certificates_device ON certificates (device_id);
+CREATE INDEX certificates_device ON certificates (device_id, serial);
 CREATE INDEX certificates_end ON certificates (not_after);
 
 CREATE TABLE conversations (
@@ -119,6 +122,7 @@ CREATE TABLE calls (
     rule TEXT NOT NULL,
     policy_version TEXT NOT NULL,
     risk TEXT,
+    undo_json TEXT,
     has_effects INTEGER NOT NULL,
     state TEXT NOT NULL,
     history TEXT NOT NULL,
@@ -134,7 +138,11 @@ CREATE TABLE calls (
 ) STRICT;
 CREATE UNIQUE INDEX calls_idempotency ON calls (user_name, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
-CREATE INDEX calls_open ON calls (device_id) WHERE closed_at IS NULL;
+CREATE INDEX calls_open ON calls (device_id, id) WHERE closed_at IS NULL;
+-- For lists of calls: one device's, which also say whose they are, and one person's.
+CREATE INDEX calls_of_device ON calls (device_id, id, user_name, dry_run);
+CREATE INDEX calls_of_person ON calls (user_name, id, dry_run);
+CREATE INDEX calls_made ON calls (id) WHERE dry_run = 0;
 
 CREATE TABLE approvals (
     id TEXT PRIMARY KEY,

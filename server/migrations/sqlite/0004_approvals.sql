@@ -8,6 +8,8 @@ ALTER TABLE approvals ADD COLUMN may_stand INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE approvals ADD COLUMN conversation_id TEXT;
 ALTER TABLE approvals ADD COLUMN card_json TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE approvals ADD COLUMN standing_id TEXT;
+-- What the preview observed of each path, which must still be so when the call runs.
+ALTER TABLE approvals ADD COLUMN observed_json TEXT NOT NULL DEFAULT '[]';
 -- Who wrote the arguments, where an approver changed the call that was asked for.
 ALTER TABLE approvals ADD COLUMN written_by TEXT;
 
@@ -36,7 +38,7 @@ CREATE TABLE standing_answers (
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX standing_answers_chat ON standing_answers (conversation_id, device_id, tool);
+CREATE INDEX standing_answers_chat ON standing_answers (conversation_id, device_id, tool, created_at);
 
 -- Rules that people made of an answer; named by the approval that it was given to.
 CREATE TABLE standing_rules (
@@ -50,6 +52,8 @@ CREATE TABLE standing_rules (
     revoked_at INTEGER,
     revoked_by TEXT
 ) STRICT;
+CREATE INDEX standing_rules_end ON standing_rules (expires_at) WHERE revoked_at IS NULL;
+CREATE INDEX standing_rules_device ON standing_rules (device_id, expires_at) WHERE revoked_at IS NULL;
 
 -- Where content that strangers may have written came into a chat; the newest fifty of each
 -- kind, and the newest of each device.
@@ -62,6 +66,8 @@ CREATE TABLE content_labels (
     place TEXT NOT NULL,
     -- Whether only the device itself speaks there.
     is_own INTEGER NOT NULL,
+    -- Digests of the calls that stand in it, JSON: it is searched once, when it comes.
+    calls TEXT NOT NULL DEFAULT '[]',
     at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX content_labels_chat ON content_labels (conversation_id, seq);

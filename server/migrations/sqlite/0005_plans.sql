@@ -18,7 +18,7 @@ CREATE TABLE plans (
     revision INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE INDEX plans_state ON plans (state, expires_at);
-CREATE INDEX plans_requester ON plans (requester, state);
+CREATE INDEX plans_requester ON plans (requester, id);
 
 -- A step's call is on record from the moment on at which it is asked about or run.
 CREATE TABLE plan_steps (
@@ -49,4 +49,4 @@ CREATE TABLE plan_steps (
 -- The plan that a call or a question belongs to.
 ALTER TABLE calls ADD COLUMN plan_id TEXT;
 ALTER TABLE approvals ADD COLUMN plan_id TEXT;
-CREATE INDEX approvals_plan ON approvals (plan_id) WHERE plan_id IS NOT NULL;
+CREATE INDEX approvals_plan ON approvals (plan_id, id) WHERE plan_id IS NOT NULL;

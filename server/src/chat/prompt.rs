@@ -71,6 +71,7 @@ fn may_call(spec: &ToolSpec, known: &Known, caller: &Caller) -> bool {
         confirmed: false,
         at: known.timezone.moment(now_ms()),
         tainted: false,
+        raises: &[],
         counted: None,
     };
     evaluate(&question, &known.policy).decision() != Decision::Deny

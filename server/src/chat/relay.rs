@@ -41,14 +41,8 @@ pub(super) async fn complete(
         }
         Ok::<_, ChatError>(shown)
     };
-    let both = async {
-        let (answer, shown): (Result<Answer, ModelError>, _) = tokio::join!(asking, showing);
-        Ok((answer?, shown?))
-    };
-    tokio::select! {
-        both = both => both,
-        () = events.closed() => Err(ChatError::Left),
-    }
+    let (answer, shown): (Result<Answer, ModelError>, _) = tokio::join!(asking, showing);
+    Ok((answer?, shown?))
 }
 
 /// Shows the words that were held back, once it is known what was a call.

@@ -13,7 +13,7 @@ pub use issue::renew;
 use issue::{give, give_again};
 
 pub use super::holding::{
-    attach, catch_up, end_modes, end_rules, learn_all, person_changed, refresh,
+    attach, catch_up, end_modes, end_rules, learn_all, person_changed, refresh, refresh_all,
 };
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};

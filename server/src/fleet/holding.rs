@@ -1,8 +1,9 @@
 //! What holds on a device, taken from the record into the fleet and told to the device.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use orion_domain::{Caller, DeviceId, UserName};
+use orion_domain::{Caller, DeviceId, Rule, UserName};
 use tokio_util::sync::CancellationToken;
 
 use super::{Known, Session, Terms};
@@ -16,14 +17,24 @@ const DANGEROUS_SECONDS: u64 = 15 * 60;
 /// How long it may be, in seconds.
 const LONGEST_SECONDS: i64 = 8 * 3600;
 
-/// Takes a row of the record into the fleet, with all that holds on the device.
-///
-/// # Errors
-/// The record cannot be read.
-async fn learn(backend: &Backend, row: &DeviceRow) -> Result<(), StoreError> {
-    let terms = terms(backend, row).await?;
-    learn_with(backend, row, terms);
-    Ok(())
+/// What holds on devices besides what each has of its own, read once for all of them.
+struct Held {
+    modes: HashMap<DeviceId, ModeRow>,
+    rules: HashMap<DeviceId, Vec<Rule>>,
+}
+
+impl Held {
+    async fn read(backend: &Backend) -> Result<Self, StoreError> {
+        let modes = backend.store.device_modes().await?;
+        Ok(Self { modes, rules: backend.store.standing_rules_by_device(now_ms()).await? })
+    }
+
+    /// What holds on this device at this moment.
+    fn terms(&mut self, backend: &Backend, row: &DeviceRow) -> Terms {
+        let dangerous = self.modes.remove(&row.id).filter(|mode| mode.until > now_ms());
+        let policy = backend.policies.active().terms(&row.name);
+        Terms { policy, dangerous, standing: self.rules.remove(&row.id).unwrap_or_default() }
+    }
 }
 
 /// Takes every row of the record into the fleet.
@@ -31,17 +42,51 @@ async fn learn(backend: &Backend, row: &DeviceRow) -> Result<(), StoreError> {
 /// # Errors
 /// The record cannot be read.
 pub async fn learn_all(backend: &Backend) -> Result<(), StoreError> {
-    // Of most devices there is nothing more to read.
-    let with_more = backend.store.devices_with_modes_or_rules().await?;
+    let mut held = Held::read(backend).await?;
     for row in backend.store.devices(false).await? {
-        if with_more.contains(&row.id) {
-            learn(backend, &row).await?;
-        } else {
-            let policy = backend.policies.active().terms(&row.name);
-            learn_with(backend, &row, Terms { policy, ..Terms::default() });
-        }
+        let terms = held.terms(backend, &row);
+        learn_with(backend, &row, terms);
     }
     Ok(())
+}
+
+/// The same as [`refresh`] for every device whose identity has not ended, in one read. Where that fails
+/// nothing is allowed on any of them until [`catch_up`] has read it.
+pub async fn refresh_all(backend: &Backend) {
+    // Nobody else takes in what was read before: each waits until its device is done.
+    let mut ids: Vec<_> = backend.fleet.all().iter().map(|known| known.id).collect();
+    ids.sort_unstable();
+    let mut turns = HashMap::with_capacity(ids.len());
+    for id in ids {
+        turns.insert(id, backend.fleet.turn(id).await);
+    }
+    let read = async {
+        let held = Held::read(backend).await?;
+        Ok::<_, StoreError>((held, backend.store.devices(false).await?))
+    };
+    let (mut held, rows) = match read.await {
+        Ok(read) => read,
+        Err(error) => {
+            tracing::error!(%error, "what holds on the devices could not be read, so nothing is allowed there");
+            turns.keys().for_each(|id| backend.fleet.fall_behind(*id));
+            return;
+        }
+    };
+    for row in rows {
+        // A device that came meanwhile was taken in as it is now.
+        let Some(turn) = turns.remove(&row.id) else { continue };
+        if !has_ended(row.state) {
+            let terms = held.terms(backend, &row);
+            take_over(backend, &row, terms);
+            backend.fleet.caught_up(row.id);
+        }
+        drop(turn);
+        tokio::task::yield_now().await;
+    }
+}
+
+const fn has_ended(state: DeviceState) -> bool {
+    matches!(state, DeviceState::Revoked | DeviceState::Rejected)
 }
 
 fn learn_with(backend: &Backend, row: &DeviceRow, terms: Terms) {
@@ -104,11 +149,19 @@ pub async fn person_changed(backend: &Backend, user: &UserName) -> Result<(), St
 async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
     let row = backend.store.device_by_id(id).await?;
     // First of all, so that no failure later leaves a certificate good.
-    if matches!(row.state, DeviceState::Revoked | DeviceState::Rejected) {
+    if has_ended(row.state) {
         backend.fleet.revoke(backend.store.certificates_of(id).await?);
     }
+    let terms = terms(backend, &row).await?;
+    take_over(backend, &row, terms);
+    Ok(row)
+}
+
+/// Has a row and what holds on its device count, and lets its live session feel it.
+fn take_over(backend: &Backend, row: &DeviceRow, terms: Terms) {
+    let id = row.id;
     let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
-    learn(backend, &row).await?;
+    learn_with(backend, row, terms);
     match backend.fleet.known(id) {
         Some(known) if known.is_approved() => {
             let told = before.as_ref() == Some(&known.policy.version)
@@ -122,7 +175,6 @@ async fn take_in(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreErro
         Some(_) | None => backend.fleet.disconnect(id),
     }
     backend.bus.publish(Change::Device(id));
-    Ok(row)
 }
 
 /// Makes a session the device's own, which was greeted with what was known then. Where the device

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orion_domain::{
-    ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest, ErrorCode,
-    Observation, Risk,
+    ApprovalBasis, ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest,
+    ErrorCode, Observation, Risk, RiskRaise,
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -83,6 +83,10 @@ pub struct Proof {
     pub approved_by: String,
     /// From when on it is good no longer, Unix milliseconds.
     pub expires_at: i64,
+    /// Why the risk is higher than the tool's, as the person was shown.
+    pub raises: Vec<RiskRaise>,
+    /// What whoever said it was shown.
+    pub basis: ApprovalBasis,
 }
 
 /// How a device says that a call ended.

@@ -12,8 +12,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use orion_domain::Secret;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -27,6 +27,9 @@ pub use prompt::text_prompt;
 
 /// How long a stream that has begun may be silent.
 const IDLE: Duration = Duration::from_secs(60);
+/// How long a server that refused native tools is told of tools in words. Then it is offered them again:
+/// another model may answer there by then.
+const TEXT_MODE_TTL: Duration = Duration::from_mins(10);
 /// How long one waits for the end of a stream whose server has said that it is at its end.
 const AFTER_THE_END: Duration = Duration::from_secs(5);
 /// How long to wait before the first repetition; the second waits twice as long.
@@ -44,8 +47,9 @@ pub struct OpenAi {
     model: String,
     key: Option<Secret>,
     tool_calls: ToolCalls,
-    /// This server has refused native tools.
-    text_only: AtomicBool,
+    /// Until when this server is not offered native tools, which it has refused.
+    text_until: Mutex<Option<Instant>>,
+    text_mode_ttl: Duration,
     timeout: Duration,
     idle: Duration,
     backoff: Duration,
@@ -78,7 +82,8 @@ impl OpenAi {
             model: config.model.clone().unwrap_or_default(),
             key,
             tool_calls: config.tool_calls,
-            text_only: AtomicBool::new(false),
+            text_until: Mutex::default(),
+            text_mode_ttl: TEXT_MODE_TTL,
             timeout: config.timeout(),
             idle: IDLE,
             backoff: BACKOFF,
@@ -108,7 +113,7 @@ impl OpenAi {
         let native = match self.tool_calls {
             ToolCalls::Native => true,
             ToolCalls::Text => false,
-            ToolCalls::Auto => !self.text_only.load(Ordering::Relaxed),
+            ToolCalls::Auto => !self.is_text_only(),
         };
         if !native {
             return Ok(self.send(&request::text(&self.model, request)).await?);
@@ -118,17 +123,24 @@ impl OpenAi {
             Err(Rejected { no_tools: true, .. })
                 if self.tool_calls == ToolCalls::Auto && !request.tools.is_empty() =>
             {
-                if !self.text_only.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(
-                        host = self.host,
-                        model = self.model,
-                        "the model server refuses native tools; tools are described in the prompt instead"
-                    );
-                }
+                *self.text_until.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Instant::now() + self.text_mode_ttl);
+                tracing::warn!(
+                    host = self.host,
+                    model = self.model,
+                    for_seconds = self.text_mode_ttl.as_secs(),
+                    "the model server refuses native tools; tools are described in the prompt instead"
+                );
                 Ok(self.send(&request::text(&self.model, request)).await?)
             }
             Err(rejected) => Err(rejected.error),
         }
+    }
+
+    /// Whether the server refused native tools lately.
+    fn is_text_only(&self) -> bool {
+        let until = *self.text_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     async fn read(

@@ -2,12 +2,13 @@
 //! those who hold a stream open.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use orion_domain::{Caller, Digest, UserName};
 use tokio::sync::broadcast;
 
-use super::{TokenKind, Tries};
+use super::{Heavy, TokenKind, Tries};
 
 /// How long a token that was looked up stays known without looking again, in milliseconds. Changes
 /// that this backend makes count at once; this is for those that are made behind its back.
@@ -68,6 +69,33 @@ impl Change {
     }
 }
 
+/// Waits until what somebody came with ends. `changes` were subscribed to before the token was looked up
+/// at `now` (Unix milliseconds), so that none is missed.
+pub async fn ended(
+    identity: Identity,
+    mut changes: broadcast::Receiver<Change>,
+    now: i64,
+) -> Ending {
+    let left = u64::try_from(identity.expires_at - now).unwrap_or(0);
+    let changed = async {
+        loop {
+            match changes.recv().await {
+                Ok(change) => {
+                    if let Some(ending) = change.ends(&identity) {
+                        return ending;
+                    }
+                }
+                // Nobody knows what was missed, so it is taken for the worst.
+                Err(_) => return Ending::RoleChanged,
+            }
+        }
+    };
+    tokio::select! {
+        ending = changed => ending,
+        () = tokio::time::sleep(Duration::from_millis(left)) => Ending::SignedOut,
+    }
+}
+
 #[derive(Debug)]
 struct Remembered {
     identity: Identity,
@@ -80,6 +108,8 @@ struct Remembered {
 pub struct People {
     /// How often passwords are tried.
     pub tries: Tries,
+    /// Who has the backend read or judge much at the moment.
+    pub heavy: Heavy,
     remembered: DashMap<Digest, Remembered>,
     /// Counts the changes. What was looked up under an earlier one is not believed, so that a
     /// look-up that a change overtook is not remembered past it.
@@ -91,6 +121,7 @@ impl Default for People {
     fn default() -> Self {
         Self {
             tries: Tries::default(),
+            heavy: Heavy::default(),
             remembered: DashMap::new(),
             epoch: AtomicU64::new(0),
             changes: broadcast::channel(BACKLOG).0,

@@ -1,8 +1,12 @@
 //! Passwords: Argon2id, a few at a time, and the same time for a name that nobody has.
 
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::SignInError;
 use crate::store::StoreError;
@@ -11,8 +15,15 @@ use crate::store::StoreError;
 pub(super) const SHORTEST: usize = 12;
 /// The longest password, in bytes.
 pub(super) const LONGEST: usize = 1024;
-/// How many passwords are hashed at once: each takes 19 MiB and a core, whoever asks.
-static HASHING: Semaphore = Semaphore::const_new(4);
+/// How many may wait for their turn.
+const MAX_WAITING: usize = 32;
+/// How long one waits for it.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Each password takes 19 MiB and a core, whoever asks. Half of the cores are left for others.
+static HASHING: LazyLock<Turns> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    Turns::new((cores / 2).clamp(1, 4), MAX_WAITING)
+});
 
 /// A hash of no password that anyone knows.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$b3Jpb24tbm9ib2R5LXNhbHQ$IRuyv/2ztdwmvBwQgTwIWu9ShM2XWLqjT7w3U9TKSTM";
@@ -25,32 +36,62 @@ pub async fn hash(password: String) -> Result<String, SignInError> {
     if password.chars().count() < SHORTEST || password.len() > LONGEST {
         return Err(SignInError::Length);
     }
-    let _place = HASHING.acquire().await;
-    tokio::task::spawn_blocking(move || {
+    let hash = HASHING.compute(move || {
         Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
-    })
-    .await
-    .ok()
-    .and_then(Result::ok)
-    .ok_or(SignInError::Store(StoreError::Unavailable))
+    });
+    hash.await?.map_err(|_| SignInError::Store(StoreError::Unavailable))
 }
 
 /// Compares with the stored hash, or with one that nothing matches, so that an unknown name takes
 /// as long as a wrong password.
-pub async fn verify(stored: Option<String>, password: String) -> bool {
+///
+/// # Errors
+/// [`SignInError::Busy`]: it was not compared.
+pub async fn verify(stored: Option<String>, password: String) -> Result<bool, SignInError> {
     if password.len() > LONGEST {
-        return false;
+        return Ok(false);
     }
     let known = stored.is_some();
-    let _place = HASHING.acquire().await;
-    let matches = tokio::task::spawn_blocking(move || {
+    let matches = HASHING.compute(move || {
         let stored = stored.as_deref().unwrap_or(NOBODY);
         PasswordHash::new(stored)
             .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
-    })
-    .await
-    .unwrap_or(false);
-    known && matches
+    });
+    Ok(matches.await? && known)
+}
+
+/// So many at once, and so many that wait.
+#[derive(Debug)]
+struct Turns {
+    turns: Arc<Semaphore>,
+    waiting: Semaphore,
+}
+
+impl Turns {
+    fn new(at_once: usize, waiting: usize) -> Self {
+        Self { turns: Arc::new(Semaphore::new(at_once)), waiting: Semaphore::new(waiting) }
+    }
+
+    /// Computes in its turn, in a thread of its own. What nobody waits for any more is not begun; what
+    /// was begun keeps its turn to its end, so that there are never more at once.
+    async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, SignInError> {
+        let waiting = self.waiting.try_acquire().map_err(|_| SignInError::Busy)?;
+        let turn = tokio::time::timeout(WAIT_TIMEOUT, Arc::clone(&self.turns).acquire_owned());
+        let turn = turn.await.ok().and_then(Result::ok).ok_or(SignInError::Busy)?;
+        drop(waiting);
+        let (answer, answered) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            if !answer.is_closed() {
+                // Whoever waited may be gone by now.
+                answer.send(work()).ok();
+            }
+            drop(turn);
+        });
+        answered.await.map_err(|_| SignInError::Store(StoreError::Unavailable))
+    }
 }
 
 #[cfg(test)]
@@ -59,11 +100,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_name_is_checked_against_a_real_hash_and_never_let_in() {
-        assert!(!verify(None, "whatever it is".to_owned()).await);
+        assert_eq!(verify(None, "whatever it is".to_owned()).await, Ok(false));
         let stored = hash("correct horse battery".to_owned()).await.unwrap();
         assert!(stored.starts_with("$argon2id$"), "{stored}");
-        assert!(verify(Some(stored.clone()), "correct horse battery".to_owned()).await);
-        assert!(!verify(Some(stored), "correct horse batteri".to_owned()).await);
+        let right = verify(Some(stored.clone()), "correct horse battery".to_owned()).await;
+        assert_eq!(right, Ok(true));
+        assert_eq!(verify(Some(stored), "correct horse batteri".to_owned()).await, Ok(false));
     }
 
     #[tokio::test]
@@ -79,5 +121,47 @@ mod tests {
         let nobody = PasswordHash::new(NOBODY).unwrap();
         assert_eq!(nobody.params, real.params);
         assert_eq!(nobody.algorithm, real.algorithm);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_is_not_computed_and_what_was_begun_keeps_its_turn() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use std::sync::mpsc;
+
+        let (turns, begun) = (Arc::new(Turns::new(1, 2)), Arc::new(AtomicUsize::new(0)));
+        let (release, held) = mpsc::channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        let login = || {
+            let (turns, begun, held) = (Arc::clone(&turns), Arc::clone(&begun), Arc::clone(&held));
+            tokio::spawn(async move {
+                turns
+                    .compute(move || {
+                        begun.fetch_add(1, Ordering::SeqCst);
+                        held.lock().unwrap().recv().ok();
+                    })
+                    .await
+            })
+        };
+        let until = async |what: &dyn Fn() -> bool| {
+            while !what() {
+                tokio::task::yield_now().await;
+            }
+        };
+        // The client of one that is computed hangs up, and those of two that wait.
+        let first = login();
+        until(&|| begun.load(Ordering::SeqCst) == 1).await;
+        let waiting = [login(), login()];
+        until(&|| turns.waiting.available_permits() == 0).await;
+        assert_eq!(login().await.unwrap(), Err(SignInError::Busy));
+        first.abort();
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        until(&|| turns.waiting.available_permits() == 2).await;
+        assert_eq!(turns.turns.available_permits(), 0, "another could be computed beside it");
+
+        let last = login();
+        release.send(()).unwrap();
+        release.send(()).unwrap();
+        assert_eq!(last.await.unwrap(), Ok(()));
+        assert_eq!(begun.load(Ordering::SeqCst), 2);
     }
 }

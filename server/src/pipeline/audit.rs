@@ -5,7 +5,7 @@ use std::sync::Arc;
 use orion_catalog::find;
 use orion_domain::{
     CallId, CallRequest, CallState, Caller, CanonicalArguments, Digest, Envelope, Meta,
-    Observation, PlanId, Risk, ToolError,
+    Observation, PlanId, Risk, RiskRaise, ToolError,
 };
 use serde_json::Value;
 
@@ -19,17 +19,6 @@ use crate::store::{CallRow, CloseCall, Closer, NewCall, StoreError, Strangers};
 
 /// How many characters of the name of a tool that does not exist are recorded.
 pub const NAMED: usize = 128;
-
-/// What a call has to do with a plan.
-#[derive(Debug, Clone)]
-pub struct OfPlan {
-    /// The plan.
-    pub id: PlanId,
-    /// Whether the device is to tell what it sees of the paths: of a preview.
-    pub observe: bool,
-    /// What the preview saw, which must still be so: of a step.
-    pub observed: Vec<Observation>,
-}
 
 /// A call as it came in, with the identity it keeps.
 #[derive(Debug, Clone)]
@@ -45,11 +34,17 @@ pub struct Incoming {
     /// What strangers may have had to do with it.
     pub strangers: Strangers,
     /// The plan that it belongs to.
-    pub plan: Option<OfPlan>,
+    pub plan: Option<PlanId>,
+    /// Whether the device is to report what it observes of the paths: of a preview.
+    pub observe: bool,
+    /// What the preview observed, which must still be so when the call runs.
+    pub observed: Vec<Observation>,
     /// Whether the one who asked goes on at once and looks for the end later.
     pub background: bool,
     /// Whether the backend asks for itself, to show what another call would do.
     pub is_own: bool,
+    /// Why its risk is higher than its tool's, as its device said.
+    pub raises: Vec<RiskRaise>,
     /// SHA-256 of the session or token that it was asked with; none where nobody asked over the wire.
     pub token: Option<Digest>,
 }
@@ -69,8 +64,11 @@ impl Incoming {
             created_at,
             strangers,
             plan: None,
+            observe: false,
+            observed: Vec::new(),
             background: false,
             is_own: false,
+            raises: Vec::new(),
             token: None,
         }
     }
@@ -103,11 +101,12 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         decision: judged.decision().as_str().to_owned(),
         rule: judged.rule(),
         policy_version: target.device.policy.version.clone(),
-        risk: Some(target.spec.risk),
+        risk: Some(judged.risk()),
+        undo: parsed.undo.clone(),
         has_effects: target.spec.has_effects && !incoming.request.dry_run,
         state,
         idempotency_key: incoming.request.idempotency_key.clone(),
-        plan: incoming.plan.as_ref().map(|plan| plan.id),
+        plan: incoming.plan,
         is_own_preview: incoming.is_own && incoming.request.dry_run,
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
@@ -148,10 +147,11 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         rule: String::new(),
         policy_version: target.map(|t| t.device.policy.version.clone()).unwrap_or_default(),
         risk,
+        undo: None,
         has_effects: false,
         state: CallState::Received,
         idempotency_key: incoming.request.idempotency_key.clone(),
-        plan: incoming.plan.as_ref().map(|plan| plan.id),
+        plan: incoming.plan,
         is_own_preview: incoming.is_own && incoming.request.dry_run,
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),

@@ -1,17 +1,26 @@
 //! May it? The one evaluator answers; here its question is put together.
 
+mod asked;
+mod tool;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use orion_catalog::ParsedCall;
 use orion_domain::evaluate::{Decision, Evaluation, Evidence, Layer, Reason};
 use orion_domain::rule::{Approvers, CompiledRule, Counted, Moment, Quantity, RuleAction};
-use orion_domain::{Approved, CallBinding, ErrorCode, Permit, Question, ToolError, evaluate};
+use orion_domain::{
+    Approved, ErrorCode, Observation, Permit, Question, Risk, RiskRaise, ToolError, evaluate,
+};
 use tokio::sync::OwnedMutexGuard;
+
+use tool::trace;
 
 use super::audit::Incoming;
 use super::preview::Preview;
 use super::validate::Target;
 use crate::clock::now_ms;
+
+pub use tool::{ToolRefused, tool};
 
 /// What a line of a chat says by itself: a call that was found in strangers' content.
 const QUOTED: &str = "chat: a call that stands in content from strangers";
@@ -30,6 +39,8 @@ pub struct Judged {
     pub parsed: ParsedCall,
     /// What the device said that it would do, where it was asked.
     pub preview: Option<Preview>,
+    /// What it observed of the paths with that.
+    pub observed: Vec<Observation>,
     /// When it was judged.
     at: Moment,
     counts: Counts,
@@ -55,7 +66,7 @@ fn question<'a>(
     counts: &'a Counts,
 ) -> Question<'a> {
     Question {
-        tool: target.spec.facts(),
+        tool: parsed.map_or_else(|| target.spec.facts(), |parsed| parsed.facts),
         touches: parsed.map(|parsed| &parsed.touches),
         caller: &incoming.caller,
         device: &target.device.name,
@@ -63,27 +74,8 @@ fn question<'a>(
         confirmed: parsed.is_some_and(|parsed| parsed.confirmed),
         at,
         tainted: incoming.strangers.taint(),
+        raises: &incoming.raises,
         counted: Some(Counted { earlier: &counts.earlier, quantity: counts.quantity }),
-    }
-}
-
-/// Judges what concerns the tool itself, before its arguments are looked at.
-///
-/// # Errors
-/// What the caller is told where the tool is not for them there.
-pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), ToolError> {
-    if target.device.facts.is_none() {
-        // Nobody knows yet how paths are written there; the next step says so.
-        return Ok(());
-    }
-    // How much it is, only the arguments tell; nothing is too much until then.
-    let counts = Counts { quantity: Some(NOTHING), ..Counts::default() };
-    let at = target.device.timezone.moment(now_ms());
-    let question = question(incoming, target, None, at, &counts);
-    let evaluation = evaluate(&question, &target.device.policy);
-    match evaluation.decision() {
-        Decision::Deny => Err(evaluation.refusal(&question, &target.device.policy)),
-        Decision::Allow | Decision::DryRunFirst | Decision::Ask => Ok(()),
     }
 }
 
@@ -94,7 +86,18 @@ pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
     let question = question(&incoming, &target, Some(&parsed), at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
     let turn = Mutex::default();
-    Judged { incoming, target, parsed, preview: None, at, counts, turn, barred: None, evaluation }
+    Judged {
+        incoming,
+        target,
+        parsed,
+        preview: None,
+        observed: Vec::new(),
+        at,
+        counts,
+        turn,
+        barred: None,
+        evaluation,
+    }
 }
 
 impl Judged {
@@ -156,6 +159,12 @@ impl Judged {
         Self { counts, preview: Some(preview), ..self }.judged_again()
     }
 
+    /// The same with what the device observed of the paths.
+    #[must_use]
+    pub fn observed(self, observed: Vec<Observation>) -> Self {
+        Self { observed, ..self }
+    }
+
     fn judged_again(self) -> Self {
         let evaluation = evaluate(&self.question(), &self.target.device.policy);
         Self { evaluation, ..self }
@@ -210,6 +219,7 @@ impl Judged {
             | Reason::UrlHost { .. }
             | Reason::ConfirmMissing
             | Reason::Asks
+            | Reason::Raised { .. }
             | Reason::AsksForProvenance
             | Reason::Strict => false,
         });
@@ -243,8 +253,11 @@ impl Judged {
         };
         let Approvers { role: _, count, not_requester, second_if_any, reason } = self.approvers();
         self.decision() == Decision::Ask
+            // An answer holds for one tool, and what is done again is another's.
+            && self.parsed.undo.as_ref().is_none_or(|undo| !undo.redo)
             && !self.preview_first()
             && !self.incoming.strangers.taint()
+            && self.raises().is_empty()
             && self.evaluation.evidence().iter().all(plain)
             && count <= 1
             && !not_requester
@@ -252,21 +265,37 @@ impl Judged {
             && !reason
     }
 
-    /// Why the risk is what it is, a sentence each.
+    /// The risk that it was judged by: its tool's, or a higher one.
     #[must_use]
-    pub fn risk_because(&self) -> Vec<String> {
-        let spec = self.target.spec;
-        let mut because = vec![format!("{} is of {} risk.", spec.name, spec.risk)];
-        if self.incoming.strangers.taint() && spec.has_effects {
-            because.push(format!(
-                "It changes something, and content that strangers may have written is in this chat, so it counts as {}.",
-                spec.risk.raised()
-            ));
+    pub fn risk(&self) -> Risk {
+        self.evaluation.risk().max(self.target.spec.risk)
+    }
+
+    /// Why its risk is higher than its tool's.
+    #[must_use]
+    pub fn raises(&self) -> &[RiskRaise] {
+        self.evaluation.raises()
+    }
+
+    /// The same call, judged by what its device saw that raises its risk. Whoever holds the turn of
+    /// the call keeps it.
+    #[must_use]
+    pub fn raised(&self, raises: Vec<RiskRaise>) -> Self {
+        let mut incoming = self.incoming.clone();
+        incoming.raises.extend(raises);
+        Self {
+            incoming,
+            target: self.target.clone(),
+            parsed: self.parsed.clone(),
+            preview: self.preview.clone(),
+            observed: self.observed.clone(),
+            at: self.at,
+            counts: self.counts.clone(),
+            turn: Mutex::default(),
+            barred: self.barred.clone(),
+            evaluation: self.evaluation.clone(),
         }
-        if self.is_quoted() {
-            because.push("The call itself stands in that content.".to_owned());
-        }
-        because
+        .judged_again()
     }
 
     /// Who has to say yes, where a person is asked.
@@ -323,45 +352,9 @@ impl Judged {
         self.evaluation.permit(&self.question(), &self.target.device.policy, approved)
     }
 
-    /// Everything that was said, with the names of the lines.
+    /// Everything that was said, with the names of the lines, and which decided.
     #[must_use]
-    pub fn trace(&self) -> Vec<(Evidence, String)> {
-        let (question, policy) = (self.question(), &self.target.device.policy);
-        self.evaluation
-            .evidence()
-            .iter()
-            .map(|line| (*line, line.name(&question, policy)))
-            .collect()
-    }
-
-    /// The line that decided.
-    #[must_use]
-    pub fn deciding(&self) -> Option<&Evidence> {
-        self.evaluation.deciding()
-    }
-
-    /// What a person's yes would be bound to that is good until `expires_at`, Unix milliseconds.
-    #[must_use]
-    pub fn binding(&self, expires_at: i64) -> CallBinding<'_> {
-        CallBinding {
-            call: self.incoming.id,
-            device: self.target.device.id,
-            tool: self.target.spec.name,
-            arguments: &self.parsed.arguments,
-            caller: &self.incoming.caller,
-            touches: &self.parsed.touches,
-            policy_version: &self.target.device.policy.version,
-            expires_at,
-        }
-    }
-
-    /// What it would touch, a line each.
-    #[must_use]
-    pub fn touches(&self) -> Vec<String> {
-        let touches = &self.parsed.touches;
-        let paths = touches.paths.iter().map(|path| format!("{} {}", path.access, path.path));
-        let apps = touches.apps.iter().map(|app| format!("open {app}"));
-        let urls = touches.urls.iter().map(|url| format!("open {url}"));
-        paths.chain(apps).chain(urls).collect()
+    pub fn trace(&self) -> Vec<(Evidence, String, bool)> {
+        trace(&self.evaluation, &self.question(), &self.target.device.policy)
     }
 }

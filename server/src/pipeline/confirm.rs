@@ -9,10 +9,12 @@ mod stand;
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, CallState, ErrorCode, ToolError, UserName};
+use orion_domain::{
+    ApprovalBasis, ApprovalId, CallState, ErrorCode, Observation, RiskRaise, ToolError, UserName,
+};
 
 use super::authorize::Judged;
-use super::preview::{Preview, preview};
+use super::preview::{Preview, Seen, no_preview, preview};
 use super::{Reply, audit, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
@@ -37,37 +39,103 @@ pub async fn ask(
     if written_by.is_none()
         && let Some(standing) = stand::find(backend, judged).await?
     {
-        return run_standing(backend, judged, standing).await;
+        let reply = open(backend, judged).await?;
+        return run_standing(backend, judged, reply, standing).await;
     }
+    let seen = match seen(backend, judged).await {
+        Ok(seen) => seen,
+        // Nobody is asked about what nobody can be shown: that waits until the device is back.
+        Err(error) if queue::may_wait(backend, judged, &error) => {
+            return queue::wait(backend, judged).await;
+        }
+        Err(error) => return audit::deny_judged(backend, judged, error).await,
+    };
+    // What the device saw that raises the risk is judged before anybody is asked.
+    let raised = judged.raised(seen.preview.raises());
+    if raised.decision() == Decision::Deny {
+        return audit::deny_judged(backend, &raised, raised.refusal()).await;
+    }
+    let reply = open(backend, &raised).await?;
+    judged.release();
+    put(backend, &raised, reply, seen, written_by).await
+}
+
+/// The same for a call that waited for its device, which is back.
+///
+/// # Errors
+/// The record cannot be kept.
+pub(super) async fn ask_waiting(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+    reply: Reply,
+) -> Result<Reply, StoreError> {
+    if let Some(standing) = stand::find(backend, judged).await? {
+        return run_standing(backend, judged, reply, standing).await;
+    }
+    judged.release();
+    match seen(backend, judged).await {
+        Ok(seen) => {
+            let raised = judged.raised(seen.preview.raises());
+            if raised.decision() == Decision::Deny {
+                return audit::close(backend, reply, raised.refusal()).await;
+            }
+            put(backend, &raised, reply, seen, None).await
+        }
+        // It went away again, and the call waits on.
+        Err(error) if queue::is_away(backend, judged.target.device.id, &error) => Ok(reply),
+        Err(error) => audit::close(backend, reply, error).await,
+    }
+}
+
+async fn open(backend: &Backend, judged: &Judged) -> Result<Reply, StoreError> {
+    let row = audit::row(backend, judged, CallState::Received);
+    let reply = Reply::of_new(&row);
+    backend.store.open_call(row).await?;
+    Ok(reply)
+}
+
+/// What people are shown. Of a call that changes something, that is a preview, with an observation of
+/// each path that it touches: the yes is bound to both.
+///
+/// # Errors
+/// Why nobody is asked.
+async fn seen(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, ToolError> {
     let seen = match &judged.preview {
-        Some(seen) => seen.clone(),
+        Some(preview) => Seen { preview: preview.clone(), observed: judged.observed.clone() },
         None => preview(backend, judged).await,
     };
-    let shown = match &seen {
-        Preview::Shown(shown) => Some(shown.clone()),
+    match &seen.preview {
         // Nobody is asked about what would come to nothing.
-        Preview::WouldFail(error) if !queue::may_wait(backend, judged, error) => {
-            return audit::deny_judged(backend, judged, error.clone()).await;
-        }
-        Preview::Missing | Preview::WouldFail(_) if judged.preview_first() => {
-            let error = ToolError::new(
+        Preview::WouldFail(error) => return Err(error.clone()),
+        Preview::Missing if judged.target.spec.has_effects => return Err(no_preview()),
+        Preview::Missing | Preview::TooLong(_) if judged.preview_first() => {
+            return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                "A preview has to be shown first, and the device gave none. Try again.",
-            );
-            return audit::deny_judged(backend, judged, error).await;
+                "A preview has to be shown first, and the device gave none that a card holds. Ask for less at once.",
+            ));
         }
-        Preview::Missing | Preview::WouldFail(_) => None,
-    };
-    let row = audit::row(backend, judged, CallState::Received);
-    let mut reply = Reply::of_new(&row);
-    backend.store.open_call(row).await?;
-    judged.release();
+        Preview::Missing | Preview::TooLong(_) | Preview::Shown(_) => {}
+    }
+    seen.comparable()
+}
 
-    let quantity = seen.quantity().unwrap_or_default();
+/// Puts the question about a call that stands on the record.
+async fn put(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+    mut reply: Reply,
+    seen: Seen,
+    written_by: Option<&UserName>,
+) -> Result<Reply, StoreError> {
+    let Seen { preview, observed } = seen;
+    let quantity = preview.quantity().unwrap_or_default();
     let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(judged) };
-    let written_by = written_by.cloned();
-    let question =
-        NewApproval { preview: shown, card, written_by, ..question(backend, judged, now_ms()) };
+    let question = NewApproval {
+        preview: preview.kept(),
+        card,
+        written_by: written_by.cloned(),
+        ..question(backend, judged, ApprovalBasis::Preview, observed, now_ms())
+    };
     let (id, expires_at) = (question.id, question.expires_at);
     match backend.store.ask(question).await {
         Ok(()) => {}
@@ -100,16 +168,14 @@ pub async fn ask(
 async fn run_standing(
     backend: &Arc<Backend>,
     judged: &Judged,
+    reply: Reply,
     standing: Standing,
 ) -> Result<Reply, StoreError> {
-    let row = audit::row(backend, judged, CallState::Received);
-    let reply = Reply::of_new(&row);
-    backend.store.open_call(row).await?;
     judged.release();
     let question = NewApproval {
         card: card(judged),
         standing: Some(standing),
-        ..question(backend, judged, now_ms())
+        ..question(backend, judged, ApprovalBasis::Standing, Vec::new(), now_ms())
     };
     if let Err(error) = start_standing(backend, question).await {
         run::break_off(backend, &reply).await;
@@ -128,20 +194,26 @@ async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result
     })?;
     let approval = backend.store.approval(&id.to_string()).await?;
     backend.bus.publish(Change::Approval(id, approval.call));
-    run::run_approved(backend, &approval, Vec::new(), None).await.map(drop)
+    run::run_approved(backend, &approval, None).await.map(drop)
 }
 
 /// The question about a call, asked at this moment (Unix milliseconds).
-pub(super) fn question(backend: &Backend, judged: &Judged, now: i64) -> NewApproval {
+pub(super) fn question(
+    backend: &Backend,
+    judged: &Judged,
+    basis: ApprovalBasis,
+    observed: Vec<Observation>,
+    now: i64,
+) -> NewApproval {
     let expires_at = expires_at(backend, now);
     NewApproval {
         id: ApprovalId::new(new_uuid()),
         call: judged.incoming.id,
-        binding: judged.binding(expires_at).digest(),
+        binding: judged.binding(basis, &observed, expires_at).digest(),
         tool: judged.target.spec.name.to_owned(),
         device: (judged.target.device.id, judged.target.device.name.clone()),
         arguments: judged.parsed.arguments.as_bytes().to_vec(),
-        risk: judged.target.spec.risk,
+        risk: judged.risk(),
         touches: judged.touches(),
         rule: judged.rule(),
         requester: judged.incoming.caller.user.clone(),
@@ -149,10 +221,11 @@ pub(super) fn question(backend: &Backend, judged: &Judged, now: i64) -> NewAppro
         approvers: judged.approvers(),
         may_stand: judged.may_stand() && judged.decision() == Decision::Ask,
         preview: None,
+        observed,
         card: Card::default(),
         standing: None,
         written_by: None,
-        plan: None,
+        plan: judged.incoming.plan,
         created_at: now,
         expires_at,
     }
@@ -167,9 +240,10 @@ pub(super) fn expires_at(backend: &Backend, now: i64) -> i64 {
 pub(super) fn card(judged: &Judged) -> Card {
     Card {
         risk_because: judged.risk_because(),
-        can_undo: judged.target.spec.undo,
+        can_undo: judged.target.spec.undo && !judged.raises().contains(&RiskRaise::CannotBeUndone),
         strangers: judged.incoming.strangers.clone(),
         entries: None,
         bytes: None,
+        raises: judged.raises().to_vec(),
     }
 }

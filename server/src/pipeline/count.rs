@@ -9,7 +9,7 @@ use orion_domain::{ErrorCode, Question, ToolError};
 
 use super::audit::Incoming;
 use super::authorize::{self, Judged};
-use super::preview::preview;
+use super::preview::{Seen, preview};
 use super::renew;
 use super::validate::Target;
 use crate::backend::Backend;
@@ -58,10 +58,10 @@ pub async fn judge(
         if !is_measured(&judged) {
             return Ok(judged.holding(turn));
         }
-        let preview = preview(backend, &judged).await;
+        let Seen { preview, observed } = preview(backend, &judged).await;
         let anew = renew::afresh(backend, &judged).await?;
         if anew.is_as_known(&judged) {
-            return Ok(judged.measured(preview).holding(turn));
+            return Ok(judged.measured(preview).observed(observed).holding(turn));
         }
         judged = anew;
     }
@@ -133,5 +133,10 @@ fn counts(rule: &CompiledRule, judged: &Judged, row: &Admitted) -> bool {
         }
     };
     let touches = parsed.as_ref().map(|parsed| &parsed.touches);
-    rule.counts(&Question { tool: spec.facts(), touches, ..question })
+    let tool = match row.undo.as_ref().filter(|undo| undo.redo).map(|undo| find(&undo.tool)) {
+        Some(Some((again, _))) => again.facts().called_by(spec.facts()),
+        Some(None) => return true,
+        None => spec.facts(),
+    };
+    rule.counts(&Question { tool, touches, ..question })
 }

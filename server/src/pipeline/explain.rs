@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::audit::Incoming;
 use super::authorize::Judged;
+use super::gate::{self, Stopped};
 use super::preview::Preview;
-use super::{Reply, authorize, count, run_incoming, validate};
+use super::{Reply, authorize, count, run_incoming};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::Known;
@@ -85,30 +86,16 @@ pub async fn explain(
     told: Option<&Reply>,
 ) -> Result<Explanation, StoreError> {
     let incoming = Incoming::new(caller, request);
-    let target = match validate::target(backend, &incoming.request) {
-        Ok(target) => target,
-        Err(refusal) => return Ok(refused(refusal, None)),
+    let (target, parsed) = match gate::take(backend, &incoming).await? {
+        Ok(taken) => taken,
+        Err(stopped) => return Ok(refused(*stopped)),
     };
     let found = Some((target.spec.name, Arc::clone(&target.device)));
-    let parsed = match validate::arguments(&target, incoming.request.arguments.clone()) {
-        Ok(parsed) => parsed,
-        Err(refusal) => return Ok(refused(refusal, found)),
-    };
     let arguments = parsed.arguments.as_bytes().to_vec();
     let (judged, is_unmeasured) =
         known(backend, authorize::call(incoming, target, parsed), told).await?;
-    let deciding = judged.deciding().copied();
     let refusal = (judged.decision() != Decision::Allow).then(|| judged.refusal());
-    let mut is_found = false;
-    let trace = judged
-        .trace()
-        .into_iter()
-        .map(|(line, name)| {
-            let decides = !is_found && Some(line) == deciding;
-            is_found |= decides;
-            (line, name, decides)
-        })
-        .collect();
+    let trace = judged.trace();
     let (decision, touches) = (judged.decision(), judged.touches());
     Ok(Explanation { decision, refusal, trace, target: found, arguments, touches, is_unmeasured })
 }
@@ -132,12 +119,12 @@ async fn known(
     }
 }
 
-fn refused(refusal: ToolError, target: Option<(&'static str, Arc<Known>)>) -> Explanation {
+fn refused(Stopped { target, error, trace }: Stopped) -> Explanation {
     Explanation {
         decision: Decision::Deny,
-        refusal: Some(refusal),
-        trace: Vec::new(),
-        target,
+        refusal: Some(error),
+        trace,
+        target: target.map(|target| (target.spec.name, target.device)),
         arguments: Vec::new(),
         touches: Vec::new(),
         is_unmeasured: false,

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use orion_domain::observation::MOST_OBSERVED;
 use orion_domain::rule::Quantity;
-use orion_domain::{CallRequest, CallState, Envelope, ErrorCode, Observation, PlanId, ToolError};
+use orion_domain::{
+    CallRequest, CallState, Envelope, ErrorCode, Observation, RiskRaise, ToolError,
+};
 
-use super::audit::{Incoming, OfPlan};
+use super::audit::Incoming;
 use super::authorize::{self, Judged};
 use super::{Reply, route};
 use crate::backend::Backend;
 
-/// How long it may take.
-const TIME: Duration = Duration::from_secs(5);
-/// How long it may take where files are hashed as well.
-const LONGER: Duration = Duration::from_secs(20);
+/// How long it may take: what it touches is looked through.
+const PREVIEW_TIMEOUT: Duration = Duration::from_secs(20);
 /// The largest preview that is kept, in bytes. It is the device's own words, and a card is short.
 const LARGEST: usize = 64 * 1024;
 /// The most bytes of paths in what a device sees.
@@ -26,6 +26,8 @@ const LARGEST_SEEN: usize = 512 * 1024;
 pub enum Preview {
     /// An envelope, JSON.
     Shown(Vec<u8>),
+    /// It said more than a card holds; kept is what raises the risk.
+    TooLong(Vec<RiskRaise>),
     /// It would not do what it should.
     WouldFail(ToolError),
     /// It did not say, or not soon enough.
@@ -33,6 +35,18 @@ pub enum Preview {
 }
 
 impl Preview {
+    /// What raises the risk of the call, as the device saw.
+    #[must_use]
+    pub fn raises(&self) -> Vec<RiskRaise> {
+        match self {
+            Self::Shown(bytes) => serde_json::from_slice::<Envelope>(bytes)
+                .map(|it| it.meta.raises)
+                .unwrap_or_default(),
+            Self::TooLong(raises) => raises.clone(),
+            Self::WouldFail(_) | Self::Missing => Vec::new(),
+        }
+    }
+
     /// How much the call touches, where that is told.
     #[must_use]
     pub fn quantity(&self) -> Option<Quantity> {
@@ -42,23 +56,52 @@ impl Preview {
             Quantity { entries: data["entries"].as_u64(), bytes: data["bytes"].as_u64() };
         (quantity != Quantity::default()).then_some(quantity)
     }
+
+    /// As it is kept for the card.
+    #[must_use]
+    pub fn kept(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Shown(envelope) => Some(envelope),
+            Self::TooLong(_) | Self::WouldFail(_) | Self::Missing => None,
+        }
+    }
 }
 
-/// Asks the device for a dry run of a call. A tool that changes nothing has none: it would be the call
-/// itself, before anybody said yes to it.
-pub async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Preview {
-    if !judged.target.spec.has_effects {
-        return Preview::Missing;
+/// What a device says of a call before it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// What it would do.
+    pub preview: Preview,
+    /// What it observed of each path that the call touches.
+    pub observed: Vec<Observation>,
+}
+
+impl Seen {
+    /// Why nobody is asked, where a change of something would not show.
+    ///
+    /// # Errors
+    /// `PRECONDITION_FAILED` with the path.
+    pub fn comparable(self) -> Result<Self, ToolError> {
+        let Some(blind) = self.observed.iter().find(|seen| !seen.is_comparable()) else {
+            return Ok(self);
+        };
+        let message = format!(
+            "{} changes all the time, or holds too much or something that cannot be looked at, so it cannot be compared with what is shown. Nobody is asked: name a part of it, or try again when it rests.",
+            blind.path
+        );
+        let error = ToolError::new(ErrorCode::PreconditionFailed, message);
+        Err(error.with("attempted_path", blind.path.as_str()))
     }
-    let plan = judged.incoming.plan.as_ref().map(|plan| plan.id);
-    let plan = plan.map(|id| OfPlan { id, observe: false, observed: Vec::new() });
-    let Ok(reply) = dry_run(backend, judged, TIME, plan).await else { return Preview::Missing };
-    let would_fail =
-        matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
-    match said(&reply) {
-        Some(Ok(envelope)) => shown(&envelope),
-        Some(Err(error)) if would_fail => Preview::WouldFail(error),
-        Some(Err(_)) | None => Preview::Missing,
+}
+
+/// Asks the device for a dry run of a call, and for what it observes of the paths. A tool that changes
+/// nothing has none: it would be the call itself, before anybody said yes to it.
+pub async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Seen {
+    let without = |preview| Seen { preview, observed: Vec::new() };
+    match observe(backend, judged).await {
+        Ok(seen) => seen,
+        Err(Unseen::WouldFail(error)) => without(Preview::WouldFail(error)),
+        Err(Unseen::NotSaid(_)) => without(Preview::Missing),
     }
 }
 
@@ -71,78 +114,86 @@ fn said(reply: &Reply) -> Option<Result<Envelope, ToolError>> {
     }
 }
 
-/// A preview that is kept, where it is not too large to be.
+/// The preview that is kept, where it is not too long for a card.
 fn shown(envelope: &Envelope) -> Preview {
     match serde_json::to_vec(envelope) {
         Ok(shown) if shown.len() <= LARGEST => Preview::Shown(shown),
-        Ok(_) | Err(_) => Preview::Missing,
+        Ok(_) | Err(_) => Preview::TooLong(envelope.meta.raises.clone()),
     }
 }
 
-/// What a device says of a step of a plan.
+/// Why there is no preview.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    /// What it would do; missing where that is too much to be kept.
-    pub preview: Preview,
-    /// What it saw of the paths.
-    pub observed: Vec<Observation>,
+pub enum Unseen {
+    /// The call would not do what it should.
+    WouldFail(ToolError),
+    /// The device did not say.
+    NotSaid(ToolError),
 }
 
-/// Asks the device for a dry run of a step, and for what it sees of the paths. A step that changes
-/// nothing is not looked at: that would be the step itself, before anybody said yes to it.
+impl From<Unseen> for ToolError {
+    fn from(unseen: Unseen) -> Self {
+        match unseen {
+            Unseen::WouldFail(error) | Unseen::NotSaid(error) => error,
+        }
+    }
+}
+
+/// The same as [`preview`], for those who go no further without.
 ///
 /// # Errors
-/// Why the step would not do what it should, or cannot be previewed.
-pub async fn observe(
-    backend: &Arc<Backend>,
-    judged: &Judged,
-    plan: PlanId,
-) -> Result<Seen, ToolError> {
+/// [`Unseen`].
+pub async fn observe(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, Unseen> {
     if !judged.target.spec.has_effects {
         return Ok(Seen { preview: Preview::Missing, observed: Vec::new() });
     }
-    let of_plan = OfPlan { id: plan, observe: true, observed: Vec::new() };
-    let reply = dry_run(backend, judged, LONGER, Some(of_plan)).await?;
-    let mut envelope = said(&reply).ok_or_else(no_preview)??;
+    let reply = dry_run(backend, judged).await.map_err(Unseen::NotSaid)?;
+    let would_fail =
+        matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
+    let mut envelope = match said(&reply) {
+        Some(Ok(envelope)) => envelope,
+        Some(Err(error)) if would_fail => return Err(Unseen::WouldFail(error)),
+        Some(Err(error)) => return Err(Unseen::NotSaid(error)),
+        None => return Err(Unseen::NotSaid(no_preview())),
+    };
     // For comparing, not for reading: it holds digests of what people may not read.
     let Some(observed) = envelope.meta.observed.take() else {
         let message = format!(
-            "The agent on {} is too old for plans: it does not tell what it sees. Update it, or make the calls one by one.",
+            "The agent on {} is too old: it does not report what it observes. Update it.",
             judged.target.device.name
         );
-        return Err(ToolError::new(ErrorCode::NotSupported, message));
+        return Err(Unseen::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
     };
     // What a device says too much of is not kept, and a path that it is silent about not compared.
     let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
-    let touched = judged.parsed.touches.paths.iter().take(MOST_OBSERVED);
-    let is_whole = touched
-        .map(|touch| touch.path.to_string())
-        .all(|path| observed.iter().any(|seen| seen.path == path));
+    let is_whole = judged.parsed.touches.are_all_in(&observed);
     if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
-        return Err(no_preview());
+        return Err(Unseen::NotSaid(no_preview()));
     }
     Ok(Seen { preview: shown(&envelope), observed })
 }
 
-fn no_preview() -> ToolError {
-    let message = "The device gave no preview of this. Try again.";
+/// What is said where a device gave no preview of a call that is not approved without one.
+pub fn no_preview() -> ToolError {
+    let message = "The device gave no preview, and nobody is asked without one. Try again.";
     ToolError::new(ErrorCode::PreconditionFailed, message)
 }
 
-async fn dry_run(
-    backend: &Arc<Backend>,
-    judged: &Judged,
-    time: Duration,
-    plan: Option<OfPlan>,
-) -> Result<Reply, ToolError> {
+async fn dry_run(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, ToolError> {
     let request = CallRequest {
         dry_run: true,
         idempotency_key: None,
-        timeout_ms: Some(u64::try_from(time.as_millis()).unwrap_or(5_000)),
+        timeout_ms: u64::try_from(PREVIEW_TIMEOUT.as_millis()).ok(),
         ..judged.incoming.request.clone()
     };
     let (caller, token) = (judged.incoming.caller.clone(), judged.incoming.token);
-    let incoming = Incoming { plan, token, is_own: true, ..Incoming::new(caller, request) };
+    let incoming = Incoming {
+        plan: judged.incoming.plan,
+        observe: true,
+        token,
+        is_own: true,
+        ..Incoming::new(caller, request)
+    };
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
     route::route(backend, &dry, permit).await.map_err(|error| {

@@ -222,25 +222,27 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
     let Ok(_place) = backend.load.place(&row.caller.user, most) else { return Ok(()) };
     if let Some(approval) = row.approval {
         let approval = backend.store.approval(&approval.to_string()).await?;
-        return run_approved(backend, &approval, Vec::new(), Some(way)).await.map(drop);
+        return run_approved(backend, &approval, Some(way)).await.map(drop);
     }
-    let judged = match renew::from_row(backend, &row, strangers(&row), None).await? {
+    let judged = renew::from_row(backend, &row, strangers(&row), Vec::new()).await?;
+    let reply = Reply::from(row);
+    let judged = match judged {
+        Ok(judged) => judged,
         // It went away again while it was asked how much the call touches.
         Err(error) if is_away(backend, device, &error) => return Ok(()),
-        Ok(judged) => match judged.decision() {
-            Decision::Allow => Ok(judged),
-            Decision::Deny => Err(judged.refusal()),
-            Decision::Ask | Decision::DryRunFirst => Err(needs_a_person()),
-        },
-        Err(error) => Err(error),
+        Err(error) => return audit::close(backend, reply, error).await.map(drop),
     };
-    let reply = Reply::from(row);
-    match judged {
-        Ok(judged) => match judged.permit(None) {
+    match judged.decision() {
+        Decision::Allow => match judged.permit(None) {
             Ok(permit) => route::resume(backend, &judged, permit, reply, None, way).await,
             Err(error) => audit::close(backend, reply, *error).await,
         },
-        Err(error) => audit::close(backend, reply, error).await,
+        // Now its device can show what it would do. Meanwhile the place is another call's.
+        Decision::Ask | Decision::DryRunFirst => {
+            drop(way);
+            confirm::ask_waiting(backend, &judged, reply).await
+        }
+        Decision::Deny => audit::close(backend, reply, judged.refusal()).await,
     }
     .map(drop)
 }

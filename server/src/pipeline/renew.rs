@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use orion_domain::{CallRequest, Caller, Digest, ErrorCode, ToolError};
+use orion_domain::{CallRequest, Caller, Digest, ErrorCode, Observation, ToolError};
 use serde_json::Value;
 
-use super::audit::{Incoming, OfPlan};
+use super::audit::Incoming;
 use super::authorize::{self, Judged};
 use super::count;
 use super::preview::Preview;
@@ -64,8 +64,11 @@ pub async fn afresh(backend: &Backend, judged: &Judged) -> Result<Judged, StoreE
     let known = backend.fleet.known(target.device.id);
     let device = known.unwrap_or_else(|| target.device.clone());
     let target = Target { device, ..target.clone() };
-    let fits = validate::takes_calls(&target.device)
-        .and_then(|()| validate::arguments(&target, incoming.request.arguments.clone()));
+    let arguments = incoming.request.arguments.clone();
+    let fits = match validate::takes_calls(&target.device) {
+        Ok(()) => validate::arguments(backend, &incoming.caller, &target, arguments).await?,
+        Err(error) => Err(error),
+    };
     Ok(match fits {
         Ok(parsed) => authorize::call(incoming, target, parsed),
         Err(error) => authorize::call(incoming, target, parsed).barred(error),
@@ -81,7 +84,7 @@ pub async fn from_row(
     backend: &Arc<Backend>,
     row: &CallRow,
     strangers: Strangers,
-    plan: Option<OfPlan>,
+    observed: Vec<Observation>,
 ) -> Result<Result<Judged, ToolError>, StoreError> {
     let Ok(Value::Object(arguments)) = serde_json::from_slice(&row.arguments) else {
         return Err(StoreError::Corrupt);
@@ -95,9 +98,12 @@ pub async fn from_row(
         caller,
         created_at: row.created_at,
         strangers,
-        plan,
+        plan: row.plan,
+        observe: false,
+        observed,
         background: false,
         is_own: false,
+        raises: Vec::new(),
         token: row.token,
         request: CallRequest {
             tool: row.tool.clone(),
@@ -109,17 +115,18 @@ pub async fn from_row(
             ..CallRequest::default()
         },
     };
-    let found = validate::target(backend, &incoming.request).and_then(|target| {
-        let parsed = validate::arguments(&target, arguments)?;
-        Ok((target, parsed))
-    });
-    let judged = match found {
-        Ok((target, parsed)) => count::judge(backend, incoming, target, parsed).await?,
+    let target = match validate::target(backend, &incoming.request) {
+        Ok(target) => target,
+        Err(error) => return Ok(Err(error)),
+    };
+    let fits = validate::arguments(backend, &incoming.caller, &target, arguments).await?;
+    let judged = match fits {
+        Ok(parsed) => count::judge(backend, incoming, target, parsed).await?,
         Err(error) => return Ok(Err(error)),
     };
     // Its device was asked how much it touches, and said that it would not do what it should.
     Ok(match &judged.preview {
         Some(Preview::WouldFail(error)) => Err(error.clone()),
-        Some(Preview::Shown(_) | Preview::Missing) | None => Ok(judged),
+        Some(Preview::Shown(_) | Preview::TooLong(_) | Preview::Missing) | None => Ok(judged),
     })
 }

@@ -105,7 +105,7 @@ fn completed(
 
 /// A call when it has ended, or waits for a person or its device; as it is when this time is over.
 async fn ended(backend: &Backend, call: CallId, wait: Duration) -> Result<Reply, StoreError> {
-    let mut changes = backend.bus.subscribe();
+    let mut changes = backend.bus.watch_call(call);
     let deadline = Instant::now() + wait;
     loop {
         let reply = Reply::from(backend.store.call(&call.to_string()).await?);
@@ -113,7 +113,7 @@ async fn ended(backend: &Backend, call: CallId, wait: Duration) -> Result<Reply,
             return Ok(queue::told(reply));
         }
         let is_over = reply.state.is_closed() || reply.state == CallState::AwaitingApproval;
-        if is_over || timeout_at(deadline, changes.moved(call)).await.is_err() {
+        if is_over || timeout_at(deadline, changes.changed()).await.is_err() {
             return Ok(reply);
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use orion_domain::evaluate::Decision;
 use orion_domain::{CallId, CallState, DeviceId, ErrorCode, Permit, ToolError};
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::authorize::Judged;
@@ -80,40 +80,48 @@ pub struct Way {
     session: Session,
     /// None for what the backend asks for itself while a call that has a place is judged.
     place: Option<OwnedSemaphorePermit>,
+    /// Who is told when the call was sent; dropped where it is not sent this way.
+    sent: Option<oneshot::Sender<()>>,
 }
 
 impl Way {
     fn now(backend: &Backend, judged: &Judged) -> Result<Self, NoWay> {
         let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
         if judged.incoming.is_own {
-            return Ok(Self { session, place: None });
+            return Ok(Self { session, place: None, sent: None });
         }
         let place = Some(session.place().ok_or(NoWay::Busy)?);
-        Ok(Self { session, place })
+        Ok(Self { session, place, sent: None })
     }
 
     /// Waits for a place; none where the device is away or goes meanwhile.
     pub async fn in_turn(backend: &Backend, device: DeviceId) -> Option<Self> {
         let session = backend.fleet.session(device)?;
         let place = Some(session.place_in_turn().await?);
-        Some(Self { session, place })
+        Some(Self { session, place, sent: None })
+    }
+
+    /// The same, and what is ready once the call was given to the session or never will be.
+    #[must_use]
+    pub fn telling(self) -> (Self, oneshot::Receiver<()>) {
+        let (sender, sent) = oneshot::channel();
+        (Self { sent: Some(sender), ..self }, sent)
     }
 }
 
 fn order(judged: &Judged, approval: Option<Proof>) -> Order {
-    let of_plan = judged.incoming.plan.as_ref();
     Order {
         call: judged.incoming.id,
         device: judged.target.device.id,
         tool: judged.target.spec.name,
         arguments: judged.parsed.arguments.clone(),
         dry_run: judged.incoming.request.dry_run,
-        risk: judged.target.spec.risk,
+        risk: judged.risk(),
         policy_version: judged.target.device.policy.version.clone(),
         caller: judged.incoming.caller.clone(),
         approval,
-        observe: of_plan.is_some_and(|plan| plan.observe),
-        observed: of_plan.map(|plan| plan.observed.clone()).unwrap_or_default(),
+        observe: judged.incoming.observe,
+        observed: judged.incoming.observed.clone(),
     }
 }
 
@@ -166,6 +174,8 @@ impl<'a> Journey<'a> {
         if let Err(error) = self.send(order(self.judged, proof.clone()), time) {
             return audit::close(self.backend, reply, error).await;
         }
+        // Whoever asked to be told is.
+        drop(self.way.sent.take());
         self.backend.bus.publish(Change::CallMoved(call));
         let mut until = deadline + GRACE;
         let (mut linked, mut sent_again) = (true, 0);
@@ -328,14 +338,13 @@ impl<'a> Journey<'a> {
 
 /// The device's next session after this one.
 async fn back(backend: &Backend, device: DeviceId, before: SessionId) -> Session {
-    let mut changes = backend.bus.subscribe();
+    let mut changes = backend.bus.watch_device(device);
     loop {
         let session = backend.fleet.session(device);
         if let Some(session) = session.filter(|it| it.id() != before && !it.has_ended()) {
             return session;
         }
-        // A message lost to lag means looking as well.
-        let _ = changes.recv().await;
+        changes.changed().await;
     }
 }
 

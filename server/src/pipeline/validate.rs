@@ -5,11 +5,13 @@ use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
 use orion_catalog::{Alias, CATALOG, ParsedCall, ToolSpec, find, nearest};
-use orion_domain::{CallRequest, ErrorCode, ToolError};
+use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
+use super::undoing;
 use crate::backend::Backend;
 use crate::fleet::Known;
+use crate::store::StoreError;
 
 /// The tool and the device that a call is about.
 #[derive(Debug, Clone)]
@@ -22,12 +24,21 @@ pub struct Target {
     pub device: Arc<Known>,
 }
 
-/// Finds tool and device.
+/// Finds tool and device, which is not held back.
 ///
 /// # Errors
-/// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`, or `DEVICE_OFFLINE` for a device that
-/// was never connected or is held back.
+/// As [`find_target`], and `PERMISSION_DENIED`.
 pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolError> {
+    let target = find_target(backend, request)?;
+    takes_calls(&target.device)?;
+    Ok(target)
+}
+
+/// Finds tool and device, whether or not it takes calls.
+///
+/// # Errors
+/// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`.
+pub fn find_target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolError> {
     let Some((spec, alias)) = find(&request.tool) else {
         let shown: String = request.tool.chars().take(64).collect();
         return Err(ToolError::new(
@@ -36,8 +47,11 @@ pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolEr
         )
         .suggesting(nearest(&request.tool)));
     };
-    let device = backend.fleet.find(request.device.as_deref())?;
-    takes_calls(&device)?;
+    let wanted = request.device.as_deref();
+    let device = backend.fleet.find(wanted).or_else(|error| {
+        // Of a device whose identity is over it is said that it is.
+        wanted.and_then(|wanted| backend.fleet.ended(wanted)).ok_or(error)
+    })?;
     Ok(Target { spec, alias, device })
 }
 
@@ -55,14 +69,24 @@ pub fn takes_calls(device: &Known) -> Result<(), ToolError> {
     ))
 }
 
-/// Takes the arguments into the tool's own type.
+/// Takes the arguments of a person's call into the tool's own type; those of an undoing as what it does.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` with every field at fault, `INVALID_PATH`.
-pub fn arguments(
+/// The record cannot be read; inside, `INVALID_ARGUMENT` with every field at fault, `INVALID_PATH`, and
+/// `PRECONDITION_FAILED` where nothing can be taken back.
+pub async fn arguments(
+    backend: &Backend,
+    caller: &Caller,
     target: &Target,
-    mut arguments: Map<String, Value>,
-) -> Result<ParsedCall, ToolError> {
+    arguments: Map<String, Value>,
+) -> Result<Result<ParsedCall, ToolError>, StoreError> {
+    match fitting(target, arguments) {
+        Ok(parsed) => undoing::as_it_acts(backend, caller, target, parsed).await,
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
     if let Some(alias) = target.alias {
         (alias.adapt)(&mut arguments);
     }

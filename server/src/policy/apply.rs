@@ -117,7 +117,7 @@ async fn apply_whole(
         && let Some(row) = active.row.as_ref().filter(|row| row.text == text)
     {
         // Nothing is new but for devices that could not take it in when it was.
-        refresh_devices(backend).await;
+        enrollment::refresh_all(backend).await;
         let Checked { findings, changes, .. } = checked;
         return Ok(Applied { row: Some(row.clone()), findings, changes });
     }
@@ -169,7 +169,7 @@ async fn put(
     let row = backend.store.apply_policy(new, now_ms()).await?;
     tracing::info!(version = row.version, by = %row.by, "a policy holds");
     backend.policies.set(Active { row: Some(row.clone()), file, findings: Vec::new() });
-    refresh_devices(backend).await;
+    enrollment::refresh_all(backend).await;
     Ok(Applied { row: Some(row), findings, changes })
 }
 
@@ -193,14 +193,4 @@ async fn refused(
         "findings": shown,
     });
     backend.store.audit_event("policy.refused", body, now_ms()).await
-}
-
-/// Takes the policy that holds to every device. On one where that fails nothing is allowed until it
-/// has been taken there.
-pub async fn refresh_devices(backend: &Backend) {
-    for known in backend.fleet.all() {
-        if !known.has_ended() {
-            enrollment::refresh(backend, known.id).await.ok();
-        }
-    }
 }

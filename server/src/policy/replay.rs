@@ -7,15 +7,18 @@ mod limits;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use orion_catalog::{ParsedCall, ToolSpec, find};
+use orion_catalog::{ParsedCall, find};
 use orion_domain::rule::Counted;
-use orion_domain::{CallId, Decision, DeviceId, DeviceName, Evaluation, Question, evaluate};
+use orion_domain::{
+    CallId, Decision, DeviceId, DeviceName, Evaluation, Question, Touches, evaluate,
+};
 use orion_policy::PolicyFile;
 use serde_json::Value;
 
-use super::terms;
+use super::{beside, terms};
 use crate::backend::Backend;
 use crate::fleet::Known;
+use crate::people::Turn;
 use crate::store::{RecordedCall, StoreError, first_id_at};
 use limits::Limits;
 
@@ -169,9 +172,9 @@ impl Replay {
     pub fn judge(&mut self, call: &RecordedCall) {
         let pair = call.device.and_then(|device| self.devices.get_mut(&device));
         let judged = pair.and_then(|pair| {
-            let (spec, parsed) = parsed(call, &pair.before.known)?;
-            let before = pair.before.judge(call, spec, &parsed);
-            let after = pair.after.judge(call, spec, &parsed);
+            let parsed = parsed(call, &pair.before.known)?;
+            let before = pair.before.judge(call, &parsed);
+            let after = pair.after.judge(call, &parsed);
             Some((pair.after.known.name.clone(), before.decision, after))
         });
         let counts = &mut self.replayed.counts;
@@ -216,7 +219,7 @@ impl Replay {
 }
 
 /// Arguments that the call had, by the tool's own type. One that never had any cannot be judged.
-fn parsed(call: &RecordedCall, known: &Known) -> Option<(&'static ToolSpec, ParsedCall)> {
+fn parsed(call: &RecordedCall, known: &Known) -> Option<ParsedCall> {
     let (spec, alias) = find(&call.tool)?;
     let Ok(Value::Object(mut arguments)) = serde_json::from_slice(&call.arguments) else {
         return None;
@@ -225,7 +228,13 @@ fn parsed(call: &RecordedCall, known: &Known) -> Option<(&'static ToolSpec, Pars
         (alias.adapt)(&mut arguments);
     }
     spec.rename_arguments(&mut arguments);
-    Some((spec, spec.parse(arguments, known.places()?).ok()?))
+    let parsed = spec.parse(arguments, known.places()?).ok()?;
+    let parsed = match call.undo.clone() {
+        // It names the paths of what it does, so no other is touched.
+        Some(undo) => parsed.undoing(undo, &Touches::nothing()).ok()?,
+        None => parsed,
+    };
+    Some(parsed)
 }
 
 /// A judgement.
@@ -239,10 +248,10 @@ impl Side {
         Self { limits: Limits::of(&known.policy), known: Arc::new(known) }
     }
 
-    fn judge(&mut self, call: &RecordedCall, spec: &ToolSpec, parsed: &ParsedCall) -> Judged {
+    fn judge(&mut self, call: &RecordedCall, parsed: &ParsedCall) -> Judged {
         let policy = &self.known.policy;
         let mut question = Question {
-            tool: spec.facts(),
+            tool: parsed.facts,
             touches: Some(&parsed.touches),
             caller: &call.caller,
             device: &self.known.name,
@@ -250,6 +259,7 @@ impl Side {
             confirmed: parsed.confirmed,
             at: self.known.timezone.moment(call.created_at),
             tainted: call.tainted,
+            raises: &[],
             // How much a preview told is not on record with the call, so nothing is known of it.
             counted: None,
         };
@@ -266,16 +276,19 @@ impl Side {
     }
 }
 
-/// Judges the calls that were made since a time, the newest 100,000 of them.
+/// Judges the calls that were made since a time, the newest 100,000 of them: a page at a time, on a thread
+/// that no other request waits for. Dropping this ends it with the page.
 ///
 /// # Errors
 /// The record cannot be read.
 pub async fn replay(
     backend: &Backend,
-    candidate: &PolicyFile,
+    candidate: PolicyFile,
     since: i64,
+    turn: &Turn,
 ) -> Result<Replayed, StoreError> {
-    let mut replay = Replay::new(&backend.fleet.all(), candidate);
+    let devices = backend.fleet.all();
+    let mut replay = beside(turn, move || Replay::new(&devices, &candidate)).await?;
     let mut after = first_id_at(since);
     let newest = backend.store.newest_calls_begin(MOST, None).await?;
     let mut judged_since = None;
@@ -287,7 +300,11 @@ pub async fn replay(
         let page = backend.store.calls_after(&after, None).await?;
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
-        page.iter().for_each(|call| replay.judge(call));
+        replay = beside(turn, move || {
+            page.iter().for_each(|call| replay.judge(call));
+            replay
+        })
+        .await?;
     }
     Ok(Replayed { judged_since, ..replay.end() })
 }

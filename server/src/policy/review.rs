@@ -1,6 +1,7 @@
 //! What of a device's grants is used: each entry with who lends it, how often, and what would do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use orion_catalog::{CATALOG, find};
 use orion_domain::grants::PathGrant;
@@ -8,10 +9,11 @@ use orion_domain::{Access, CallId, DevicePath, Grants, Places};
 use orion_policy::Surroundings;
 use serde_json::{Value, json};
 
-use super::FILE_NAME;
+use super::{FILE_NAME, beside};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::Known;
+use crate::people::Turn;
 use crate::store::{Found, FoundKind, RecordedCall, StoreError, first_id_at};
 
 /// How many days of calls are looked at.
@@ -86,11 +88,16 @@ struct Uses {
     calls: u64,
 }
 
-/// Looks at the calls of the last 30 days, the newest 100,000 of them.
+/// Looks at the calls of the last 30 days, the newest 100,000 of them: a page at a time, on a thread that no
+/// other request waits for. Dropping this ends it with the page.
 ///
 /// # Errors
 /// The record cannot be read.
-pub async fn review(backend: &Backend, known: &Known) -> Result<Review, StoreError> {
+pub async fn review(
+    backend: &Backend,
+    known: &Arc<Known>,
+    turn: &Turn,
+) -> Result<Review, StoreError> {
     let mut after = first_id_at(now_ms() - i64::from(DAYS) * 24 * 3_600_000);
     let newest = backend.store.newest_calls_begin(MOST, Some(known.id)).await?;
     let (mut uses, mut looked_since) = (Uses::default(), None);
@@ -102,7 +109,12 @@ pub async fn review(backend: &Backend, known: &Known) -> Result<Review, StoreErr
         let page = backend.store.calls_after(&after, Some(known.id)).await?;
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
-        page.iter().for_each(|call| uses.see(known, call));
+        let known = Arc::clone(known);
+        uses = beside(turn, move || {
+            page.iter().for_each(|call| uses.see(&known, call));
+            uses
+        })
+        .await?;
     }
     let found = backend.store.device(&known.id.to_string()).await?.found;
     Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses, &found) })

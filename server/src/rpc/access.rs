@@ -2,11 +2,13 @@
 //! refused is in the audit.
 
 mod leash;
+mod pace;
 mod refusals;
+mod share;
 mod table;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,19 +20,24 @@ use tonic::body::Body;
 use tonic::codegen::http::{HeaderValue, Request, Response};
 use tower::{Layer, Service};
 
-pub use table::{Access, Need, PerMinute, TABLE};
+pub use table::{Access, Need, PerMinute, Row, TABLE};
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::listen::Peer;
+use crate::listen::connections::{Admission, Owner};
 use crate::people::{Identity, Source};
 use leash::{Leash, Leashed};
-use refusals::{Refusals, Row, Why};
+use pace::Pace;
+use refusals::{Refusals, Why};
+use share::{BoundedBody, Share, Shares};
 
 /// How many sources a limiter remembers before it lets go of the quiet ones.
 const LIMITED_SOURCES: usize = 10_000;
 /// How often it is looked whether rows about refusals are due.
 const TICK: Duration = Duration::from_secs(1);
+/// How many requests one person may have under way beside calls: those that watch and wait.
+const BESIDE_CALLS: usize = 1_000;
 /// What is recorded instead of the name of an RPC that there is not.
 const UNKNOWN: &str = "unknown";
 
@@ -45,7 +52,19 @@ pub struct AccessLayer {
 struct Gate {
     backend: Arc<Backend>,
     limiters: Limiters,
+    pace: Pace,
     refusals: Refusals,
+    shares: Shares,
+}
+
+/// Who may go on.
+enum Admitted {
+    /// Anyone.
+    Anyone,
+    /// A device.
+    Device,
+    /// A person, with a part of what they may have under way.
+    Person(Identity, Share),
 }
 
 /// Why a request goes no further, and what its sender is told.
@@ -72,7 +91,15 @@ impl AccessLayer {
                 Some((path, RateLimiter::keyed(quota)))
             })
             .collect();
-        let gate = Arc::new(Gate { backend, limiters, refusals: Refusals::default() });
+        let calls = &backend.config.calls;
+        let most = usize::try_from(calls.in_flight_per_person).unwrap_or(usize::MAX);
+        let gate = Arc::new(Gate {
+            pace: Pace::new(calls),
+            shares: Shares::new(most.saturating_add(BESIDE_CALLS)),
+            backend,
+            limiters,
+            refusals: Refusals::default(),
+        });
         // Among the calls: those end before the record is closed.
         gate.backend.calls.spawn(Arc::clone(&gate).keep_record());
         Self { gate }
@@ -97,7 +124,8 @@ pub struct Guarded<S> {
 impl<S> Service<Request<Body>> for Guarded<S>
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
-    S::Future: Send,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
 {
     type Response = Response<Body>;
     type Error = S::Error;
@@ -107,7 +135,7 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let gate = Arc::clone(&self.gate);
@@ -117,21 +145,43 @@ where
             let row = TABLE.iter().find(|row| row.0 == request.uri().path());
             let source = request.extensions().get::<Peer>().map(Source::of);
             let header = request.headers().get("authorization").cloned();
-            match gate.admit(row, source, header).await {
-                Err(status) => Ok(status.into_http()),
-                Ok(None) => inner.call(request).await,
-                Ok(Some(identity)) => {
+            let admission = request.extensions().get::<Arc<Admission>>().cloned();
+            let is_closed = admission.as_ref().is_some_and(|it| it.state().closed_for().is_some());
+            if is_closed {
+                // Nobody would see the answer.
+                return Ok(Status::unavailable("The connection was closed.").into_http());
+            }
+            match gate.admit(row, source.as_ref(), header).await {
+                Err(status) => {
+                    if let (Some(admission), Some(source)) = (admission, source) {
+                        admission.refused(&source);
+                    }
+                    Ok(status.into_http())
+                }
+                Ok(Admitted::Device) => gate.handle(row, inner.call(request)).await,
+                Ok(Admitted::Anyone) => {
+                    let request = request.map(|body| BoundedBody::body(body, None));
+                    gate.handle(row, inner.call(request)).await
+                }
+                Ok(Admitted::Person(identity, share)) => {
+                    if let Some(admission) = admission {
+                        admission.belongs_to(&Owner::Person(identity.caller.user.clone()));
+                    }
+                    let share = Arc::new(Mutex::new(share));
+                    let kept = Some(Arc::clone(&share));
+                    let mut request = request.map(|body| BoundedBody::body(body, kept));
                     // These answer at once, and some of them end the session that asks.
                     let answers_at_once =
                         request.uri().path().starts_with("/orion.v1.AuthService/");
                     request.extensions_mut().insert(identity.caller.clone());
                     request.extensions_mut().insert(identity.clone());
-                    let response = inner.call(request).await?;
+                    let response = gate.handle(row, inner.call(request)).await?;
+                    share::answered(&share);
                     if answers_at_once {
                         return Ok(response);
                     }
                     let leash = Leash::new(identity, changes, now_ms());
-                    Ok(response.map(|body| Leashed::body(body, leash)))
+                    Ok(response.map(|body| Leashed::body(body, leash, share)))
                 }
             }
         })
@@ -139,13 +189,27 @@ where
 }
 
 impl Gate {
-    /// The caller, where the row asks for a person.
+    /// Has a handler do its work. What changes something is done to its end, also where the client goes
+    /// away in the middle: a change is either whole, with everything that follows from it, or absent.
+    async fn handle<E: Send + 'static>(
+        &self,
+        row: Option<&Row>,
+        work: impl Future<Output = Result<Response<Body>, E>> + Send + 'static,
+    ) -> Result<Response<Body>, E> {
+        if row.is_some_and(table::ends_with_its_client) {
+            return work.await;
+        }
+        let done = self.backend.calls.spawn(work).await;
+        done.unwrap_or_else(|_| Ok(super::status::broken_off().into_http()))
+    }
+
+    /// Who asks, as the row wants to know it.
     async fn admit(
         &self,
-        row: Option<&(&'static str, Access, PerMinute)>,
-        source: Option<Source>,
+        row: Option<&Row>,
+        source: Option<&Source>,
         header: Option<HeaderValue>,
-    ) -> Result<Option<Identity>, Status> {
+    ) -> Result<Admitted, Status> {
         let refused = match row {
             None => Refused::new(
                 Why::UnknownRpc,
@@ -153,16 +217,14 @@ impl Gate {
                     "This RPC is not in the access table, so nobody may call it.",
                 ),
             ),
-            Some((path, access, _)) => {
-                match self.judge(path, *access, source.as_ref(), header).await {
-                    Ok(identity) => return Ok(identity),
-                    Err(refused) => refused,
-                }
-            }
+            Some((path, access, _)) => match self.judge(path, *access, source, header).await {
+                Ok(admitted) => return Ok(admitted),
+                Err(refused) => refused,
+            },
         };
         let Refused { why, user, status } = refused;
         let rpc = row.map_or(UNKNOWN, |row| row.0);
-        if let Some(row) = self.refusals.note(rpc, why, source.as_ref(), user, now_ms()) {
+        if let Some(row) = self.refusals.note(rpc, why, source, user, now_ms()) {
             self.record(row).await;
         }
         Err(status)
@@ -174,12 +236,12 @@ impl Gate {
         access: Access,
         source: Option<&Source>,
         header: Option<HeaderValue>,
-    ) -> Result<Option<Identity>, Refused> {
+    ) -> Result<Admitted, Refused> {
         self.limit(path, source)?;
         match access {
-            Access::Anyone => Ok(None),
+            Access::Anyone => Ok(Admitted::Anyone),
             Access::Device => match source {
-                Some(Source::Device(_)) => Ok(None),
+                Some(Source::Device(_)) => Ok(Admitted::Device),
                 Some(Source::Address(_)) | None => Err(Refused::new(
                     Why::NoCertificate,
                     Status::unauthenticated(
@@ -199,7 +261,13 @@ impl Gate {
                 if !need.is_met(&identity.kind, identity.caller.role) {
                     return refused(out_of_scope(need, &identity));
                 }
-                Ok(Some(identity))
+                if let Err(error) = self.pace.check(path, &identity.caller.user) {
+                    return refused((Why::Rate, status_from(&error)));
+                }
+                match self.shares.begin(&identity.caller) {
+                    Ok(share) => Ok(Admitted::Person(identity, share)),
+                    Err(status) => refused((Why::Rate, status)),
+                }
             }
         }
     }
@@ -262,7 +330,7 @@ impl Gate {
         Ok(identity)
     }
 
-    async fn record(&self, row: Row) {
+    async fn record(&self, row: refusals::Row) {
         if let Err(error) = self.backend.store.audit_event("access.refused", row, now_ms()).await {
             tracing::error!(%error, "a refused request could not be recorded");
         }

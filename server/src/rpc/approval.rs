@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use orion_domain::json;
 use orion_wire::v1::approval_service_server::ApprovalService;
 use orion_wire::v1::decide_approval_request::More;
 use orion_wire::{risk, v1};
@@ -15,7 +16,6 @@ use tonic::{Request, Response, Status};
 
 use super::tool::call;
 use super::{Api, caller, status};
-use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::pipeline::confirm::{self, Answer, Answered, Reach};
 use crate::store::{ApprovalRow, ApprovalState, Card, Label, StandingRule, Strangers, Vote};
@@ -99,7 +99,7 @@ impl ApprovalService for Api {
         _: Request<v1::WatchApprovalsRequest>,
     ) -> Result<Response<Watching>, Status> {
         let backend = Arc::clone(&self.0);
-        let mut changes = backend.bus.subscribe();
+        let mut changes = backend.bus.watch_approvals();
         let open = backend.store.approval_ids(true).await.map_err(status::store)?;
         let (sender, receiver) = mpsc::channel(16);
         self.0.tasks.spawn(async move {
@@ -117,13 +117,7 @@ impl ApprovalService for Api {
                     change = changes.recv() => change,
                 };
                 let id = match change {
-                    Ok(Change::Approval(id, _)) => id,
-                    Ok(
-                        Change::CallClosed(_)
-                        | Change::CallMoved(_)
-                        | Change::Device(_)
-                        | Change::Plan(_),
-                    ) => continue,
+                    Ok(id) => id,
                     Err(_) => {
                         let lost = Status::data_loss(
                             "Too many changes at once for this watcher; watch anew.",
@@ -158,11 +152,11 @@ fn answer(approve: bool, more: Option<More>) -> Result<Answer, Status> {
             Reach::Rule { expires_at, folder }
         }
         (true, Some(More::ChangedArguments(v1::ChangedArguments { arguments }))) => {
-            return match serde_json::from_slice(&arguments) {
+            return match json::parse_object(&arguments) {
                 Ok(arguments) => Ok(Answer::Change(arguments)),
-                Err(error) => Err(status::invalid(format!(
-                    "the changed arguments are no JSON object: {error}"
-                ))),
+                Err(error) => {
+                    Err(status::invalid(format!("the changed arguments cannot be read: {error}")))
+                }
             };
         }
     };
@@ -196,7 +190,8 @@ fn cut(text: &mut String, most: usize) {
 
 /// A card on the wire.
 pub(super) fn approval(row: ApprovalRow) -> v1::Approval {
-    let Card { risk_because, can_undo, strangers, entries, bytes } = row.card;
+    // The sentences beside the risk say what raises it.
+    let Card { risk_because, can_undo, strangers, entries, bytes, raises: _ } = row.card;
     let Strangers { content, occurs, quoted } = strangers;
     v1::Approval {
         approval_id: row.id.to_string(),

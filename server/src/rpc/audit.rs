@@ -55,8 +55,9 @@ impl AuditService for Api {
 
     async fn verify_audit(
         &self,
-        _: Request<v1::VerifyAuditRequest>,
+        request: Request<v1::VerifyAuditRequest>,
     ) -> Result<Response<v1::VerifyAuditResponse>, Status> {
+        let _turn = self.heavy(&request)?;
         let key = self.0.notary.signer().key();
         let held = self.0.notary.held_to().map_err(|error| {
             tracing::error!(%error, "what was signed last of the audit cannot be read");

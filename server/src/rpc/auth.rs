@@ -3,19 +3,16 @@
 mod tokens;
 mod users;
 
-use std::sync::Arc;
-
 use orion_domain::{Role, UserName};
 use orion_wire::v1;
 use orion_wire::v1::auth_service_server::AuthService;
 use tonic::{Request, Response, Status};
 
-use super::{Api, status};
+use super::{Api, identity, status};
 use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::listen::Peer;
 use crate::people::{self, Change, Identity, SignInError, Source};
-use crate::store::ChangeUserError;
 
 #[tonic::async_trait]
 impl AuthService for Api {
@@ -109,14 +106,10 @@ impl AuthService for Api {
         let v1::SetUserRoleRequest { user, role } = request.into_inner();
         let role: Role = role.parse().map_err(status::invalid)?;
         let user: UserName = user.parse().map_err(status::invalid)?;
-        let (backend, who) = (Arc::clone(&self.0), user.clone());
-        let work = async move {
-            backend.store.set_role(&who, role, &by.caller.user, now_ms()).await?;
-            backend.people.changed(Change::Role(who.clone()));
-            enrollment::person_changed(&backend, &who).await?;
-            Ok::<_, ChangeUserError>(())
-        };
-        self.0.whole(work).await.map_err(status::change_user)?;
+        let set = self.0.store.set_role(&user, role, &by.caller.user, now_ms()).await;
+        set.map_err(status::change_user)?;
+        self.0.people.changed(Change::Role(user.clone()));
+        enrollment::person_changed(&self.0, &user).await.map_err(status::store)?;
         Ok(Response::new(v1::SetUserRoleResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -126,14 +119,10 @@ impl AuthService for Api {
     ) -> Result<Response<v1::DisableUserResponse>, Status> {
         let by = identity(&request)?;
         let user: UserName = request.into_inner().user.parse().map_err(status::invalid)?;
-        let (backend, who) = (Arc::clone(&self.0), user.clone());
-        let work = async move {
-            backend.store.disable_user(&who, &by.caller.user, now_ms()).await?;
-            backend.people.changed(Change::Disabled(who.clone()));
-            enrollment::person_changed(&backend, &who).await?;
-            Ok::<_, ChangeUserError>(())
-        };
-        self.0.whole(work).await.map_err(status::change_user)?;
+        let disabled = self.0.store.disable_user(&user, &by.caller.user, now_ms()).await;
+        disabled.map_err(status::change_user)?;
+        self.0.people.changed(Change::Disabled(user.clone()));
+        enrollment::person_changed(&self.0, &user).await.map_err(status::store)?;
         Ok(Response::new(v1::DisableUserResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -143,13 +132,9 @@ impl AuthService for Api {
     ) -> Result<Response<v1::EnableUserResponse>, Status> {
         let by = identity(&request)?;
         let user: UserName = request.into_inner().user.parse().map_err(status::invalid)?;
-        let (backend, who) = (Arc::clone(&self.0), user.clone());
-        let work = async move {
-            backend.store.enable_user(&who, &by.caller.user, now_ms()).await?;
-            enrollment::person_changed(&backend, &who).await?;
-            Ok::<_, ChangeUserError>(())
-        };
-        self.0.whole(work).await.map_err(status::change_user)?;
+        let enabled = self.0.store.enable_user(&user, &by.caller.user, now_ms()).await;
+        enabled.map_err(status::change_user)?;
+        enrollment::person_changed(&self.0, &user).await.map_err(status::store)?;
         Ok(Response::new(v1::EnableUserResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -187,12 +172,6 @@ impl AuthService for Api {
         let token = self.revoke(&by, request.into_inner()).await?;
         Ok(Response::new(v1::RevokeTokenResponse { token: Some(token) }))
     }
-}
-
-/// Who calls, and by what, as the access layer found out.
-fn identity<T>(request: &Request<T>) -> Result<Identity, Status> {
-    let identity = request.extensions().get::<Identity>().cloned();
-    identity.ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
 }
 
 /// Where a request comes from.

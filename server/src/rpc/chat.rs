@@ -8,15 +8,16 @@ use orion_wire::v1::chat_service_server::ChatService;
 use orion_wire::v1::send_message_response::Event as Wire;
 use orion_wire::{call_state, status_from, v1};
 use tokio::sync::mpsc;
-use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status};
 
 use super::approval::approval;
 use super::tool::call;
-use super::{Api, caller, made_with, status};
+use super::{Api, identity, status};
 use crate::chat::{self, ChatError, Event, ToolUse};
 use crate::model::Model;
+use crate::store::StoreError;
 
 /// The longest message of a person, in bytes.
 const LONGEST: usize = 256 * 1024;
@@ -32,7 +33,7 @@ impl ChatService for Api {
         request: Request<v1::SendMessageRequest>,
     ) -> Result<Response<Chatting>, Status> {
         self.not_stopping()?;
-        let by = (caller(&request)?, made_with(&request));
+        let by = identity(&request)?;
         let v1::SendMessageRequest { conversation_id, text, model } = request.into_inner();
         if text.trim().is_empty() || text.len() > LONGEST {
             return Err(status::invalid(format!("a message has 1 to {LONGEST} bytes")));
@@ -42,32 +43,21 @@ impl ChatService for Api {
             .transpose()
             .map_err(status::invalid)?;
         let backend = Arc::clone(&self.0);
-        let (events, mut heard) = mpsc::channel(64);
-        let (sender, receiver) = mpsc::channel(64);
-        self.0.tasks.spawn(async move {
-            let relaying = async {
-                while let Some(event) = heard.recv().await {
-                    let message = v1::SendMessageResponse { event: Some(wire(event)) };
-                    if sender.send(Ok(message)).await.is_err() {
-                        // The person left: closing tells the loop.
-                        heard.close();
-                    }
-                }
-            };
-            let backend = &backend;
-            let answering = async move {
-                let answered =
-                    chat::answer(backend, by, conversation, &text, &model, &events).await;
-                // The relay ends when nobody can say anything any more.
-                drop(events);
-                answered
-            };
-            let (answered, ()) = tokio::join!(answering, relaying);
-            if let Err(error) = answered {
-                let _ = sender.send(Err(chat_status(error))).await;
+        let (events, shown) = mpsc::channel(64);
+        let answering = self.0.tasks.spawn(async move {
+            chat::answer(&backend, by, conversation, &text, &model, &events).await
+        });
+        let shown = ReceiverStream::new(shown)
+            .map(|event| Ok(v1::SendMessageResponse { event: Some(wire(event)) }));
+        // The turn has let go of its end by then, so nothing is waited for.
+        let failure = futures_util::stream::once(async move {
+            match answering.await {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(Err(chat_status(error))),
+                Err(_) => Some(Err(status::store(StoreError::Unavailable))),
             }
         });
-        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+        Ok(Response::new(Box::pin(shown.chain(failure.filter_map(|failed| failed)))))
     }
 
     async fn list_models(
@@ -98,12 +88,13 @@ fn chat_status(error: ChatError) -> Status {
     match error {
         ChatError::Store(error) => status::store(error),
         ChatError::NoModel(_) | ChatError::NoConversation => {
-            status_from(&ToolError::new(ErrorCode::PathNotFound, error.to_string()))
+            status_from(&ToolError::new(ErrorCode::NotFound, error.to_string()))
         }
         ChatError::Model(_) => {
             status_from(&ToolError::new(ErrorCode::ExecutionFailed, error.to_string()))
         }
         ChatError::Left => Status::cancelled("The conversation was left."),
+        ChatError::Ended(ending) => status::ended(ending),
     }
 }
 

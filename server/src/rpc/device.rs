@@ -123,12 +123,13 @@ impl DeviceService for Api {
         &self,
         request: Request<v1::ReviewDeviceRequest>,
     ) -> Result<Response<v1::ReviewDeviceResponse>, Status> {
+        let turn = self.heavy(&request)?;
         let v1::ReviewDeviceRequest { device } = request.into_inner();
         let row = self.0.store.device(&device).await.map_err(status::device)?;
         let known =
             self.0.fleet.known(row.id).ok_or_else(|| status::device(StoreError::NotFound))?;
         let Review { calls, looked_since, grants } =
-            review(&self.0, &known).await.map_err(status::store)?;
+            review(&self.0, &known, &turn).await.map_err(status::store)?;
         Ok(Response::new(v1::ReviewDeviceResponse {
             device: row.name.to_string(),
             days: DAYS,

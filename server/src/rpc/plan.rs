@@ -88,17 +88,19 @@ impl Api {
         known: u32,
         wait: Duration,
     ) -> Result<PlanRow, Status> {
-        let mut changes = self.0.bus.subscribe();
         let deadline = tokio::time::Instant::now() + wait;
+        let first = self.visible(caller, id).await?;
+        let mut changes = self.0.bus.watch_plan(first.id);
+        let id = first.id.to_string();
         loop {
-            let row = self.visible(caller, id).await?;
+            let row = self.visible(caller, &id).await?;
             if row.revision > known || row.ended_at.is_some() || wait.is_zero() {
                 return Ok(row);
             }
             tokio::select! {
                 () = self.0.shutdown.cancelled() => return Ok(row),
                 () = tokio::time::sleep_until(deadline) => return Ok(row),
-                () = changes.plan_moved(row.id) => {}
+                () = changes.changed() => {}
             }
         }
     }

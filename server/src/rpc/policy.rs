@@ -2,8 +2,6 @@
 
 mod words;
 
-use std::sync::Arc;
-
 use orion_domain::{CallRequest, Caller, Digest, Role, UserName};
 use orion_wire::v1;
 use orion_wire::v1::policy_service_server::PolicyService;
@@ -78,13 +76,10 @@ impl PolicyService for Api {
         // The version that is read is a hash over more than the grants, so it was compared above; here
         // it only matters that nobody set others meanwhile.
         let expected = (!expected_version.is_empty()).then_some(row.policy_version).flatten();
-        let (backend, told) = (Arc::clone(&self.0), version.clone());
-        let work = async move {
-            let (store, expected) = (&backend.store, expected.as_deref());
-            store.set_grants(row.id, &json, &told, expected, &by.user, now_ms()).await?;
-            enrollment::refresh(&backend, row.id).await
-        };
-        self.0.whole(work).await.map_err(status::store)?;
+        let (store, expected) = (&self.0.store, expected.as_deref());
+        let set = store.set_grants(row.id, &json, &version, expected, &by.user, now_ms()).await;
+        set.map_err(status::store)?;
+        enrollment::refresh(&self.0, row.id).await.map_err(status::store)?;
         Ok(Response::new(v1::SetDevicePermissionsResponse { version }))
     }
 
@@ -191,6 +186,7 @@ impl PolicyService for Api {
         &self,
         request: Request<v1::TestPolicyRequest>,
     ) -> Result<Response<v1::TestPolicyResponse>, Status> {
+        let turn = self.heavy(&request)?;
         let v1::TestPolicyRequest { text, since } = request.into_inner();
         let Checked { file, findings, .. } = self.checked(text).await?;
         let Some(file) = file else {
@@ -199,7 +195,7 @@ impl PolicyService for Api {
             return Ok(Response::new(v1::TestPolicyResponse { findings, ..nothing }));
         };
         let begun = std::time::Instant::now();
-        let replayed = policy::replay(&self.0, &file, since).await.map_err(status::store)?;
+        let replayed = policy::replay(&self.0, file, since, &turn).await.map_err(status::store)?;
         let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Response::new(words::replayed(replayed, since, now_ms(), took_us)))
     }
@@ -269,10 +265,11 @@ impl Api {
         let user: UserName = as_user.parse().map_err(status::invalid)?;
         let row = self.0.store.user(&user).await.map_err(|error| match error {
             StoreError::NotFound => status_from(&orion_domain::ToolError::new(
-                orion_domain::ErrorCode::PathNotFound,
+                orion_domain::ErrorCode::NotFound,
                 format!("There is no account {user}; `orion users list` shows those there are."),
             )),
             StoreError::Conflict
+            | StoreError::KeyInUse
             | StoreError::Full
             | StoreError::Unavailable
             | StoreError::OtherVersion

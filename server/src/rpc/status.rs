@@ -7,7 +7,7 @@ use tonic::Status;
 use crate::fleet::enrollment::EnrollError;
 use crate::fleet::holding::ModeError;
 use crate::fleet::presence::NotWelcome;
-use crate::people::SignInError;
+use crate::people::{Ending, SignInError};
 use crate::pipeline::confirm::Unanswered;
 use crate::pipeline::plan::Unplanned;
 use crate::store::{ChangeUserError, DecideError, DecidePlanError, StoreError, TokenError};
@@ -23,6 +23,11 @@ fn with(code: ErrorCode, message: impl ToString) -> Status {
     status_from(&ToolError::new(code, message))
 }
 
+/// A handler that broke off.
+pub(crate) fn broken_off() -> Status {
+    with(ErrorCode::Internal, "the backend failed at this request; its log says why")
+}
+
 /// A message that cannot be read.
 pub(crate) fn wire(error: WireError) -> Status {
     with(ErrorCode::InvalidArgument, error)
@@ -36,9 +41,8 @@ pub(crate) fn invalid(message: impl ToString) -> Status {
 /// The record.
 pub(crate) fn store(error: StoreError) -> Status {
     match error {
-        StoreError::NotFound => {
-            with(ErrorCode::PathNotFound, "there is nothing with that name or id")
-        }
+        StoreError::NotFound => with(ErrorCode::NotFound, "there is nothing with that name or id"),
+        StoreError::KeyInUse => with(ErrorCode::PreconditionFailed, error),
         StoreError::Conflict => with(
             ErrorCode::PreconditionFailed,
             "it has changed meanwhile, is not in a state that allows this, or is not the only one whose id begins so; look again and retry",
@@ -65,6 +69,7 @@ pub(crate) fn device(error: StoreError) -> Status {
             "no device has that name or id; `orion devices list` shows those there are",
         ),
         StoreError::Conflict
+        | StoreError::KeyInUse
         | StoreError::Full
         | StoreError::Unavailable
         | StoreError::OtherVersion
@@ -78,9 +83,22 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
         SignInError::Store(error) => store(error),
         SignInError::Length => with(ErrorCode::InvalidArgument, error),
         SignInError::Limited(_) => with(ErrorCode::RateLimited, error),
+        SignInError::Busy => with(ErrorCode::ResourceExhausted, error),
         SignInError::OldPassword => with(ErrorCode::PermissionDenied, error),
         SignInError::Secret | SignInError::Reset | SignInError::Wrong => {
             Status::unauthenticated(capital(&error))
+        }
+    }
+}
+
+/// What a person came with is good no more, so what they are told ends.
+pub(crate) fn ended(ending: Ending) -> Status {
+    match ending {
+        Ending::SignedOut => Status::unauthenticated(
+            "You were signed out: the session or token is good no more. Sign in again: `orion login`.",
+        ),
+        Ending::RoleChanged => {
+            Status::aborted("What you may do has changed, so this answer ends here; ask again.")
         }
     }
 }
@@ -90,7 +108,7 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
     match error {
         ChangeUserError::Store(error) => store(error),
         ChangeUserError::NotFound => with(
-            ErrorCode::PathNotFound,
+            ErrorCode::NotFound,
             "there is no such account; `orion users list` shows those there are",
         ),
         ChangeUserError::LastAdmin => with(
@@ -110,7 +128,7 @@ pub(crate) fn token(error: TokenError) -> Status {
     match error {
         TokenError::Store(error) => store(error),
         TokenError::NoUser => with(
-            ErrorCode::PathNotFound,
+            ErrorCode::NotFound,
             "there is no such enabled account; `orion users list` shows those there are",
         ),
         TokenError::Taken => with(
@@ -126,10 +144,7 @@ pub(crate) fn token(error: TokenError) -> Status {
 
 /// Taking back a token that is not there.
 pub(crate) fn token_not_found() -> Status {
-    with(
-        ErrorCode::PathNotFound,
-        "there is no such token; `orion tokens list` shows those there are",
-    )
+    with(ErrorCode::NotFound, "there is no such token; `orion tokens list` shows those there are")
 }
 
 /// What a person with this role, or by this token, may not do.
@@ -188,14 +203,15 @@ pub(crate) fn mode(error: ModeError) -> Status {
 pub(crate) fn policy(error: StoreError) -> Status {
     match error {
         StoreError::NotFound => with(
-            ErrorCode::PathNotFound,
+            ErrorCode::NotFound,
             "there is no such version of the policy; `orion policy history` shows those there are",
         ),
         StoreError::Conflict => with(
             ErrorCode::PreconditionFailed,
             "another version of the policy has come since; look at it with `orion policy show`, and apply yours again",
         ),
-        StoreError::Full
+        StoreError::KeyInUse
+        | StoreError::Full
         | StoreError::Unavailable
         | StoreError::OtherVersion
         | StoreError::Corrupt => store(error),
@@ -214,7 +230,7 @@ pub(crate) fn unanswered(error: Unanswered) -> Status {
 
 fn code_of(error: &Unanswered) -> ErrorCode {
     match error {
-        Unanswered::NotFound => ErrorCode::PathNotFound,
+        Unanswered::NotFound => ErrorCode::NotFound,
         Unanswered::Ambiguous => ErrorCode::InvalidArgument,
         Unanswered::AlreadyDecided(_)
         | Unanswered::AlreadyVoted
@@ -248,7 +264,7 @@ pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
     let (code, message) = match error {
         DecidePlanError::Store(error) => return store(error),
         DecidePlanError::NotFound => (
-            ErrorCode::PathNotFound,
+            ErrorCode::NotFound,
             "there is no such plan; `orion plan list` shows the open ones".to_owned(),
         ),
         DecidePlanError::OtherHash => (

@@ -24,6 +24,8 @@ use crate::store::{CallRow, StoreError};
 
 /// The most calls that are listed at once.
 const MOST_LISTED: u32 = 1_000;
+/// The most bytes of arguments that are read before it is looked whether the caller may call the tool.
+const MAX_UNREAD_BYTES: usize = 64 * 1024;
 /// The longest that one question for a call's end waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -55,8 +57,20 @@ impl ToolService for Api {
         request: Request<v1::CallToolRequest>,
     ) -> Result<Response<v1::CallToolResponse>, Status> {
         let (caller, token) = (caller(&request)?, made_with(&request));
-        let request = request.into_inner();
+        let mut request = request.into_inner();
         let background = request.background;
+        if request.arguments.len() > MAX_UNREAD_BYTES && !request.explain {
+            // Much is read only for those who may call the tool at all.
+            let arguments = std::mem::take(&mut request.arguments);
+            let (unread, _) = call_request(request.clone()).map_err(status::wire)?;
+            let unread = Incoming { background, token, ..Incoming::new(caller.clone(), unread) };
+            let denied = pipeline::deny_unread(&self.0, unread).await.map_err(status::store)?;
+            if let Some(denied) = denied {
+                let call = Some(call(denied));
+                return Ok(Response::new(v1::CallToolResponse { call, evidence: Vec::new() }));
+            }
+            request.arguments = arguments;
+        }
         let (request, asks_why) = call_request(request).map_err(status::wire)?;
         if asks_why {
             let why = explain(&self.0, caller, request, None).await.map_err(status::store)?;
@@ -89,9 +103,8 @@ impl ToolService for Api {
         request: Request<v1::WatchCallRequest>,
     ) -> Result<Response<Self::WatchCallStream>, Status> {
         let caller = caller(&request)?;
-        let changes = self.0.bus.subscribe();
         let row = self.own_call(&caller, &request.into_inner().call_id).await?;
-        Ok(Response::new(watch::watch(Arc::clone(&self.0), row.id, changes)))
+        Ok(Response::new(watch::watch(Arc::clone(&self.0), row.id)))
     }
 
     async fn list_calls(
@@ -99,7 +112,7 @@ impl ToolService for Api {
         request: Request<v1::ListCallsRequest>,
     ) -> Result<Response<v1::ListCallsResponse>, Status> {
         let caller = caller(&request)?;
-        let v1::ListCallsRequest { device, open, limit } = request.into_inner();
+        let v1::ListCallsRequest { device, open, limit, previews } = request.into_inner();
         let device = if device.is_empty() {
             None
         } else {
@@ -107,7 +120,7 @@ impl ToolService for Api {
         };
         let user = (caller.role != Role::Admin).then_some(&caller.user);
         let most = if limit == 0 { 50 } else { limit.min(MOST_LISTED) };
-        let rows = self.0.store.newest_calls(user, device, open, most).await;
+        let rows = self.0.store.newest_calls(user, device, open, previews, most).await;
         let rows = rows.map_err(status::store)?;
         let calls = rows.into_iter().map(|row| self.now(Reply::from(row))).collect();
         Ok(Response::new(v1::ListCallsResponse { calls }))
@@ -145,17 +158,19 @@ impl Api {
     }
 
     async fn ended(&self, caller: &Caller, id: &str, wait: Duration) -> Result<Reply, Status> {
-        let mut changes = self.0.bus.subscribe();
+        let mut reply = Reply::from(self.own_call(caller, id).await?);
         let deadline = tokio::time::Instant::now() + wait;
-        loop {
-            let reply = Reply::from(self.own_call(caller, id).await?);
-            if reply.state.is_closed() {
-                return Ok(reply);
-            }
-            if tokio::time::timeout_at(deadline, changes.moved(reply.call)).await.is_err() {
-                return Ok(reply);
+        let mut changes = self.0.bus.watch_call(reply.call);
+        let id = reply.call.to_string();
+        while !wait.is_zero() && !reply.state.is_closed() {
+            reply = Reply::from(self.own_call(caller, &id).await?);
+            if reply.state.is_closed()
+                || tokio::time::timeout_at(deadline, changes.changed()).await.is_err()
+            {
+                break;
             }
         }
+        Ok(reply)
     }
 }
 
@@ -169,6 +184,7 @@ fn may_see(caller: &Caller, device: &Known, spec: &ToolSpec) -> bool {
         confirmed: false,
         at: device.timezone.moment(now_ms()),
         tainted: false,
+        raises: &[],
         counted: None,
     };
     evaluate(&question, &device.policy).decision() != Decision::Deny

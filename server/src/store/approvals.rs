@@ -228,7 +228,7 @@ impl Store {
     /// The record cannot be read.
     pub async fn approval_ids(&self, open_only: bool) -> Result<Vec<ApprovalId>, StoreError> {
         let sql = if open_only {
-            "SELECT id FROM approvals WHERE state = 'open' ORDER BY id DESC LIMIT $1"
+            "SELECT id FROM approvals WHERE state = 'open' ORDER BY +id DESC LIMIT $1"
         } else {
             "SELECT id FROM approvals ORDER BY id DESC LIMIT $1"
         };

@@ -4,7 +4,7 @@ mod follow;
 
 use orion_domain::audit::{AuditHead, AuditRow, Break};
 use orion_domain::{
-    CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
+    CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, Undo, UserName,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -16,7 +16,6 @@ use super::row::id_range;
 use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
-use follow::follow;
 pub use follow::{HeldTo, verify_file};
 
 /// Arguments of more bytes than this are recorded by digest, length and their beginning.
@@ -31,7 +30,11 @@ const NAME_BYTES: usize = 256;
 /// The most rows that are listed or exported at a time.
 const MOST_ROWS: u32 = 10_000;
 
-const COLUMNS: &str = "SELECT seq, at, kind, call_id, body, prev_hash, hash FROM audit ";
+macro_rules! rows {
+    ($rest:literal) => {
+        concat!("SELECT seq, at, kind, call_id, body, prev_hash, hash FROM audit ", $rest)
+    };
+}
 
 /// Whether the chain is whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub(super) struct Opened<'a> {
     rule: &'a str,
     policy_version: &'a str,
     risk: Option<Risk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<&'a Undo>,
     has_effects: bool,
     dry_run: bool,
     recovered: bool,
@@ -115,6 +120,7 @@ impl<'a> Opened<'a> {
             rule: &call.rule,
             policy_version: &call.policy_version,
             risk: call.risk,
+            undo: call.undo.as_ref(),
             has_effects: call.has_effects,
             dry_run: call.dry_run,
             recovered: call.recovered,
@@ -187,20 +193,19 @@ impl Store {
         let limit = i64::from(limit.min(MOST_ROWS));
         let rows = match call_prefix {
             None => {
-                sqlx::query(sqlx::AssertSqlSafe(format!(
-                    "{COLUMNS} WHERE seq < $1 ORDER BY seq DESC LIMIT $2"
-                )))
-                .bind(before)
-                .bind(limit)
-                .fetch_all(self.reads())
-                .await?
+                sqlx::query(rows!("WHERE seq < $1 ORDER BY seq DESC LIMIT $2"))
+                    .bind(before)
+                    .bind(limit)
+                    .fetch_all(self.reads())
+                    .await?
             }
             Some(prefix) => {
                 let (from, to) = id_range(prefix).ok_or(StoreError::NotFound)?;
-                sqlx::query(sqlx::AssertSqlSafe(format!(
-                    "{COLUMNS} WHERE call_id <> '' AND call_id >= $3 AND call_id < $4 \
-                     AND seq < $1 ORDER BY seq DESC LIMIT $2"
-                )))
+                // What is sorted is the numbers alone, out of the index.
+                sqlx::query(rows!(
+                    "WHERE seq IN (SELECT seq FROM audit WHERE call_id <> '' AND call_id >= $3 \
+                     AND call_id < $4 AND +seq < $1 ORDER BY +seq DESC LIMIT $2) ORDER BY seq DESC"
+                ))
                 .bind(before)
                 .bind(limit)
                 .bind(from)
@@ -247,15 +252,13 @@ impl Store {
         Ok(row.and_then(|(hash,)| Digest::from_slice(&hash)))
     }
 
-    /// Follows the whole chain as it stands at this moment, and holds it to what was signed.
+    /// Follows the whole chain as it stands at this moment, and holds it to what was signed. It takes a
+    /// connection of its own, so that nobody waits for a reader meanwhile.
     ///
     /// # Errors
     /// The record cannot be read at all; damage to a row is a verdict.
     pub async fn verify_audit(&self, held: Option<&HeldTo>) -> Result<AuditVerdict, StoreError> {
-        let mut snapshot = self.reads().begin().await?;
-        let verdict = follow(&mut snapshot, held).await;
-        snapshot.rollback().await?;
-        verdict
+        verify_file(&self.inner.path, held).await
     }
 }
 
@@ -264,12 +267,8 @@ async fn page(
     after_seq: i64,
     limit: i64,
 ) -> Result<Vec<SqliteRow>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE seq > $1 ORDER BY seq LIMIT $2");
-    Ok(sqlx::query(sqlx::AssertSqlSafe(sql))
-        .bind(after_seq)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?)
+    let sql = rows!("WHERE seq > $1 ORDER BY seq LIMIT $2");
+    Ok(sqlx::query(sql).bind(after_seq).bind(limit).fetch_all(connection).await?)
 }
 
 /// The head as it is recorded; `None` where there is none or it cannot be read.

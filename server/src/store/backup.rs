@@ -8,7 +8,9 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::{AuditVerdict, BUSY_TIMEOUT, HeldTo, StoreError, read_only, verify_file};
 
 /// The most findings that are told.
-const MOST: i64 = 20;
+const MOST: usize = 20;
+/// Asks for as many.
+const INTEGRITY: &str = "PRAGMA integrity_check(20)";
 
 /// What looking at a record whole found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub async fn look_at_file(record: &Path, held: Option<&HeldTo>) -> Result<Health
         sqlx::query_as("PRAGMA foreign_key_check").fetch_all(&mut connection).await?;
     let dangling = dangling
         .into_iter()
-        .take(usize::try_from(MOST).unwrap_or_default())
+        .take(MOST)
         .map(|(table, row, target, _)| match row {
             Some(row) => format!("{table} row {row} points to {target}"),
             None => format!("{table} points to {target}"),
@@ -83,9 +85,6 @@ pub fn newest_version() -> i64 {
 }
 
 async fn damage(connection: &mut SqliteConnection) -> Result<Vec<String>, StoreError> {
-    let said: Vec<(String,)> =
-        sqlx::query_as(sqlx::AssertSqlSafe(format!("PRAGMA integrity_check({MOST})")))
-            .fetch_all(connection)
-            .await?;
+    let said: Vec<(String,)> = sqlx::query_as(INTEGRITY).fetch_all(connection).await?;
     Ok(said.into_iter().map(|(line,)| line).filter(|line| line != "ok").collect())
 }

@@ -8,7 +8,6 @@ mod row;
 mod waiting;
 
 use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode, UserName};
-use sqlx::AssertSqlSafe;
 
 use super::row::{id_range, only, signed};
 use super::writer::{Durability, Tx};
@@ -21,10 +20,16 @@ pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
 pub use waiting::{QueueError, QueueLimits, Unsettled};
 
 /// Of a call that ended as unknown, its device has not said so itself: that would be its last word.
-const NO_WORD_OF_DEVICE: &str = "history NOT LIKE '%\"unknown\"%\"unknown\"%' \
-    AND NOT EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
-    AND kind IN ('call.closed', 'call.reconciled') \
-    AND body ->> '$.state' = 'unknown' AND body ->> '$.witness' IS NOT NULL)";
+macro_rules! no_word_of_device {
+    () => {
+        "history NOT LIKE '%\"unknown\"%\"unknown\"%' \
+         AND NOT EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
+         AND kind IN ('call.closed', 'call.reconciled') \
+         AND body ->> '$.state' = 'unknown' AND body ->> '$.witness' IS NOT NULL)"
+    };
+}
+use no_word_of_device;
+
 /// How many calls that need no fsync are remembered; beyond, calls are fsynced.
 const HARMLESS: usize = 100_000;
 
@@ -35,9 +40,9 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at, plan_id, is_own_preview, queued_until, token_hash) \
+    admitted_at, plan_id, is_own_preview, queued_until, token_hash, undo_json) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)";
 
 /// Who ends a call, and so from which states it may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,8 +78,8 @@ impl Store {
     /// Puts a call on the record, in the state in which it enters.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where the id is taken or this person has used the idempotency key, and
-    /// for a call that waits for its device: that is [`Self::open_queued_call`]'s.
+    /// [`StoreError::KeyInUse`] where this person has used the idempotency key;
+    /// [`StoreError::Conflict`] where the id is taken, and for a call that waits for its device: that is [`Self::open_queued_call`]'s.
     pub async fn open_call(&self, call: NewCall) -> Result<(), StoreError> {
         match self.enter(call, None).await {
             Ok(()) => Ok(()),
@@ -261,14 +266,10 @@ const fn durability(has_effects: bool) -> Durability {
     if has_effects { Durability::Fsync } else { Durability::Commit }
 }
 
-/// The states from which a call may become this one, as SQL.
+/// The states from which a call may become this one, as a statement takes them: JSON.
 fn sources(to: CallState, among: impl Fn(CallState) -> bool) -> String {
-    let words: Vec<_> = CallState::ALL
-        .into_iter()
-        .filter(|from| among(*from) && from.can_become(to))
-        .map(|from| format!("'{from}'"))
-        .collect();
-    words.join(",")
+    let among = CallState::ALL.into_iter().filter(|from| among(*from) && from.can_become(to));
+    serde_json::Value::from_iter(among.map(CallState::as_str)).to_string()
 }
 
 /// Puts a call on the record, inside a change.
@@ -325,6 +326,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(call.is_own_preview)
         .bind(call.queued_until)
         .bind(call.token.map(|token| token.as_bytes().to_vec()))
+        .bind(call.undo.and_then(|undo| serde_json::to_string(&undo).ok()))
         .execute(&mut tx.conn)
         .await?;
     Ok(())
@@ -337,18 +339,18 @@ pub(super) async fn advance(
     to: CallState,
     now: i64,
 ) -> Result<bool, StoreError> {
-    let sql = format!(
+    let done = sqlx::query(
         "UPDATE calls SET state = $1, history = history || $2, \
-         admitted_at = COALESCE(admitted_at, $4) WHERE id = $3 AND state IN ({})",
-        sources(to, |_| true)
-    );
-    let done = sqlx::query(AssertSqlSafe(sql))
-        .bind(to.as_str())
-        .bind(StateChange { state: to, at: now }.next())
-        .bind(id.to_string())
-        .bind((to == CallState::Dispatched).then_some(now))
-        .execute(&mut tx.conn)
-        .await?;
+         admitted_at = COALESCE(admitted_at, $4) \
+         WHERE id = $3 AND state IN (SELECT value FROM json_each($5))",
+    )
+    .bind(to.as_str())
+    .bind(StateChange { state: to, at: now }.next())
+    .bind(id.to_string())
+    .bind((to == CallState::Dispatched).then_some(now))
+    .bind(sources(to, |_| true))
+    .execute(&mut tx.conn)
+    .await?;
     Ok(done.rows_affected() == 1)
 }
 
@@ -369,25 +371,26 @@ async fn close_by(
         return Err(StoreError::Conflict);
     }
     let unknown_too = by == Closer::Device && close.state == CallState::Unknown;
-    let sql = format!(
+    let history: Option<(String,)> = sqlx::query_as(concat!(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \
-         WHERE id = $8 AND (state IN ({}) OR ($9 AND state = 'unknown' AND {NO_WORD_OF_DEVICE})) \
-         RETURNING history",
-        sources(close.state, |from| by.may_end(from))
-    );
-    let history: Option<(String,)> = sqlx::query_as(AssertSqlSafe(sql))
-        .bind(close.state.as_str())
-        .bind(StateChange { state: close.state, at: close.at }.next())
-        .bind(close.code.map(ErrorCode::as_str))
-        .bind(close.result.clone())
-        .bind(Digest::of(&close.result).as_bytes().to_vec())
-        .bind(signed(close.duration_us))
-        .bind(close.at)
-        .bind(close.id.to_string())
-        .bind(unknown_too)
-        .fetch_optional(&mut tx.conn)
-        .await?;
+         WHERE id = $8 AND (state IN (SELECT value FROM json_each($10)) \
+         OR ($9 AND state = 'unknown' AND ",
+        no_word_of_device!(),
+        ")) RETURNING history"
+    ))
+    .bind(close.state.as_str())
+    .bind(StateChange { state: close.state, at: close.at }.next())
+    .bind(close.code.map(ErrorCode::as_str))
+    .bind(close.result.clone())
+    .bind(Digest::of(&close.result).as_bytes().to_vec())
+    .bind(signed(close.duration_us))
+    .bind(close.at)
+    .bind(close.id.to_string())
+    .bind(unknown_too)
+    .bind(sources(close.state, |from| by.may_end(from)))
+    .fetch_optional(&mut tx.conn)
+    .await?;
     let Some((history,)) = history else { return Ok(None) };
     // The row is changed by now, so that a history which somebody damaged must not stop its end
     // from being audited.

@@ -1,12 +1,12 @@
 //! Where content that strangers may have written came into a chat. Such a chat stays so: a new one
 //! is clean.
 
-use orion_domain::{CallId, ConversationId};
+use orion_domain::{CallId, ConversationId, Digest};
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use super::row::parsed;
+use super::row::{json, parsed};
 use super::writer::Durability;
 use super::{Store, StoreError};
 
@@ -24,6 +24,19 @@ pub struct Label {
     pub device: String,
     /// The path or address; empty where there is none.
     pub place: String,
+}
+
+/// What came into a chat from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelledContent {
+    /// Where it came from.
+    pub label: Label,
+    /// Who may have written it.
+    pub voice: Voice,
+    /// Digests of the calls that stand in it.
+    pub calls: Vec<Digest>,
+    /// The result's envelope; empty where it is too far back.
+    pub result: Vec<u8>,
 }
 
 /// Who may have written what came from there.
@@ -67,7 +80,7 @@ impl FromRow<'_, SqliteRow> for Label {
 }
 
 impl Store {
-    /// Marks a chat as holding content from there.
+    /// Marks a chat as holding content from there, in which these calls stand.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] where there is no such chat.
@@ -76,15 +89,17 @@ impl Store {
         conversation: ConversationId,
         label: Label,
         voice: Voice,
+        calls: &[Digest],
         now: i64,
     ) -> Result<(), StoreError> {
         let is_own = voice == Voice::Device;
+        let calls = serde_json::to_string(calls).map_err(|_| StoreError::Corrupt)?;
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
                 sqlx::query(
                     "INSERT INTO content_labels \
-                     (conversation_id, call_id, tool, device, place, is_own, at) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                     (conversation_id, call_id, tool, device, place, is_own, calls, at) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
                 )
                 .bind(conversation.to_string())
                 .bind(label.call.to_string())
@@ -92,6 +107,7 @@ impl Store {
                 .bind(label.device)
                 .bind(label.place)
                 .bind(is_own)
+                .bind(calls)
                 .bind(now)
                 .execute(&mut tx.conn)
                 .await?;
@@ -123,7 +139,7 @@ impl Store {
         &self,
         conversation: ConversationId,
         most: usize,
-    ) -> Result<Vec<(Label, Voice, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<LabelledContent>, StoreError> {
         let rows = sqlx::query(
             "SELECT labels.*, CASE WHEN labels.bytes <= $2 THEN calls.result END AS result FROM \
              (SELECT content_labels.*, SUM(COALESCE(LENGTH(calls.result), 0)) \
@@ -141,7 +157,12 @@ impl Store {
                 let result: Option<Vec<u8>> = row.try_get("result")?;
                 let is_own: bool = row.try_get("is_own")?;
                 let voice = if is_own { Voice::Device } else { Voice::Strangers };
-                Ok((Label::from_row(row)?, voice, result.unwrap_or_default()))
+                Ok(LabelledContent {
+                    label: Label::from_row(row)?,
+                    voice,
+                    calls: json(row, "calls")?,
+                    result: result.unwrap_or_default(),
+                })
             })
             .collect()
     }

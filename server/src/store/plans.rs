@@ -117,13 +117,16 @@ impl Store {
         of: Option<&UserName>,
         open_only: bool,
     ) -> Result<Vec<PlanRow>, StoreError> {
-        let sql = plans!(
-            "WHERE ($1 IS NULL OR requester = $1) \
-             AND (NOT $2 OR state IN ('open', 'running')) ORDER BY id DESC LIMIT $3"
-        );
+        let sql = match (of, open_only) {
+            (_, true) => plans!(
+                "WHERE state IN ('open', 'running') AND ($1 IS NULL OR requester = $1) \
+                 ORDER BY id DESC LIMIT $2"
+            ),
+            (Some(_), false) => plans!("WHERE requester = $1 ORDER BY id DESC LIMIT $2"),
+            (None, false) => plans!("ORDER BY id DESC LIMIT $2"),
+        };
         Ok(sqlx::query_as(sql)
             .bind(of.map(UserName::as_str))
-            .bind(open_only)
             .bind(PAGE)
             .fetch_all(self.reads())
             .await?)

@@ -50,6 +50,16 @@ pub(super) fn json<T: DeserializeOwned>(row: &SqliteRow, column: &str) -> Result
     serde_json::from_str(row.try_get::<&str, _>(column)?).map_err(|error| unreadable(column, error))
 }
 
+/// The same where it may be empty.
+pub(super) fn json_option<T: DeserializeOwned>(
+    row: &SqliteRow,
+    column: &str,
+) -> Result<Option<T>, sqlx::Error> {
+    row.try_get::<Option<&str>, _>(column)?
+        .map(|text| serde_json::from_str(text).map_err(|error| unreadable(column, error)))
+        .transpose()
+}
+
 /// A count or a duration, which the database keeps as a signed number.
 pub(super) fn unsigned(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {
     u64::try_from(row.try_get::<i64, _>(column)?).map_err(|error| unreadable(column, error))

@@ -14,6 +14,7 @@ mod plans;
 mod policies;
 mod redeeming;
 mod standing;
+mod statements;
 mod waiting;
 mod writer;
 
@@ -121,6 +122,7 @@ fn call(n: u128) -> NewCall {
         rule: "grants: /home/ann".to_owned(),
         policy_version: "v1".to_owned(),
         risk: Some(Risk::Low),
+        undo: None,
         has_effects: false,
         state: CallState::Received,
         idempotency_key: None,
@@ -167,6 +169,7 @@ fn question(n: u128) -> NewApproval {
         approvers: Approvers::default(),
         may_stand: false,
         preview: None,
+        observed: Vec::new(),
         card: Card::default(),
         standing: None,
         written_by: None,

@@ -1,7 +1,7 @@
 //! What a tool is: a type with constants and one pure function, and the same as a plain value.
 
 use orion_domain::{
-    CanonicalArguments, Capability, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches,
+    CanonicalArguments, Capability, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches, Undo,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
@@ -163,6 +163,10 @@ pub struct ParsedCall {
     pub touches: Touches,
     /// Whether `confirm` was given where it is wanted.
     pub confirmed: bool,
+    /// What policy needs to know of what the call does.
+    pub facts: ToolFacts<'static>,
+    /// What it takes back or does again, of an undoing, once that is known.
+    pub undo: Option<Undo>,
 }
 
 impl ToolSpec {
@@ -234,7 +238,33 @@ impl ToolSpec {
             risk: self.risk,
             capabilities: self.capabilities,
             has_effects: self.has_effects,
+            called: None,
         }
+    }
+}
+
+impl ParsedCall {
+    /// The same undoing as what it does. An undoing that does a call again is judged as that call and as
+    /// itself: `touched` is what that call touched, which was confirmed when it was made.
+    ///
+    /// # Errors
+    /// `PRECONDITION_FAILED` where this version has no such tool.
+    pub fn undoing(self, undo: Undo, touched: &Touches) -> Result<Self, ToolError> {
+        if !undo.redo {
+            return Ok(Self { undo: Some(undo), ..self });
+        }
+        let Some((spec, _)) = crate::find(&undo.tool) else {
+            return Err(ToolError::new(
+                ErrorCode::PreconditionFailed,
+                "The call cannot be done again, because its tool is not known. Make a new call.",
+            ));
+        };
+        Ok(Self {
+            facts: spec.facts().called_by(self.facts),
+            touches: touched.clone().and(self.touches),
+            undo: Some(undo),
+            ..self
+        })
     }
 }
 
@@ -269,5 +299,7 @@ fn parse<T: Tool>(arguments: Map<String, Value>, places: &Places) -> Result<Pars
         arguments: CanonicalArguments::from_value(&value),
         touches: T::touches(&typed, places)?,
         confirmed: T::confirmed(&typed),
+        facts: ToolSpec::of::<T>().facts(),
+        undo: None,
     })
 }

@@ -1,6 +1,7 @@
 //! Arguments as people write them, `name=value`, typed by the tool's schema: on the command line and
 //! in a policy's examples.
 
+use orion_domain::json;
 use serde_json::Value;
 
 /// Gives a text the type that its schema wants, where the text can be read so.
@@ -11,7 +12,7 @@ pub fn typed(text: &str, schema: Option<&Value>) -> Value {
     let word = text.trim();
     if wants("array") {
         if word.starts_with('[')
-            && let Ok(items @ Value::Array(_)) = serde_json::from_str(word)
+            && let Ok(items @ Value::Array(_)) = json::parse(word)
         {
             return items;
         }
@@ -33,12 +34,12 @@ pub fn typed(text: &str, schema: Option<&Value>) -> Value {
         return number.into();
     }
     if wants("number")
-        && let Ok(number @ Value::Number(_)) = serde_json::from_str(word)
+        && let Ok(number @ Value::Number(_)) = json::parse(word)
     {
         return number;
     }
     if wants("object")
-        && let Ok(object @ Value::Object(_)) = serde_json::from_str(word)
+        && let Ok(object @ Value::Object(_)) = json::parse(word)
     {
         return object;
     }

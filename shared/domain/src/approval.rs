@@ -9,7 +9,32 @@ use crate::call::CanonicalArguments;
 use crate::caller::Caller;
 use crate::digest::Digest;
 use crate::id::{ApprovalId, CallId, DeviceId};
+use crate::observation::Observation;
+use crate::raise::RiskRaise;
 use crate::touches::Touches;
+
+/// What whoever approved a call was shown of what it touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ApprovalBasis {
+    /// The preview of this very call, with an observation of each path that it touches.
+    Preview,
+    /// A plan with this call in it. What earlier steps change is compared before they run.
+    Plan,
+    /// Nothing of this call: the approval of an earlier one holds for its chat.
+    Standing,
+}
+
+impl ApprovalBasis {
+    /// The word that is bound.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Preview => "preview",
+            Self::Plan => "plan",
+            Self::Standing => "standing",
+        }
+    }
+}
 
 /// Everything that an approval speaks of. A change of any field is another call, and needs another
 /// yes. The backend binds when it asks; the device binds again from what it was sent.
@@ -27,8 +52,14 @@ pub struct CallBinding<'a> {
     pub caller: &'a Caller,
     /// What it would touch, resolved by the device's rules.
     pub touches: &'a Touches,
+    /// What whoever approved was shown.
+    pub basis: ApprovalBasis,
+    /// What the preview observed, which must still be so.
+    pub observed: &'a [Observation],
     /// The policy that asked.
     pub policy_version: &'a str,
+    /// Why its risk is higher than its tool's, as the person was shown.
+    pub raises: &'a [RiskRaise],
     /// From when on the yes is good no longer, Unix milliseconds.
     pub expires_at: i64,
 }
@@ -58,8 +89,10 @@ impl CallBinding<'_> {
         // Serialising plain structs of strings cannot fail; were it to, the two sides would
         // disagree and the device would refuse.
         let touches = serde_json::to_vec(self.touches).unwrap_or_default();
+        let raises = serde_json::to_vec(self.raises).unwrap_or_default();
+        let observed = serde_json::to_vec(self.observed).unwrap_or_default();
         Digest::of_fields(
-            "orion.approval.v2",
+            "orion.approval.v3",
             &[
                 self.call.uuid().as_bytes(),
                 self.device.uuid().as_bytes(),
@@ -69,6 +102,9 @@ impl CallBinding<'_> {
                 self.caller.role.as_str().as_bytes(),
                 conversation.as_bytes(),
                 &touches,
+                &raises,
+                self.basis.as_str().as_bytes(),
+                &observed,
                 self.policy_version.as_bytes(),
                 &self.expires_at.to_be_bytes(),
             ],
@@ -90,6 +126,7 @@ mod tests {
 
     use super::*;
     use crate::caller::Role;
+    use crate::observation::Kind;
 
     #[test]
     fn a_yes_is_to_one_call_until_a_moment() {
@@ -104,7 +141,10 @@ mod tests {
             arguments: &arguments,
             caller: &caller,
             touches: &touches,
+            basis: ApprovalBasis::Preview,
+            observed: &[],
             policy_version: "v1",
+            raises: &[],
             expires_at: 5_000,
         };
         let (id, bound_to) = (ApprovalId::new(Uuid::from_u128(3)), binding.digest());
@@ -112,7 +152,21 @@ mod tests {
         assert_eq!(binding.approved(id, bound_to, 5_000), None);
         let longer = CallBinding { expires_at: 9_000, ..binding };
         assert_eq!(longer.approved(id, bound_to, 4_999), None);
+        let raised = CallBinding { raises: &[RiskRaise::StartsPrograms], ..binding };
+        assert_eq!(raised.approved(id, bound_to, 4_999), None);
         let other = CallBinding { tool: "delete_directory", ..binding };
         assert_eq!(other.approved(id, bound_to, 4_999), None);
+        let unseen = CallBinding { basis: ApprovalBasis::Standing, ..binding };
+        assert_eq!(unseen.approved(id, bound_to, 4_999), None);
+        let seen = [Observation {
+            path: "/srv/x".to_owned(),
+            real: "/srv/x".to_owned(),
+            kind: Kind::Nothing,
+            bytes: 0,
+            mode: 0,
+            digest: None,
+        }];
+        let shown = CallBinding { observed: &seen, ..binding };
+        assert_eq!(shown.approved(id, bound_to, 4_999), None);
     }
 }

@@ -8,6 +8,34 @@ use crate::digest::Digest;
 /// The most bytes that one call's arguments may take.
 pub const MAX_ARGUMENT_BYTES: usize = 2 * 1024 * 1024;
 
+/// The most values that one call's arguments may hold, whatever is in them: each takes many times its
+/// bytes once it is read.
+pub const MAX_ARGUMENT_VALUES: usize = 10_000;
+
+/// Whether JSON holds no more values than [`MAX_ARGUMENT_VALUES`], as far as can be told before it is
+/// read: each value but the first of all stands behind a comma or an opening bracket.
+#[must_use]
+pub fn has_few_values(json: &[u8]) -> bool {
+    let (mut values, mut is_text, mut is_escaped) = (1_usize, false, false);
+    for byte in json {
+        if is_text {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => is_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b',' | b'[' | b'{' => values += 1,
+            _ => {}
+        }
+    }
+    values <= MAX_ARGUMENT_VALUES
+}
+
 /// A call as a model or a person asked for it. Nothing in it has been checked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallRequest {
@@ -119,5 +147,17 @@ mod tests {
     fn what_a_model_writes_fits_even_where_every_byte_becomes_two() {
         assert_eq!(MAX_ARGUMENT_BYTES, 2 * crate::extract::MAX_OUTPUT_BYTES);
         assert_eq!(crate::extract::MAX_OUTPUT_BYTES, 1 << 20);
+    }
+
+    #[test]
+    fn values_are_counted_before_they_are_read_and_what_is_in_text_is_none() {
+        let list = |count: usize| serde_json::to_vec(&vec![0; count]).unwrap();
+        assert!(has_few_values(&list(MAX_ARGUMENT_VALUES - 1)));
+        assert!(!has_few_values(&list(MAX_ARGUMENT_VALUES)));
+        assert!(!has_few_values("[".repeat(MAX_ARGUMENT_VALUES).as_bytes()));
+        let keys: Map<_, _> = (0..MAX_ARGUMENT_VALUES).map(|n| (n.to_string(), 0.into())).collect();
+        assert!(!has_few_values(&serde_json::to_vec(&keys).unwrap()));
+        let text = serde_json::to_vec(&r#"\",[{"#.repeat(MAX_ARGUMENT_VALUES)).unwrap();
+        assert!(has_few_values(&text));
     }
 }

@@ -95,6 +95,9 @@ codes! {
     DirectoryNotFound = "DIRECTORY_NOT_FOUND", true, Failed, 3, NotFound;
     /// Neither file nor folder is there.
     PathNotFound = "PATH_NOT_FOUND", true, Failed, 3, NotFound;
+    /// Nothing has that name or id: no account, token, call, approval, plan, chat or version of the
+    /// policy.
+    NotFound = "NOT_FOUND", true, Failed, 3, NotFound;
     /// Something is there already.
     AlreadyExists = "ALREADY_EXISTS", true, Failed, 9, AlreadyExists;
     /// The folder has entries and `recursive` was not asked for.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::code::ErrorCode;
 use crate::observation::Observation;
+use crate::raise::RiskRaise;
 
 /// The result of a call, as devices make it and everyone else passes it on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +105,9 @@ pub struct Meta {
     /// What the device saw of each path that the call touches, where the backend asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Vec<Observation>>,
+    /// In a preview: why the risk of the call is higher than its tool's, as only the device sees.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raises: Vec<RiskRaise>,
 }
 
 impl Envelope {

@@ -17,9 +17,11 @@ use crate::caller::{Caller, Role};
 use crate::capability::Capability;
 use crate::grants::Scope;
 use crate::id::DeviceName;
+use crate::path::{DevicePath, may_start_programs};
+use crate::raise::RiskRaise;
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule, Counted, Moment};
-use crate::touches::Touches;
+use crate::touches::{Access, Touches};
 
 pub use defaults::RiskDefaults;
 pub use remedy::{Remedy, Who};
@@ -52,7 +54,7 @@ impl Decision {
 }
 
 /// What policy knows of a tool.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolFacts<'a> {
     /// Its name, never an alias.
     pub name: &'a str,
@@ -62,6 +64,32 @@ pub struct ToolFacts<'a> {
     pub capabilities: &'a [Capability],
     /// Whether it changes anything.
     pub has_effects: bool,
+    /// The tool that was called, where that is another: an undoing that does this one's call again.
+    pub called: Option<CalledTool<'a>>,
+}
+
+/// A tool whose call does what another tool does. It must be allowed as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CalledTool<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it must be able to do.
+    pub capabilities: &'a [Capability],
+}
+
+impl<'a> ToolFacts<'a> {
+    /// The same, done by a call of another tool. The higher risk counts.
+    #[must_use]
+    pub fn called_by(self, other: Self) -> Self {
+        let called = Some(CalledTool { name: other.name, capabilities: other.capabilities });
+        let has_effects = self.has_effects || other.has_effects;
+        Self { risk: self.risk.max(other.risk), has_effects, called, ..self }
+    }
+
+    /// Every tool that has to be allowed, by name.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        [Some(self.name), self.called.map(|called| called.name)].into_iter().flatten()
+    }
 }
 
 /// How strictly a device's grants are held.
@@ -110,6 +138,9 @@ pub struct Question<'a> {
     pub at: Moment,
     /// Whether content that strangers may have written is in the chat that the call came from.
     pub tainted: bool,
+    /// Why the risk of this call is higher than its tool's, as its device saw. What the paths alone
+    /// tell is found here.
+    pub raises: &'a [RiskRaise],
     /// What the backend counted; `None` on a device, which leaves such conditions to it.
     pub counted: Option<Counted<'a>>,
 }
@@ -142,6 +173,27 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Whether writing this path is of high risk, by its names alone: it can start programs, and the
+    /// grants, or the ceiling, do not name `execute` for it.
+    #[must_use]
+    pub fn raises_for_writing(&self, path: &DevicePath) -> bool {
+        // What either side wrote on purpose tells nothing.
+        let named = self.scopes().map(|scope| scope.named(path)).max().unwrap_or_default();
+        let may_start = may_start_programs(path, named)
+            || self.scopes().any(|scope| scope.names_start_place(path));
+        may_start && !self.grants_execute(path)
+    }
+
+    /// Whether both name `execute` for a path: what is written there may start programs.
+    #[must_use]
+    pub fn grants_execute(&self, path: &DevicePath) -> bool {
+        self.scopes().all(|scope| scope.covering(path, Access::Execute).is_some())
+    }
+
+    fn scopes(&self) -> impl Iterator<Item = &Scope> {
+        [&self.grants].into_iter().chain(&self.ceiling)
+    }
+
     /// A policy that denies everything; what stands in where none can be read.
     #[must_use]
     pub fn deny_all() -> Self {
@@ -219,6 +271,13 @@ pub enum Reason {
     },
     /// The risk asks a person.
     Asks,
+    /// The risk of this call is higher than its tool's, and asks a person.
+    Raised {
+        /// Why.
+        raise: RiskRaise,
+        /// Which of the touched paths, where a path tells.
+        touch: Option<usize>,
+    },
     /// The risk is one higher because strangers' content is in the chat, and asks a person.
     AsksForProvenance,
     /// The grants, or the ceiling, are strict: every change is seen and approved before it is made.
@@ -244,6 +303,8 @@ pub struct Evaluation {
     deciding: usize,
     approvers: Approvers,
     preview_first: bool,
+    risk: Risk,
+    raises: Vec<RiskRaise>,
 }
 
 impl Evaluation {
@@ -269,6 +330,18 @@ impl Evaluation {
     #[must_use]
     pub const fn approvers(&self) -> Approvers {
         self.approvers
+    }
+
+    /// The risk that the call was judged by.
+    #[must_use]
+    pub const fn risk(&self) -> Risk {
+        self.risk
+    }
+
+    /// Why the risk is higher than the tool's, in order; empty where it is not.
+    #[must_use]
+    pub fn raises(&self) -> &[RiskRaise] {
+        &self.raises
     }
 
     /// Whether nobody can say yes without having been shown a preview.
@@ -303,14 +376,9 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
     let weighed = layers::risk(question, policy, &heard, &mut evidence);
 
     // The first of the strictest: earlier layers give the reason that is most use to the caller.
-    let mut deciding = 0;
-    let mut decision = None;
-    for (index, line) in evidence.iter().enumerate() {
-        if decision.is_none_or(|strictest| line.decision > strictest) {
-            decision = Some(line.decision);
-            deciding = index;
-        }
-    }
+    let strictest = evidence.iter().enumerate().rev().max_by_key(|(_, line)| line.decision);
+    let decision = strictest.map(|(_, line)| line.decision);
+    let mut deciding = strictest.map_or(0, |(index, _)| index);
     if let (Some(Decision::Allow), Some(line)) = (decision, weighed.saved_by) {
         // Without this line a person would have been asked.
         deciding = line;
@@ -325,5 +393,7 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
         deciding,
         approvers: heard.approvers.and(approvers_of(weighed.risk)),
         preview_first,
+        risk: weighed.risk,
+        raises: weighed.raises.into_iter().map(|(raise, _)| raise).collect(),
     }
 }

@@ -6,20 +6,20 @@
 //! no arguments; that is the catalogue's part.
 //!
 //! Reading order: `read` walks the pieces that `scan` finds, `measure` finds where a JSON value ends,
-//! `strict` parses it and `shape` makes calls of it.
+//! [`json`](crate::json) parses it and `shape` makes calls of it.
 
 mod measure;
 mod problem;
 mod read;
 mod scan;
 mod shape;
-mod strict;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use crate::json::MAX_DEPTH;
 pub use problem::ExtractProblem;
 
 /// The most bytes of model output, or of one native call's arguments, that are read.
@@ -28,8 +28,6 @@ pub const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
 pub const MAX_CALLS: usize = 32;
 /// The most problems reported for one output.
 pub const MAX_PROBLEMS: usize = 32;
-/// The deepest nesting of brackets in a call.
-pub const MAX_DEPTH: u32 = 64;
 
 /// One tool call as the model wrote it, in one shape; nothing is validated yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,6 +3,8 @@
 
 mod denied;
 mod hosts;
+#[cfg(test)]
+mod probes;
 mod scope;
 mod tools;
 
@@ -213,18 +215,23 @@ impl Grants {
             strict: self.profile == Some(Profile::Strict),
             denied: DenyList::built_in(places.style),
             deny_all_paths: false,
+            home: places.home.clone(),
             ..Scope::nothing()
         };
         for grant in &self.paths {
             match DevicePath::resolve(&anchored, &grant.path) {
-                Ok(root) => scope.allowed.push(AllowedPath { root, access: grant.access.clone() }),
+                Ok(root) => {
+                    let entry = AllowedPath { root, access: grant.access.clone() };
+                    scope.denied.lift(&entry);
+                    scope.allowed.push(entry);
+                }
                 Err(error) => bad.push(BadEntry { entry: grant.path.clone(), error }),
             }
         }
         for entry in &self.deny_paths {
             match PathPattern::parse(places, entry) {
                 Ok(pattern) => {
-                    let entry = DeniedPath { pattern, built_in: false, may_be_read: false };
+                    let entry = DeniedPath { pattern, built_in: None };
                     scope.denied.extend([entry]);
                 }
                 Err(error) => {

@@ -47,16 +47,23 @@ pub struct Observation {
     pub real: String,
     /// What is there.
     pub kind: Kind,
-    /// Its size in bytes; of a folder that a call may change, of all files in it.
+    /// Its size in bytes; of a folder that is taken with all in it, of all files in it.
     pub bytes: u64,
-    /// When it was last changed, Unix milliseconds; nothing for a folder.
-    pub modified_at: i64,
-    /// SHA-256 of a file's content, of a link's target, or of the names, sizes and times in a folder;
-    /// none where that was not looked at.
+    /// Who may do what with it, as Unix writes it; nothing elsewhere.
+    pub mode: u32,
+    /// What tells a later change: SHA-256 of a file's content or a link's target, of the identity and
+    /// times of what is too large or may not be read, and of those of all that is in a folder. None
+    /// where nothing stands.
     pub digest: Option<Digest>,
 }
 
 impl Observation {
+    /// Whether a later change would show.
+    #[must_use]
+    pub fn is_comparable(&self) -> bool {
+        self.kind == Kind::Nothing || self.digest.is_some()
+    }
+
     /// What is different now, for a person; none where it is as it was. A file that was written
     /// with the content that it had is as it was.
     #[must_use]
@@ -67,24 +74,27 @@ impl Observation {
         if self.real != now.real {
             return Some(format!("it led to {} and leads to {}", self.real, now.real));
         }
-        let (what, size) = match self.kind {
-            Kind::Nothing => return None,
-            Kind::Folder => ("what is in it", format!("{} bytes, {}", self.bytes, now.bytes)),
-            Kind::File => ("its content", format!("{} bytes, {}", self.bytes, now.bytes)),
-            Kind::Link => {
-                return (self.digest != now.digest).then(|| "it leads elsewhere".to_owned());
-            }
-            Kind::Special => ("it", String::new()),
-        };
-        if self.bytes != now.bytes {
-            return Some(format!("{what} has changed: it had {size} now"));
+        if self.kind == Kind::Nothing {
+            return None;
         }
-        let is_same = match (self.digest, now.digest) {
-            (Some(before), Some(now)) => before == now,
-            (None, None) => self.modified_at == now.modified_at,
-            (Some(_), None) | (None, Some(_)) => false,
+        if self.mode != now.mode {
+            return Some("it may be used by others than before, or be run".to_owned());
+        }
+        let is_same = self.digest.is_some() && self.digest == now.digest;
+        if self.bytes == now.bytes && is_same {
+            return None;
+        }
+        let what = match self.kind {
+            Kind::Nothing | Kind::Special => "it",
+            Kind::Link => return Some("it leads elsewhere".to_owned()),
+            Kind::Folder => "what is in it",
+            Kind::File => "its content",
         };
-        (!is_same).then(|| format!("{what} has changed, at the same size"))
+        Some(if self.bytes == now.bytes {
+            format!("{what} has changed, at the same size")
+        } else {
+            format!("{what} has changed: it had {} bytes, {} now", self.bytes, now.bytes)
+        })
     }
 
     /// Every field as one line of JSON, for whoever binds it.
@@ -105,16 +115,15 @@ mod tests {
             real: "/a/b/x".to_owned(),
             kind: Kind::File,
             bytes: 5,
-            modified_at: 7,
+            mode: 0o644,
             digest: Some(Digest::of(b"12345")),
         }
     }
 
     #[test]
-    fn what_is_gone_moved_larger_or_rewritten_has_drifted_and_what_was_touched_has_not() {
+    fn what_is_gone_moved_larger_rewritten_or_made_a_program_has_drifted() {
         let before = file();
         assert_eq!(before.drift(&before), None);
-        assert_eq!(before.drift(&Observation { modified_at: 8, ..file() }), None);
         let drifts = [
             Observation { kind: Kind::Nothing, ..file() },
             Observation { kind: Kind::Link, ..file() },
@@ -122,6 +131,7 @@ mod tests {
             Observation { bytes: 6, ..file() },
             Observation { digest: Some(Digest::of(b"54321")), ..file() },
             Observation { digest: None, ..file() },
+            Observation { mode: 0o755, ..file() },
         ];
         let told: Vec<_> = drifts.iter().map(|now| before.drift(now).unwrap()).collect();
         assert_eq!(
@@ -133,6 +143,7 @@ mod tests {
                 "its content has changed: it had 5 bytes, 6 now",
                 "its content has changed, at the same size",
                 "its content has changed, at the same size",
+                "it may be used by others than before, or be run",
             ]
         );
     }
@@ -173,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_hashed_is_told_by_its_time() {
-        let before = Observation { digest: None, ..file() };
-        assert_eq!(before.drift(&before), None);
-        let later = Observation { modified_at: 8, ..before.clone() };
-        assert!(before.drift(&later).is_some());
-        let gone = Observation { kind: Kind::Nothing, bytes: 0, digest: None, ..file() };
+    fn what_tells_nothing_is_never_as_it_was() {
+        for kind in [Kind::File, Kind::Folder, Kind::Link, Kind::Special] {
+            let blind = Observation { kind, digest: None, ..file() };
+            assert!(blind.drift(&blind).is_some(), "{kind:?}");
+        }
+        let gone = Observation { kind: Kind::Nothing, bytes: 0, mode: 0, digest: None, ..file() };
         assert_eq!(gone.drift(&gone), None);
         assert!(gone.drift(&file()).is_some());
     }

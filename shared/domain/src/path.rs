@@ -4,13 +4,14 @@
 //! the device to find out, by opening beneath the allowed root. The names of the host's own standard library have other
 //! rules, so none of them is used.
 
+mod built_in;
 mod error;
+mod launch;
 mod name;
 mod pattern;
 mod places;
 mod posix;
 mod prefilter;
-mod start;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -20,12 +21,14 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use built_in::{BuiltIn, BuiltInKind, built_in};
 pub use error::PathError;
+pub use launch::HARMLESS_DOT_FILES;
+pub(crate) use launch::may_start_programs;
 pub use pattern::PathPattern;
 pub use places::Places;
-pub(crate) use prefilter::Prefilter;
-pub use start::start_files;
-pub use system::{built_in_denies, covers, holds_system, system_folders};
+pub(crate) use prefilter::{Index, Prefilter};
+pub use system::{covers, holds_system, system_folders};
 
 use name::{Name, Signature};
 
@@ -171,7 +174,7 @@ impl DevicePath {
         self.prefix.written()
     }
 
-    /// Whether `other` is this path or lies beneath it, by component: Windows in either case, both styles with NFC and NFD alike.
+    /// Whether `other` is this path or lies beneath it, by component: Windows in either case, both styles character by character.
     #[inline]
     pub fn contains(&self, other: &Self) -> bool {
         other.signature.may_hold(self.signature) && self.is_above(other)

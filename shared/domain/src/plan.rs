@@ -93,7 +93,7 @@ mod tests {
             real: "/a".to_owned(),
             kind: Kind::File,
             bytes,
-            modified_at: 1,
+            mode: 0o644,
             digest: None,
         }
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::caller::{Caller, Role};
+use crate::caller::Role;
 use crate::evaluate::Question;
 use crate::id::UserName;
 use crate::path::{DevicePath, PathError, PathPattern, Places};
@@ -258,8 +258,12 @@ impl Rule {
         }
     }
 
-    fn is_about(&self, tool: &str, caller: &Caller) -> bool {
-        let named = self.tools.iter().any(|name| name == tool);
+    /// What tightens one tool holds for whatever does the same; what pre-approves a tool pre-approves no
+    /// other that it does.
+    fn is_about(&self, question: &Question<'_>) -> bool {
+        let (tool, caller) = (&question.tool, question.caller);
+        let mut names = tool.names().take(if self.action.tightens() { usize::MAX } else { 1 });
+        let named = names.any(|tool| self.tools.iter().any(|name| name == tool));
         (named || (self.tools.is_empty() && self.action.tightens()))
             && (self.users.is_empty() || self.users.contains(&caller.user))
             && (self.roles.is_empty() || self.roles.contains(&caller.role))
@@ -290,7 +294,7 @@ impl CompiledRule {
     #[must_use]
     pub fn speaks(&self, index: usize, question: &Question<'_>) -> bool {
         let rule = &self.rule;
-        rule.is_about(question.tool.name, question.caller)
+        rule.is_about(question)
             && rule.expires_at.is_none_or(|end| question.at.unix_ms < end)
             && rule.hours.as_ref().is_none_or(|hours| hours.hold(question.at))
             && self.fits_paths(question)
@@ -300,7 +304,7 @@ impl CompiledRule {
     /// Whether a call of this kind counts towards the rule's limit.
     #[must_use]
     pub fn counts(&self, question: &Question<'_>) -> bool {
-        self.rule.is_about(question.tool.name, question.caller) && self.fits_paths(question)
+        self.rule.is_about(question) && self.fits_paths(question)
     }
 
     /// What would make a rule that tightens speak of a question, where only the paths of the call keep
@@ -309,7 +313,7 @@ impl CompiledRule {
     pub fn awaits(&self, index: usize, question: &Question<'_>) -> Option<&[PathPattern]> {
         let rule = &self.rule;
         (rule.action.tightens()
-            && rule.is_about(question.tool.name, question.caller)
+            && rule.is_about(question)
             && rule.expires_at.is_none_or(|end| question.at.unix_ms < end)
             && rule.hours.as_ref().is_none_or(|hours| hours.hold(question.at))
             && self.is_counted(index, question)

@@ -107,7 +107,13 @@ impl CallState {
             ),
             Self::Queued => matches!(
                 next,
-                Self::Dispatched | Self::Denied | Self::TimedOut | Self::Cancelled | Self::Failed
+                // Whoever is asked about what a device would do is asked when the device is back.
+                Self::AwaitingApproval
+                    | Self::Dispatched
+                    | Self::Denied
+                    | Self::TimedOut
+                    | Self::Cancelled
+                    | Self::Failed
             ),
             // What was sent and never arrived may be denied by then.
             Self::Dispatched | Self::Running => matches!(

@@ -1,9 +1,11 @@
 //! What a call would touch. Policy sees only this, never a tool's own arguments.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::observation::{MOST_OBSERVED, Observation};
 use crate::path::DevicePath;
 
 /// What is done with a path.
@@ -16,6 +18,8 @@ pub enum Access {
     Write,
     /// Something goes away.
     Delete,
+    /// What is written may start programs.
+    Execute,
 }
 
 impl Access {
@@ -26,6 +30,7 @@ impl Access {
             Self::Read => "read",
             Self::Write => "write",
             Self::Delete => "delete",
+            Self::Execute => "execute",
         }
     }
 }
@@ -37,7 +42,8 @@ impl fmt::Display for Access {
 }
 
 /// One path and what is done with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PathTouch {
     /// Absolute, by the device's rules.
     pub path: DevicePath,
@@ -78,6 +84,28 @@ impl Touches {
     pub fn and_path(mut self, path: DevicePath, access: Access) -> Self {
         self.paths.push(PathTouch { path, access });
         self
+    }
+
+    /// Whether each path, of the first so many as are observed, has an observation among these.
+    #[must_use]
+    pub fn are_all_in(&self, observed: &[Observation]) -> bool {
+        let mut named = BTreeSet::new();
+        let paths = self.paths.iter().map(|touch| touch.path.to_string());
+        let paths = paths.filter(|path| named.insert(path.clone())).take(MOST_OBSERVED);
+        paths.into_iter().all(|path| observed.iter().any(|seen| seen.path == path))
+    }
+
+    /// What both touch.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for touch in other.paths {
+            if !self.paths.contains(&touch) {
+                self.paths.push(touch);
+            }
+        }
+        self.apps.extend(other.apps);
+        self.urls.extend(other.urls);
+        Self { whole: self.whole || other.whole, ..self }
     }
 
     /// The same, with all that is in the folders among the paths.

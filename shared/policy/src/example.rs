@@ -57,8 +57,8 @@ impl Call {
     fn put(&mut self, name: &str, written: &str, schema: Option<&Value>) -> Result<(), String> {
         let (name, value) = match name.strip_suffix(':') {
             Some(name) => {
-                let value = serde_json::from_str(written)
-                    .map_err(|_| format!("`{}` is not JSON", shown(written)))?;
+                let value = orion_domain::json::parse(written)
+                    .map_err(|why| format!("`{}` cannot be read: {why}", shown(written)))?;
                 (name, value)
             }
             None => (name, orion_catalog::typed(written, schema)),
@@ -167,7 +167,7 @@ mod tests {
     #[case("read_file path='a", "a quote is not closed")]
     #[case("read_file role=root", "not a role")]
     #[case("read_file device=UP", "device")]
-    #[case("read_file path:=x", "is not JSON")]
+    #[case("read_file path:=x", "is no JSON")]
     fn what_is_no_call_says_why(#[case] line: &str, #[case] why: &str) {
         let error = read(line).unwrap_err();
         assert!(error.contains(why), "{error}");

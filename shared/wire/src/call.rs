@@ -1,8 +1,7 @@
 //! Calls, their states and risks.
 
-use orion_domain::call::MAX_ARGUMENT_BYTES;
-use orion_domain::{CallRequest, CallState, Risk};
-use serde_json::Value;
+use orion_domain::call::{MAX_ARGUMENT_BYTES, MAX_ARGUMENT_VALUES, has_few_values};
+use orion_domain::{CallRequest, CallState, Risk, RiskRaise, json};
 
 use crate::error::WireError;
 use crate::v1;
@@ -30,6 +29,25 @@ pub fn risk_from(value: i32) -> Result<Risk, WireError> {
         Ok(v1::Risk::Critical) => Ok(Risk::Critical),
         Ok(v1::Risk::Unspecified) | Err(_) => Err(WireError::Field { field: "risk" }),
     }
+}
+
+/// A reason for a higher risk on the wire.
+#[must_use]
+pub const fn risk_raise(raise: RiskRaise) -> v1::RiskRaise {
+    match raise {
+        RiskRaise::StartsPrograms => v1::RiskRaise::StartsPrograms,
+        RiskRaise::CannotBeUndone => v1::RiskRaise::CannotBeUndone,
+    }
+}
+
+/// A reason for a higher risk from the wire.
+///
+/// # Errors
+/// Unspecified, or a value of a newer peer.
+pub fn risk_raise_from(value: i32) -> Result<RiskRaise, WireError> {
+    let error = WireError::Field { field: "raises" };
+    let raise = v1::RiskRaise::try_from(value).map_err(|_| error.clone())?;
+    RiskRaise::ALL.into_iter().find(|known| risk_raise(*known) == raise).ok_or(error)
 }
 
 /// A state on the wire.
@@ -64,7 +82,7 @@ pub fn call_state_from(value: i32) -> Result<CallState, WireError> {
 /// A person's or a program's request for a call.
 ///
 /// # Errors
-/// Arguments that are too large, not JSON, or not an object.
+/// Arguments that are too large, not JSON, not an object, or have a name twice.
 pub fn call_request(request: v1::CallToolRequest) -> Result<(CallRequest, bool), WireError> {
     let v1::CallToolRequest {
         tool,
@@ -81,13 +99,13 @@ pub fn call_request(request: v1::CallToolRequest) -> Result<(CallRequest, bool),
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(WireError::TooLarge { field: "arguments", limit: MAX_ARGUMENT_BYTES });
     }
+    if !has_few_values(&arguments) {
+        return Err(WireError::TooMany { field: "arguments", limit: MAX_ARGUMENT_VALUES });
+    }
     let arguments = if arguments.is_empty() {
         serde_json::Map::new()
     } else {
-        match serde_json::from_slice(&arguments) {
-            Ok(Value::Object(object)) => object,
-            Ok(_) | Err(_) => return Err(WireError::NotAnObject { field: "arguments" }),
-        }
+        json::parse_object(&arguments).map_err(|why| WireError::Json { field: "arguments", why })?
     };
     let request = CallRequest {
         tool,
@@ -128,5 +146,7 @@ mod tests {
         for bad in [&b"[]"[..], b"{", b"nope"] {
             assert!(call_request(request(bad)).is_err());
         }
+        let twice = call_request(request(br#"{"a":{"path":"x","path":"y"}}"#)).unwrap_err();
+        assert!(twice.to_string().contains("\"path\" stands twice"), "{twice}");
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use orion_domain::evaluate::{Mode, RiskDefaults};
 use orion_domain::observation::MOST_OBSERVED;
 use orion_domain::{
-    ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants, Observation, Risk,
-    Rule,
+    ApprovalBasis, ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants,
+    Observation, Risk, RiskRaise, Rule,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::risk_from;
+use crate::call::{risk_from, risk_raise_from};
 use crate::error::WireError;
 use crate::v1;
 
@@ -115,6 +115,31 @@ pub struct Approval {
     pub approved_by: String,
     /// From when on it is good no longer, Unix milliseconds.
     pub expires_at: i64,
+    /// Why the risk is higher than the tool's, as the person was shown.
+    pub raises: Vec<RiskRaise>,
+    /// What whoever said it was shown.
+    pub basis: ApprovalBasis,
+}
+
+/// What whoever approved was shown, on the wire.
+#[must_use]
+pub const fn approval_basis(basis: ApprovalBasis) -> v1::ApprovalBasis {
+    match basis {
+        ApprovalBasis::Preview => v1::ApprovalBasis::Preview,
+        ApprovalBasis::Plan => v1::ApprovalBasis::Plan,
+        ApprovalBasis::Standing => v1::ApprovalBasis::Standing,
+    }
+}
+
+fn approval_basis_from(value: i32) -> Result<ApprovalBasis, WireError> {
+    match v1::ApprovalBasis::try_from(value) {
+        Ok(v1::ApprovalBasis::Preview) => Ok(ApprovalBasis::Preview),
+        Ok(v1::ApprovalBasis::Plan) => Ok(ApprovalBasis::Plan),
+        Ok(v1::ApprovalBasis::Standing) => Ok(ApprovalBasis::Standing),
+        Ok(v1::ApprovalBasis::Unspecified) | Err(_) => {
+            Err(WireError::Field { field: "approval.basis" })
+        }
+    }
 }
 
 impl TryFrom<v1::Dispatch> for Dispatched {
@@ -180,7 +205,9 @@ impl TryFrom<v1::ApprovalProof> for Approval {
     type Error = WireError;
 
     fn try_from(proof: v1::ApprovalProof) -> Result<Self, WireError> {
-        let v1::ApprovalProof { approval_id, binding, approved_by, expires_at } = proof;
+        let v1::ApprovalProof { approval_id, binding, approved_by, expires_at, raises, basis } =
+            proof;
+        let raises = raises.into_iter().map(risk_raise_from).collect::<Result<_, _>>()?;
         Ok(Self {
             id: approval_id
                 .parse()
@@ -189,6 +216,8 @@ impl TryFrom<v1::ApprovalProof> for Approval {
                 .ok_or(WireError::Field { field: "approval.binding" })?,
             approved_by,
             expires_at,
+            raises,
+            basis: approval_basis_from(basis)?,
         })
     }
 }

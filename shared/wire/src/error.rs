@@ -2,6 +2,7 @@
 
 use orion_domain::ToolError;
 use orion_domain::code::StatusClass;
+use orion_domain::json::JsonError;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
@@ -23,6 +24,22 @@ pub enum WireError {
         /// Which.
         field: &'static str,
         /// The most it may be.
+        limit: usize,
+    },
+    /// Arguments that not every reader takes in the same way.
+    #[error("the field `{field}` cannot be read: {why}")]
+    Json {
+        /// Which.
+        field: &'static str,
+        /// What is wrong.
+        why: JsonError,
+    },
+    /// A field holds too many values.
+    #[error("the field `{field}` holds more than {limit} values; send fewer at once")]
+    TooMany {
+        /// Which.
+        field: &'static str,
+        /// The most it may hold.
         limit: usize,
     },
     /// Bytes that should be a JSON object.

@@ -10,8 +10,10 @@ mod link;
 mod timezone;
 mod token;
 
-pub use call::{call_request, call_state, call_state_from, risk, risk_from};
-pub use dispatch::{DevicePolicy, Dispatched, MAX_OBSERVED_BYTES, observed_bytes};
+pub use call::{
+    call_request, call_state, call_state_from, risk, risk_from, risk_raise, risk_raise_from,
+};
+pub use dispatch::{DevicePolicy, Dispatched, MAX_OBSERVED_BYTES, approval_basis, observed_bytes};
 pub use error::{ERROR_METADATA, WireError, status_from, tool_error_from};
 pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion};
 pub use timezone::{Timezone, UnknownTimezone};

@@ -94,6 +94,7 @@ impl Device {
             confirmed: parsed.confirmed,
             at: Moment { unix_ms: 1_800_000_000_000, weekday: 2, minute: 720 },
             tainted: false,
+            raises: &[],
             counted: None,
         };
         let evaluation = evaluate(&question, &policy);

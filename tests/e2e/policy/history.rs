@@ -115,6 +115,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             rule: String::new(),
             policy_version: String::new(),
             risk: None,
+            undo: None,
             has_effects: false,
             state: CallState::Received,
             idempotency_key: None,
@@ -198,6 +199,7 @@ async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
                 confirmed: parsed.confirmed,
                 at: Timezone::default().moment(at),
                 tainted: false,
+                raises: &[],
                 counted: Some(Counted { earlier: &earlier, quantity: None }),
             };
             evaluate(&question, policy).decision()

@@ -99,6 +99,7 @@ impl crate::Engine for Orion {
                 risk: Risk::Medium,
                 capabilities: CAPABILITIES,
                 has_effects: true,
+                called: None,
             },
             touches: Some(&asked.touches),
             caller: &asked.caller,
@@ -107,6 +108,7 @@ impl crate::Engine for Orion {
             confirmed: true,
             at: Moment { unix_ms: 1_700_000_000_000, weekday: 1, minute: 600 },
             tainted: false,
+            raises: &[],
             counted: Some(Counted { earlier: &[], quantity: None }),
         };
         Ok(evaluate(&question, &self.policy).decision() == Decision::Allow)

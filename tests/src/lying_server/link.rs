@@ -1,7 +1,9 @@
 //! One device on the line with a backend that lies.
 
 use orion_catalog::find;
-use orion_domain::{ApprovalId, CallBinding, CallId, CanonicalArguments, DeviceId, Envelope, Risk};
+use orion_domain::{
+    ApprovalBasis, ApprovalId, CallBinding, CallId, CanonicalArguments, DeviceId, Envelope, Risk,
+};
 use orion_wire::v1::{link_request, link_response};
 use orion_wire::{DeviceFacts, DevicePolicy, PROTOCOL, call_state_from, v1};
 use serde_json::Value;
@@ -147,7 +149,10 @@ impl Link {
             arguments: &CanonicalArguments::from_value(&value),
             caller: &caller,
             touches: &parsed.touches,
+            basis: ApprovalBasis::Standing,
+            observed: &[],
             policy_version: &order.policy_version,
+            raises: &[],
             expires_at,
         };
         v1::ApprovalProof {
@@ -155,6 +160,8 @@ impl Link {
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "ann".to_owned(),
             expires_at,
+            raises: Vec::new(),
+            basis: v1::ApprovalBasis::Standing.into(),
         }
     }
 

@@ -11,6 +11,7 @@ use orion_wire::{Dispatched, call_state_from};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::event::Slot;
 use super::noting::About;
 use super::{Agent, Outgoing, Running};
 use crate::clock::now_ms;
@@ -24,6 +25,13 @@ use crate::tools::observe::Seeing;
 /// Calls that run at once. Further ones are refused, not queued: the backend queues. Twice what a backend
 /// sends where nobody says otherwise, for after its restart it does not count those from before.
 const MAX_IN_FLIGHT: usize = 32;
+
+/// Calls that were given up on at their deadline and whose threads still run: a disk that hangs lets none
+/// of them look at the clock. With so many of them no further call on files begins.
+const MAX_GIVEN_UP: usize = 16;
+
+/// What the arguments of all calls under way may take together, in bytes.
+const MAX_ARGUMENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most calls that one question may be about.
 const MOST_ASKED: usize = 256;
@@ -134,14 +142,15 @@ impl Agent {
     }
 
     async fn start(&mut self, subject: Subject, call: Dispatched, admitted: Admitted) {
-        let Admitted { permit, spec, parsed, verdict } = admitted;
+        let Admitted { permit, spec, parsed, verdict, raises } = admitted;
         let Some(executor) = crate::tools::find(spec.name).copied() else {
             let message = format!("This device cannot run {}.", spec.name);
             let error = ToolError::new(ErrorCode::NotSupported, message);
             return self.refuse(&subject, call.arguments.digest(), error);
         };
-        if self.running.len() >= MAX_IN_FLIGHT {
-            let message = format!("{MAX_IN_FLIGHT} calls run on this device already.");
+        let on_files = !parsed.touches.paths.is_empty();
+        let argument_bytes = call.arguments.as_bytes().len();
+        if let Some(message) = self.no_slot(on_files, argument_bytes) {
             let error = ToolError::new(ErrorCode::ResourceExhausted, message);
             return self.refuse(&subject, call.arguments.digest(), error);
         }
@@ -171,6 +180,7 @@ impl Agent {
         }
         let cancelled = Arc::new(AtomicBool::new(false));
         let sandbox = self.toolbox.sandbox;
+        let touches = parsed.touches.clone();
         let seeing = if !call.observed.is_empty() {
             Seeing::Compare(parsed.touches, call.observed)
         } else if call.observe {
@@ -185,17 +195,58 @@ impl Agent {
             reach: sandbox.confines(spec).then(|| Reach::of(spec, call.dry_run)),
             arguments: Value::Object(call.arguments_value),
             seeing,
-            changes: spec.has_effects,
+            touches,
+            undo: parsed.undo,
             has_effects,
             deadline: Instant::now().into_std() + call.time_left.min(self.settings.call_timeout),
             cancelled: Arc::clone(&cancelled),
             roots: Arc::clone(&self.roots),
             verdict: Some(verdict),
+            approved_raises: raises,
             toolbox: Arc::clone(&self.toolbox),
         };
-        self.running.insert(call.call, Running { cancelled, about: has_effects.then_some(about) });
+        self.running.insert(
+            call.call,
+            Running { cancelled, about: has_effects.then_some(about), argument_bytes },
+        );
         let surroundings = Arc::clone(&self.surroundings);
         self.tasks.spawn(execute(job, admission, self.events.clone(), surroundings));
+    }
+
+    /// A call is over, or was given up on at its deadline: then it gives its place to another, and is over
+    /// when its thread is.
+    pub(super) async fn finished(&mut self, call: CallId, ended: Ended, slot: Slot) {
+        let running = self.running.remove(&call).or_else(|| self.given_up.remove(&call));
+        let about = running.as_ref().and_then(|running| running.about.clone());
+        match (slot, running) {
+            (Slot::GivenUp, Some(running)) => drop(self.given_up.insert(call, running)),
+            (Slot::GivenUp, None) | (Slot::Free, _) => {
+                while self.tasks.try_join_next().is_some() {}
+            }
+        }
+        let written = self.journal.end(call, ended.clone(), now_ms()).await;
+        self.note_and_send(call, about.as_ref(), &ended, written);
+    }
+
+    /// Why no further call begins now.
+    fn no_slot(&self, on_files: bool, argument_bytes: usize) -> Option<String> {
+        if self.running.len() >= MAX_IN_FLIGHT {
+            return Some(format!(
+                "Nothing was run: {MAX_IN_FLIGHT} calls run on this device already. Try again when one has ended."
+            ));
+        }
+        let under_way = self.running.values().chain(self.given_up.values());
+        let held: usize = under_way.map(|running| running.argument_bytes).sum();
+        if held > 0 && held.saturating_add(argument_bytes) > MAX_ARGUMENT_BYTES {
+            return Some(format!(
+                "Nothing was run: the arguments of the calls that run already take {held} bytes, and {MAX_ARGUMENT_BYTES} is the most together. Try again when one has ended."
+            ));
+        }
+        (on_files && self.given_up.len() >= MAX_GIVEN_UP).then(|| {
+            format!(
+                "Nothing was run: {MAX_GIVEN_UP} calls on files did not stop at their deadline. The device's disk may hang; look at it, then try again."
+            )
+        })
     }
 
     /// The backend has a result on its record. A call that was given up on may have ended since: then
@@ -240,5 +291,82 @@ impl Agent {
     fn answer(&mut self, subject: &Subject, ended: Ended) {
         let result = self.result(subject.call, &ended);
         self.push(Outgoing::Message(link_request::Message::CallResult(result)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use orion_domain::{CallId, DeviceId, ErrorCode, ToolError};
+    use orion_mtls::DeviceKey;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::apps::Apps;
+    use crate::config::Settings;
+    use crate::execute::Toolbox;
+    use crate::journal::Journal;
+    use crate::report::interrupted;
+    use crate::sandbox::Sandbox;
+    use crate::state::{Identity, State};
+    use crate::trash::Trash;
+
+    async fn agent(folder: &std::path::Path) -> Agent {
+        let settings = Settings::parse("", None, &[]).unwrap();
+        let identity = Identity {
+            device_id: DeviceId::new(Uuid::from_u128(7)),
+            name: "kiosk".parse().unwrap(),
+            addresses: Vec::new(),
+            renew_at: 0,
+            not_after: 0,
+            certificate: String::new(),
+            authorities: String::new(),
+            key: DeviceKey::generate().unwrap(),
+        };
+        let toolbox = Toolbox {
+            places: settings.places.clone(),
+            apps: Apps::default(),
+            trash: Arc::new(Trash::open(folder).unwrap()),
+            device_id: String::new(),
+            sandbox: Sandbox::detect(),
+        };
+        let path = folder.join("journal.log");
+        let journal = Journal::open(&path, 0, |call| interrupted(call, "kiosk", None));
+        let state = Arc::new(State::open(&folder.join("state")).unwrap());
+        Agent::new(settings, state, identity, Arc::new(toolbox), journal.await.unwrap())
+    }
+
+    fn ended(call: CallId) -> Ended {
+        let subject = Subject {
+            call,
+            device: "kiosk".to_owned(),
+            tool: "read_file".to_owned(),
+            dry_run: false,
+            sandbox: None,
+        };
+        subject.failure(ToolError::new(ErrorCode::Timeout, "Late."), Duration::ZERO)
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_given_up_on_leaves_its_place_and_of_those_there_are_so_many() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut agent = agent(folder.path()).await;
+        let call = |number| CallId::new(Uuid::from_u128(number));
+        let running = || Running { cancelled: Arc::default(), about: None, argument_bytes: 1 };
+        for number in 0..MAX_IN_FLIGHT as u128 {
+            agent.running.insert(call(number), running());
+        }
+        assert!(agent.no_slot(false, 0).unwrap().contains("32 calls run"));
+        for number in 0..MAX_GIVEN_UP as u128 {
+            agent.finished(call(number), ended(call(number)), Slot::GivenUp).await;
+        }
+        assert_eq!((agent.running.len(), agent.given_up.len()), (16, 16));
+        assert!(agent.no_slot(true, 0).unwrap().contains("did not stop at their deadline"));
+        assert_eq!(agent.no_slot(false, 0), None, "what needs no disk goes on");
+        let too_long = agent.no_slot(false, MAX_ARGUMENT_BYTES).unwrap();
+        assert!(too_long.contains("arguments"), "{too_long}");
+        agent.finished(call(0), ended(call(0)), Slot::Free).await;
+        assert_eq!((agent.given_up.len(), agent.no_slot(true, 0)), (15, None));
     }
 }

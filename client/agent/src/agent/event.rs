@@ -53,7 +53,7 @@ pub enum Event {
         call: CallId,
         /// How.
         ended: Ended,
-        /// Whether its thread is free.
+        /// Whether more is to come of it.
         slot: Slot,
     },
     /// A new certificate is here, or was not given.
@@ -73,11 +73,11 @@ pub enum Event {
     Shutdown,
 }
 
-/// Whether a call that was reported still occupies a thread.
+/// What a call that was reported still occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// It is over and done.
+    /// Nothing: it is over and done.
     Free,
-    /// It was given up on and still runs.
-    Taken,
+    /// A thread, but no place among the calls in flight: it was given up on and still runs.
+    GivenUp,
 }

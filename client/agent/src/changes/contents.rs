@@ -180,7 +180,7 @@ fn copy(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Result<()> {
     }
     let mut file = to.open_with(new, &options)?;
     let copied = io::copy(&mut old, &mut file)
-        .and_then(|_| super::rights::take_over(&file, &old))
+        .and_then(|_| super::rights::take_over(&file, &old, &old.metadata()?))
         .and_then(|()| file.sync_all());
     if copied.is_err() {
         let _ = to.remove_file(new);

@@ -6,6 +6,7 @@ use orion_domain::CallId;
 use super::contents::{How, bring, find, keep};
 use super::print::of_tree;
 use super::record::Source;
+use super::shown::Held;
 use super::staged::temporary;
 use super::swap::{exchange, rename_new, sync};
 use super::{Change, Print, Refused, Staged, StagedFolder, Target};
@@ -98,16 +99,18 @@ impl Change<'_> {
     fn put(&mut self, target: &Target, print: &Print, over: Over<'_>) -> Result<(), Refused> {
         let name = temporary(self.call());
         let Target { dir, name: to, .. } = target;
+        if matches!(over, Over::Nothing) {
+            self.hold_free(target)?;
+            return match rename_new(dir, &name, dir, to) {
+                Ok(()) => self.placed(dir, None),
+                Err(error) => Err(taken_or(&error, target)),
+            };
+        }
+        let held = self.hold(target)?;
         for _ in 0..TRIES {
-            if matches!(over, Over::Nothing) {
-                return match rename_new(dir, &name, dir, to) {
-                    Ok(()) => self.placed(dir, None),
-                    Err(error) => Err(taken_or(&error, target)),
-                };
-            }
             match exchange(dir, &name, dir, to) {
-                Ok(true) => return self.swapped(target, print, over),
-                Ok(false) => match self.replace(target, over)? {
+                Ok(true) => return self.swapped(target, print, (over, &held)),
+                Ok(false) => match self.replace(target, (over, &held))? {
                     Some(kept) => return self.placed(dir, Some(kept)),
                     None if matches!(over, Over::Unchanged(_)) => break,
                     None => {}
@@ -118,6 +121,7 @@ impl Change<'_> {
                 Err(_) if matches!(over, Over::Unchanged(_)) => break,
                 Err(_) => {}
             }
+            self.hold_free(target)?;
             match rename_new(dir, &name, dir, to) {
                 Ok(()) => return self.placed(dir, None),
                 // Somebody was quicker; then theirs is what is replaced.
@@ -130,15 +134,22 @@ impl Change<'_> {
 
     /// The new file has the name, and what had it before the temporary one. If that may not be
     /// replaced, it gets its name back.
-    fn swapped(&mut self, target: &Target, new: &Print, over: Over<'_>) -> Result<(), Refused> {
+    fn swapped(
+        &mut self,
+        target: &Target,
+        new: &Print,
+        (over, held): (Over<'_>, &Held),
+    ) -> Result<(), Refused> {
         let name = temporary(self.call());
         let Target { dir, name: to, .. } = target;
         let look = || Print::at(dir, &name).map_err(|error| Refused::io(&error, target));
         let old = look()?;
         let kept = match old {
-            Some(old) if over.allows(&old) => {
-                self.keep(target, (dir, &name), How::Move).map(|()| old)
-            }
+            Some(old) if over.allows(&old) => self
+                .hold_moved(held, target, (dir, &name))
+                .map_err(Refused::from)
+                .and_then(|()| self.keep(target, (dir, &name), How::Move))
+                .map(|()| old),
             Some(_) | None => Err(Refused::Changed(target.path.clone())),
         };
         let refused = match kept {
@@ -158,7 +169,11 @@ impl Change<'_> {
 
     /// Replaces a file where the file system cannot exchange names: the old file gets a second name in
     /// the trash before it loses the first. None where nothing is there.
-    fn replace(&mut self, target: &Target, over: Over<'_>) -> Result<Option<Print>, Refused> {
+    fn replace(
+        &mut self,
+        target: &Target,
+        (over, held): (Over<'_>, &Held),
+    ) -> Result<Option<Print>, Refused> {
         let changed = || Refused::Changed(target.path.clone());
         let Some(old) = target.look()? else { return Ok(None) };
         if !over.allows(&old) {
@@ -168,6 +183,7 @@ impl Change<'_> {
         if !target.look()?.is_some_and(|now| old.is_same(&now)) {
             return Err(changed());
         }
+        self.hold_moved(held, target, (&target.dir, &target.name))?;
         let name = temporary(self.call());
         target
             .dir

@@ -29,6 +29,9 @@ pub(crate) struct Print {
     pub(super) inode: u64,
     /// Its size; nothing for a folder.
     pub(crate) bytes: u64,
+    /// What it takes on the disk, in bytes: a file with holes takes less than its size. Nothing for a
+    /// folder.
+    pub(crate) disk_bytes: u64,
     /// When its content was last changed, in nanoseconds since 1970; nothing for a folder.
     modified_ns: i64,
     /// Who may do what with it, as Unix writes it.
@@ -59,6 +62,7 @@ impl Print {
             what,
             inode: inode(metadata),
             bytes: if is_folder { 0 } else { metadata.len() },
+            disk_bytes: if is_folder { 0 } else { disk_bytes(metadata) },
             modified_ns: if is_folder { 0 } else { modified().unwrap_or_default() },
             mode: mode(metadata),
             digest: None,
@@ -109,15 +113,27 @@ impl Print {
     }
 }
 
+/// The number on its file system.
 #[cfg(unix)]
-fn inode(metadata: &Metadata) -> u64 {
+pub(crate) fn inode(metadata: &Metadata) -> u64 {
     cap_fs_ext::MetadataExt::ino(metadata)
 }
 
 /// Windows tells it for an open file only; size and time have to do.
 #[cfg(not(unix))]
-fn inode(_: &Metadata) -> u64 {
+pub(crate) fn inode(_: &Metadata) -> u64 {
     0
+}
+
+/// What something takes on the disk, in bytes. Blocks are counted in units of 512 bytes everywhere.
+#[cfg(unix)]
+pub(crate) fn disk_bytes(metadata: &Metadata) -> u64 {
+    cap_fs_ext::OsMetadataExt::blocks(metadata).saturating_mul(512)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn disk_bytes(metadata: &Metadata) -> u64 {
+    metadata.len()
 }
 
 #[cfg(unix)]
@@ -157,24 +173,32 @@ impl From<io::Error> for NoDigest {
     }
 }
 
+/// How much something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Files and folders, itself included.
+    pub(super) entries: u64,
+    /// What is in the files, in bytes.
+    pub(super) bytes: u64,
+    /// What the files take on the disk, in bytes.
+    pub(super) disk_bytes: u64,
+}
+
 /// What a folder holds.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) digest: Digest,
-    /// Files and folders, itself included.
-    pub(super) entries: u64,
-    /// Bytes in files.
-    pub(super) bytes: u64,
+    pub(super) extent: Extent,
 }
 
-/// Adds the digest of what a target's name stands for, and says how much it is: entries and bytes.
+/// Adds the digest of what a target's name stands for, and says how much it is.
 pub(super) fn with_digest(
     mut print: Print,
     target: &Target,
     check: Check<'_>,
-) -> Result<(Print, u64, u64), NoDigest> {
+) -> Result<(Print, Extent), NoDigest> {
     let Target { dir, name, .. } = target;
-    let (mut entries, mut bytes) = (1, print.bytes);
+    let mut extent = Extent { entries: 1, bytes: print.bytes, disk_bytes: print.disk_bytes };
     print.digest = match print.what {
         What::File if print.bytes <= MAX_HASHED_BYTES => Some(of_content(dir, name, check)?),
         What::Link => {
@@ -182,20 +206,24 @@ pub(super) fn with_digest(
         }
         What::Folder => {
             let tree = of_tree(dir.open_dir_nofollow(name)?, check)?;
-            (entries, bytes) = (tree.entries, tree.bytes);
+            extent = tree.extent;
             Some(tree.digest)
         }
         What::File | What::Special => None,
     };
-    Ok((print, entries, bytes))
+    Ok((print, extent))
 }
 
 fn of_content(dir: &Dir, name: &str, check: Check<'_>) -> Result<Digest, NoDigest> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
-    let mut file = dir.open_with(name, &options)?.take(MAX_HASHED_BYTES + 1);
+    of_reader(dir.open_with(name, &options)?.take(MAX_HASHED_BYTES + 1), check)
+}
+
+/// Of all that is read.
+pub(super) fn of_reader(mut file: impl Read, check: Check<'_>) -> Result<Digest, NoDigest> {
     let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 256 * 1024];
+    let mut buffer = vec![0; 64 * 1024];
     loop {
         check().map_err(NoDigest::Stopped)?;
         match file.read(&mut buffer)? {
@@ -208,10 +236,10 @@ fn of_content(dir: &Dir, name: &str, check: Check<'_>) -> Result<Digest, NoDiges
 /// Over the path, kind, mode, size and time of change of all that is in a folder.
 pub(super) fn of_tree(dir: Dir, check: Check<'_>) -> Result<Tree, NoDigest> {
     let mut hasher = Sha256::new();
-    let (mut entries, mut bytes) = (1, 0_u64);
-    let mut field = |bytes: &[u8]| {
-        hasher.update((bytes.len() as u64).to_be_bytes());
-        hasher.update(bytes);
+    let (mut entries, mut bytes, mut disk_bytes) = (1, 0_u64, 0_u64);
+    let mut field = |value: &[u8]| {
+        hasher.update((value.len() as u64).to_be_bytes());
+        hasher.update(value);
     };
     let mut open = vec![(names(&dir)?, dir)];
     while let Some((names, dir)) = open.last_mut() {
@@ -223,7 +251,8 @@ pub(super) fn of_tree(dir: Dir, check: Check<'_>) -> Result<Tree, NoDigest> {
         check().map_err(NoDigest::Stopped)?;
         let print = Print::of(&dir.symlink_metadata(&name)?);
         entries += 1;
-        bytes = bytes.saturating_add(print.bytes);
+        bytes = bytes.saturating_add(if print.what == What::File { print.bytes } else { 0 });
+        disk_bytes = disk_bytes.saturating_add(print.disk_bytes);
         field(name.as_encoded_bytes());
         let what: u8 = match print.what {
             What::File => 0,
@@ -245,7 +274,7 @@ pub(super) fn of_tree(dir: Dir, check: Check<'_>) -> Result<Tree, NoDigest> {
             }
         }
     }
-    Ok(Tree { digest: finish(hasher), entries, bytes })
+    Ok(Tree { digest: finish(hasher), extent: Extent { entries, bytes, disk_bytes } })
 }
 
 /// The names in a folder, last first.

@@ -6,7 +6,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, OpenOptions};
-use orion_domain::{CallId, DevicePath};
+use orion_domain::touches::PathTouch;
+use orion_domain::{CallId, DevicePath, Digest, Touches, Undo};
 use serde::{Deserialize, Serialize};
 
 use super::Print;
@@ -25,6 +26,80 @@ pub(crate) struct Header {
     pub(crate) paths: Vec<DevicePath>,
     /// When it began to change something, in milliseconds since 1970 began in UTC.
     pub(crate) at_ms: i64,
+    /// Whether nothing is kept of what it replaces or deletes: a person knew that and said yes.
+    pub(crate) is_final: bool,
+    /// What the call touched; of an undoing, what the call at the beginning of its chain touched.
+    pub(crate) touched: Touched,
+    /// What it took back or did again, of an undoing.
+    pub(crate) undo: Option<Undo>,
+}
+
+impl Header {
+    /// Reads which call a folder is of.
+    ///
+    /// # Errors
+    /// As [`Record::read`].
+    pub(crate) fn read(place: &Dir) -> io::Result<Self> {
+        Lines::open(place)?.header()
+    }
+
+    /// What taking this call back does.
+    pub(crate) fn undoing(&self) -> Undo {
+        match &self.undo {
+            None => Undo::of_call(self.call, self.tool.clone()),
+            Some(earlier) => Undo::of_undo(self.call, earlier),
+        }
+    }
+}
+
+/// The lines of a record, as far as they are whole.
+struct Lines {
+    file: BufReader<io::Take<File>>,
+    text: Vec<u8>,
+}
+
+impl Lines {
+    fn open(place: &Dir) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No);
+        let file = BufReader::new(place.open_with(RECORD, &options)?.take(MAX_BYTES));
+        Ok(Self { file, text: Vec::new() })
+    }
+
+    fn header(&mut self) -> io::Result<Header> {
+        match self.next()? {
+            Some(Line::Call(header)) => Ok(header),
+            Some(_) => Err(io::ErrorKind::InvalidData.into()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    fn next(&mut self) -> io::Result<Option<Line>> {
+        self.text.clear();
+        self.file.read_until(b'\n', &mut self.text)?;
+        let whole = self.text.strip_suffix(b"\n").map(serde_json::from_slice).transpose();
+        whole.map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+}
+
+/// What a call of a file tool touched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Touched {
+    paths: Vec<PathTouch>,
+    whole: bool,
+}
+
+impl From<&Touches> for Touched {
+    fn from(touches: &Touches) -> Self {
+        Self { paths: touches.paths.clone(), whole: touches.whole }
+    }
+}
+
+impl From<Touched> for Touches {
+    fn from(Touched { paths, whole }: Touched) -> Self {
+        Self { paths, whole, ..Self::default() }
+    }
 }
 
 /// A place.
@@ -62,15 +137,30 @@ pub(crate) enum Step {
     /// Something gets a name that was free, or that a file had which goes to the trash.
     Placed { at: Spot, source: Source },
     /// Something goes to the trash.
-    Deleted { at: Spot, what: Print, entries: u64, bytes: u64 },
+    Deleted { at: Spot, what: Print, entries: u64, disk_bytes: u64 },
     /// An empty folder is removed.
     Removed { at: Spot },
     /// Something gets another name. A file that had it goes to the trash.
     Moved { from: Spot, to: Spot, what: Print, over: Option<Print> },
-    /// Text is added to the end of a file where it is; the trash has the text.
-    Extended { at: Spot, before: Print, added: u64 },
+    /// Text is added to the end of a file where it is; the trash has the text until that is done.
+    Extended { at: Spot, before: Print, added: u64, text: Digest },
     /// A file is cut to `before.bytes - cut` bytes where it is; the trash has what is cut.
     Shortened { at: Spot, before: Print, cut: u64 },
+}
+
+impl Step {
+    /// The paths at which it changes something.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &DevicePath> {
+        let (one, other) = match self {
+            Self::Placed { at, .. }
+            | Self::Deleted { at, .. }
+            | Self::Removed { at }
+            | Self::Extended { at, .. }
+            | Self::Shortened { at, .. } => (at, None),
+            Self::Moved { from, to, .. } => (from, Some(to)),
+        };
+        [Some(one), other].into_iter().flatten().map(|spot| &spot.path)
+    }
 }
 
 /// One line.
@@ -100,18 +190,18 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// What lies in the trash for it, in bytes.
+    /// What lies in the trash for it, in bytes of the disk.
     fn kept_bytes(&self) -> u64 {
         if !self.done {
             return 0;
         }
-        let of = |print: &Option<Print>| print.as_ref().map_or(0, |print| print.bytes);
+        let of = |print: &Option<Print>| print.as_ref().map_or(0, |print| print.disk_bytes);
         match &self.step {
             Step::Placed { .. } => of(&self.kept),
-            Step::Deleted { bytes, .. } => *bytes,
-            Step::Removed { .. } => 0,
+            Step::Deleted { disk_bytes, .. } => *disk_bytes,
+            Step::Removed { .. } | Step::Extended { .. } => 0,
             Step::Moved { over, .. } => of(over),
-            Step::Extended { added: bytes, .. } | Step::Shortened { cut: bytes, .. } => *bytes,
+            Step::Shortened { cut, .. } => *cut,
         }
     }
 
@@ -159,23 +249,9 @@ impl Record {
     /// whole lines that are not understood, as another version may write them; what the file system
     /// says.
     pub(crate) fn read(place: &Dir) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        let mut lines = BufReader::new(place.open_with(RECORD, &options)?.take(MAX_BYTES));
-        let mut text = Vec::new();
-        let mut next = || -> io::Result<Option<Line>> {
-            text.clear();
-            lines.read_until(b'\n', &mut text)?;
-            let whole = text.strip_suffix(b"\n").map(serde_json::from_slice).transpose();
-            whole.map_err(|_| io::ErrorKind::InvalidData.into())
-        };
-        let header = match next()? {
-            Some(Line::Call(header)) => header,
-            Some(_) => return Err(io::ErrorKind::InvalidData.into()),
-            None => return Err(io::ErrorKind::UnexpectedEof.into()),
-        };
-        let mut record = Self::new(header);
-        while let Some(line) = next()? {
+        let mut lines = Lines::open(place)?;
+        let mut record = Self::new(lines.header()?);
+        while let Some(line) = lines.next()? {
             record.apply(line);
         }
         Ok(record)
@@ -194,8 +270,11 @@ impl Record {
         }
     }
 
-    /// What lies in the trash for the call, in bytes.
+    /// What lies in the trash for the call, in bytes of the disk. What another call took back has left it.
     pub(crate) fn kept_bytes(&self) -> u64 {
+        if self.undone.is_some_and(|by| by != self.header.call) {
+            return 0;
+        }
         self.steps.iter().fold(0, |sum, noted| sum.saturating_add(noted.kept_bytes()))
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use cap_std::fs::Dir;
 use orion_domain::{Access, CallId, ErrorCode, ToolError};
 
-use super::contents::{How, bring, find, keep};
+use super::contents::{How, bring, find, forget_local_of, keep};
 use super::record::{Noted, Record, Source, Step, add, reopen};
 use super::staged::temporary;
 use super::{Line, Print, Target, tail};
@@ -60,8 +60,7 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Settled, To
         // With one that cannot be read now, what lies beside it may be all there is of a file.
         Err(error) => return Err(failed(error)),
     };
-    let mut any = false;
-    let mut bytes = 0;
+    let mut ended = None;
     if let Some(mut record) = record {
         let last = record.steps.len().saturating_sub(1);
         if let Some(noted) = record.steps.last().filter(|last| !last.done).cloned()
@@ -71,11 +70,15 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Settled, To
             reopen(&place).and_then(|mut file| add(&mut file, &line)).map_err(failed)?;
             record.apply(line);
         }
-        any = record.steps.iter().any(|noted| noted.done);
-        bytes = record.kept_bytes();
+        ended = record.steps.iter().any(|noted| noted.done).then_some(record);
     }
-    if any {
-        trash.end(call, bytes);
+    if let Some(record) = ended {
+        if record.header.is_final {
+            forget_local_of(roots, &record);
+            trash.forget(call).map_err(failed)?;
+        } else {
+            trash.end(&record);
+        }
         return Ok(Settled::Changed);
     }
     trash.forget(call).map_err(failed)?;

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use cap_std::fs::File;
+use cap_std::fs::{File, Metadata};
 
 /// Extended attributes that tell of the content itself, or that are not passed on by writing.
 #[cfg(target_os = "linux")]
@@ -12,13 +12,30 @@ const NOT_TAKEN: [&[u8]; 3] = [b"security.capability", b"security.ima", b"securi
 #[cfg(target_os = "linux")]
 const MAX_ATTRIBUTES: usize = 64 * 1024;
 
-/// Takes over owner, extended attributes with their access lists, and mode.
+/// The bits of a mode by which a file is run.
 #[cfg(unix)]
-pub(super) fn take_over(file: &File, old: &File) -> io::Result<()> {
+const EXECUTE: u32 = 0o111;
+
+/// Whether a file has an execute bit. Where there are none, its name tells.
+#[cfg(unix)]
+pub(crate) fn is_executable(metadata: &Metadata) -> bool {
+    use cap_fs_ext::OsMetadataExt;
+    metadata.is_file() && metadata.mode() & EXECUTE != 0
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_executable(_: &Metadata) -> bool {
+    false
+}
+
+/// Takes over owner, extended attributes with their access lists, and mode, as `old` was found to
+/// have them.
+#[cfg(unix)]
+pub(super) fn take_over(file: &File, old: &File, old_metadata: &Metadata) -> io::Result<()> {
     use cap_fs_ext::OsMetadataExt;
     use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
 
-    let (new, old_metadata) = (file.metadata()?, old.metadata()?);
+    let new = file.metadata()?;
     let (uid, gid) = (old_metadata.uid(), old_metadata.gid());
     let mut mode = old_metadata.mode() & 0o777;
     if (new.uid(), new.gid()) != (uid, gid)
@@ -37,21 +54,21 @@ pub(super) fn take_over(file: &File, old: &File) -> io::Result<()> {
 
 /// Takes over what of the mode the file system knows.
 #[cfg(not(unix))]
-pub(super) fn take_over(file: &File, old: &File) -> io::Result<()> {
-    file.set_permissions(old.metadata()?.permissions())
+pub(super) fn take_over(file: &File, _: &File, old_metadata: &Metadata) -> io::Result<()> {
+    file.set_permissions(old_metadata.permissions())
 }
 
 /// Takes over the mode alone, for a copy that belongs to whoever made it.
 #[cfg(unix)]
-pub(super) fn take_over_mode(file: &File, like: &File) -> io::Result<()> {
+pub(super) fn take_over_mode(file: &File, like: &Metadata) -> io::Result<()> {
     use cap_fs_ext::OsMetadataExt;
     use rustix::fs::{Mode, fchmod};
-    fchmod(file, Mode::from_raw_mode(like.metadata()?.mode() & 0o777)).map_err(io::Error::from)
+    fchmod(file, Mode::from_raw_mode(like.mode() & 0o777)).map_err(io::Error::from)
 }
 
 #[cfg(not(unix))]
-pub(super) fn take_over_mode(file: &File, like: &File) -> io::Result<()> {
-    take_over(file, like)
+pub(super) fn take_over_mode(file: &File, like: &Metadata) -> io::Result<()> {
+    file.set_permissions(like.permissions())
 }
 
 /// What the file system does not take, it had not given either, or it is not the agent's to set.

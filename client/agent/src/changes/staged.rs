@@ -1,11 +1,11 @@
 //! What is to get a name: written beside it, under a name of the call's own, out of others' reach until
 //! it is whole.
 
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
-use orion_domain::{CallId, ToolError};
+use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
+use orion_domain::{CallId, Digest, ToolError};
 use sha2::{Digest as _, Sha256};
 
 use super::print::{MAX_HASHED_BYTES, finish};
@@ -66,19 +66,42 @@ impl Staged {
         self.bytes
     }
 
+    /// Leaves a hole of so many bytes, which are read as zeros.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(crate) fn leave_hole(&mut self, bytes: u64) -> io::Result<()> {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.file.set_len(self.bytes)?;
+        self.file.seek(SeekFrom::Start(self.bytes))?;
+        let mut left = if self.bytes <= MAX_HASHED_BYTES { bytes } else { 0 };
+        while left > 0 {
+            let step = left.min(ZEROS.len() as u64);
+            self.hasher.update(ZEROS.get(..usize::try_from(step).unwrap_or(0)).unwrap_or_default());
+            left -= step;
+        }
+        Ok(())
+    }
+
+    /// SHA-256 of what was written; none where that is too much to be hashed.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        (self.bytes <= MAX_HASHED_BYTES).then(|| finish(self.hasher.clone()))
+    }
+
     /// Takes over the mode of another file, as a copy does.
     ///
     /// # Errors
     /// What the file system says.
-    pub(crate) fn like(&self, file: &File) -> io::Result<()> {
-        rights::take_over_mode(&self.file, file)
+    pub(crate) fn like(&self, metadata: &Metadata) -> io::Result<()> {
+        rights::take_over_mode(&self.file, metadata)
     }
 
     /// Brings it to the disk, and says what it looks like.
     pub(super) fn seal(self) -> io::Result<Print> {
         self.file.sync_all()?;
         let mut print = Print::of_file(&self.file)?;
-        print.digest = (self.bytes <= MAX_HASHED_BYTES).then(|| finish(self.hasher));
+        print.digest = self.digest();
         Ok(print)
     }
 }
@@ -94,6 +117,13 @@ impl Change<'_> {
         target: &Target,
         old: Option<&File>,
     ) -> Result<Staged, ToolError> {
+        let failed = |error: &io::Error| Refused::io(error, target);
+        let old = old.map(|old| old.metadata().map(|metadata| (old, metadata))).transpose();
+        let old = old.map_err(|error| failed(&error))?;
+        // The mode that is taken over is the one that was looked at here.
+        if let Some((_, metadata)) = &old {
+            self.context.raise_if_executable(metadata, &target.path)?;
+        }
         let name = self.plan_placed(target, Source::Staged)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).follow(FollowSymlinks::No);
@@ -104,12 +134,12 @@ impl Change<'_> {
         }
         let open = || -> io::Result<File> {
             let file = target.dir.open_with(&name, &options)?;
-            if let Some(old) = old {
-                rights::take_over(&file, old)?;
+            if let Some((old, metadata)) = &old {
+                rights::take_over(&file, old, metadata)?;
             }
             Ok(file)
         };
-        let file = open().map_err(|error| Refused::io(&error, target))?;
+        let file = open().map_err(|error| failed(&error))?;
         Ok(Staged { file, hasher: Sha256::new(), bytes: 0, unsynced: 0 })
     }
 

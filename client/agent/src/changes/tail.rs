@@ -1,14 +1,15 @@
 //! Adding to the end of a file where it is, and cutting off what was added: for files that are too
-//! large to be written anew. What is added, or cut, lies in the trash, so that half of it can be told
-//! from what others wrote.
+//! large to be written anew, and all that is added to. What is cut lies in the trash; what is added lies
+//! there until it is whole, so that half of it can be told from what others wrote.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, OpenOptions};
-use orion_domain::CallId;
+use orion_domain::{CallId, Digest};
 
 use super::contents::find;
+use super::print::{MAX_HASHED_BYTES, NoDigest, of_reader};
 use super::record::Step;
 use super::{Change, Print, Refused, Target};
 use crate::trash::Trash;
@@ -25,9 +26,12 @@ impl Change<'_> {
         text: &[u8],
     ) -> Result<(), Refused> {
         let failed = |error: &io::Error| Refused::io(error, target);
-        let before = Print::of_file(file).map_err(|error| failed(&error))?;
-        let added = text.len() as u64;
-        self.plan(target, Step::Extended { at: target.spot(), before: before.clone(), added })?;
+        self.hold(target)?;
+        let mut before = Print::of_file(file).map_err(|error| failed(&error))?;
+        let check = || self.context.check();
+        before.digest = digest_to(file, before.bytes, &check).map_err(|error| error.of(target))?;
+        let (at, added, digest) = (target.spot(), text.len() as u64, Digest::of(text));
+        self.plan(target, Step::Extended { at, before, added, text: digest })?;
         self.put_aside(text).map_err(|error| failed(&error))?;
         self.sync(target)?;
         let mut end = file;
@@ -35,6 +39,7 @@ impl Change<'_> {
         let after = Print::of_file(file).map_err(|error| failed(&error))?;
         self.add(target, super::Line::Ready(after))?;
         self.done(None);
+        self.drop_aside();
         Ok(())
     }
 
@@ -46,6 +51,7 @@ impl Change<'_> {
         cut: u64,
     ) -> Result<(), Refused> {
         let failed = |error: &io::Error| Refused::io(error, target);
+        self.hold(target)?;
         let mut file = open(target).map_err(|error| failed(&error))?;
         let before = Print::of_file(&file).map_err(|error| failed(&error))?;
         if !now.is_same(&before) {
@@ -67,6 +73,15 @@ impl Change<'_> {
         self.add(target, super::Line::Ready(after))?;
         self.done(None);
         Ok(())
+    }
+
+    /// What was added stands in the file, and is told by its digest from here on.
+    fn drop_aside(&self) {
+        if let Some(log) = &self.log
+            && let Err(error) = log.place.remove_file(format!("content-{}", self.step()))
+        {
+            tracing::debug!(kind = %error.kind(), "what was added to a file still lies in the trash");
+        }
     }
 
     /// Writes the content of the step into the trash.
@@ -96,11 +111,16 @@ pub(super) fn text_of(
 
 /// Opens the file for adding to its end.
 pub(super) fn open_to_add(target: &Target) -> io::Result<File> {
-    open_in(&target.dir, &target.name, OpenOptions::new().append(true))
+    open_in(&target.dir, &target.name, OpenOptions::new().read(true).append(true))
+}
+
+/// Opens the file for reading, as a preview may.
+pub(super) fn open_to_read(target: &Target) -> io::Result<File> {
+    open_in(&target.dir, &target.name, OpenOptions::new().read(true))
 }
 
 /// Opens the file for reading and writing.
-pub(super) fn open(target: &Target) -> io::Result<File> {
+fn open(target: &Target) -> io::Result<File> {
     open_in(&target.dir, &target.name, OpenOptions::new().read(true).write(true))
 }
 
@@ -110,6 +130,29 @@ fn open_in(dir: &Dir, name: &str, options: &mut OpenOptions) -> io::Result<File>
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok(file)
+}
+
+/// Of what a file begins with, up to a place; none where that is more than is looked at.
+pub(super) fn digest_to(
+    mut file: &File,
+    end: u64,
+    check: super::print::Check<'_>,
+) -> Result<Option<Digest>, NoDigest> {
+    if end > MAX_HASHED_BYTES {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(0))?;
+    of_reader(file.take(end), check).map(Some)
+}
+
+/// Of what stands in a file from a place to its end.
+pub(super) fn digest_from(
+    mut file: &File,
+    start: u64,
+    check: super::print::Check<'_>,
+) -> Result<Digest, NoDigest> {
+    file.seek(SeekFrom::Start(start))?;
+    of_reader(file, check)
 }
 
 /// Whether a file ends with this text, at this place.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::io;
 
 use cap_fs_ext::DirExt;
-use orion_domain::{Access, CallId, DevicePath, ToolError};
+use orion_domain::{Access, CallId, DevicePath, Digest, ToolError};
 
 use super::contents::find;
-use super::print::with_digest;
+use super::print::{Extent, with_digest};
 use super::record::{Noted, Source, Spot, Step};
 use super::{Change, Over, Print, Refused, Target, tail};
 use crate::roots::What;
@@ -53,11 +53,47 @@ fn conflict(path: &DevicePath, differs: &'static str) -> Stuck {
 enum Back {
     RemoveFolder,
     MakeFolder,
-    Discard { now: Print, entries: u64, bytes: u64 },
+    Discard { now: Print, extent: Extent },
     Restore { over: Option<Print> },
     Move { from: Box<Target>, restore: bool },
     Shorten { now: Print, cut: u64 },
     Lengthen { text: Vec<u8> },
+}
+
+impl Back {
+    /// What goes to the trash by it.
+    fn disk_bytes(&self) -> u64 {
+        match self {
+            Self::Discard { extent, .. } => extent.disk_bytes,
+            Self::Restore { over } => over.as_ref().map_or(0, |over| over.disk_bytes),
+            Self::Shorten { cut, .. } => *cut,
+            Self::RemoveFolder | Self::MakeFolder | Self::Move { .. } | Self::Lengthen { .. } => 0,
+        }
+    }
+}
+
+/// What taking back comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// How many files and folders are touched, if that is known.
+    pub(super) entries: Option<u64>,
+    /// How many bytes in files are touched, if that is known.
+    pub(super) bytes: Option<u64>,
+    /// What of the disk it takes in the trash, in bytes.
+    pub(super) disk_bytes: u64,
+}
+
+impl Cost {
+    pub(super) const NOTHING: Self = Self { entries: Some(0), bytes: Some(0), disk_bytes: 0 };
+
+    pub(super) fn and(self, other: Self) -> Self {
+        let sum = |(one, other): (u64, u64)| one.saturating_add(other);
+        Self {
+            entries: self.entries.zip(other.entries).map(sum),
+            bytes: self.bytes.zip(other.bytes).map(sum),
+            disk_bytes: self.disk_bytes.saturating_add(other.disk_bytes),
+        }
+    }
 }
 
 /// What the steps that are taken back before this one leave behind.
@@ -80,8 +116,8 @@ pub(super) struct Past<'a> {
 }
 
 impl Past<'_> {
-    /// Whether the step can be taken back, as things stand.
-    pub(super) fn check(self, context: &Context<'_>, ahead: &mut Ahead) -> Result<(), Stuck> {
+    /// Whether the step can be taken back, as things stand, and what that comes to.
+    pub(super) fn check(self, context: &Context<'_>, ahead: &mut Ahead) -> Result<Cost, Stuck> {
         let found = self.find_out(context, ahead);
         match &self.noted.step {
             Step::Placed { at, .. } if self.noted.kept.is_none() => {
@@ -99,7 +135,31 @@ impl Past<'_> {
             | Step::Extended { .. }
             | Step::Shortened { .. } => {}
         }
-        found.map(|_| ())
+        Ok(match found? {
+            None => Cost { entries: Some(1), ..Cost::NOTHING },
+            Some((_, back)) => {
+                let (entries, bytes) = self.amount(&back);
+                Cost { entries, bytes, disk_bytes: back.disk_bytes() }
+            }
+        })
+    }
+
+    /// How many files and folders are touched, and how many bytes in files, where that is known.
+    fn amount(self, back: &Back) -> (Option<u64>, Option<u64>) {
+        let of = |print: &Print| (print.what != What::Folder).then_some(print.bytes);
+        match (back, &self.noted.step) {
+            (Back::Discard { extent, .. }, _) => (Some(extent.entries), Some(extent.bytes)),
+            (Back::Restore { .. }, Step::Deleted { entries, what, .. }) => {
+                (Some(*entries), of(what))
+            }
+            (Back::Restore { .. }, _) => (Some(1), self.noted.kept.as_ref().and_then(of)),
+            // What else is in a folder by now is not counted.
+            (Back::Move { .. }, Step::Moved { what, .. }) => (of(what).map(|_| 1), of(what)),
+            (Back::Move { .. }, _) => (None, None),
+            (Back::Shorten { cut, .. }, _) => (Some(1), Some(*cut)),
+            (Back::Lengthen { text }, _) => (Some(1), u64::try_from(text.len()).ok()),
+            (Back::RemoveFolder | Back::MakeFolder, _) => (Some(1), Some(0)),
+        }
     }
 
     /// Takes the step back, as a step of `change`.
@@ -111,8 +171,8 @@ impl Past<'_> {
         match back {
             Back::RemoveFolder => change.remove_folder(&target)?,
             Back::MakeFolder => change.make_folder(&target)?,
-            Back::Discard { now, entries, bytes } => {
-                change.discard(&target, &now, entries, bytes)?;
+            Back::Discard { now, extent } => {
+                change.discard(&target, &now, extent.entries, extent.disk_bytes)?;
             }
             Back::Restore { over: None } => change.place_kept(&target, of, Over::Nothing)?,
             Back::Restore { over: Some(now) } => {
@@ -173,19 +233,8 @@ impl Past<'_> {
                 }
                 Back::Move { from: Box::new(from), restore: over.is_some() }
             }
-            Step::Extended { before, added, .. } => {
-                let failed = |error: &io::Error| Refused::io(error, &target);
-                let text = tail::text_of(context.trash, (self.call, self.step), &target)
-                    .map_err(|error| failed(&error))?
-                    .ok_or_else(|| conflict(&at.path, "what was added is not known any more"))?;
-                let mut file = tail::open(&target).map_err(|error| failed(&error))?;
-                let now = Print::of_file(&file).map_err(|error| failed(&error))?;
-                if (now.inode, now.bytes) != (before.inode, before.bytes.saturating_add(*added))
-                    || !tail::ends_with(&mut file, before.bytes, &text)
-                        .map_err(|error| failed(&error))?
-                {
-                    return Err(conflict(&at.path, "its content has changed"));
-                }
+            Step::Extended { before, added, text, .. } => {
+                let now = self.extended(context, &target, (before, *added), *text)?;
                 Back::Shorten { now, cut: *added }
             }
             Step::Shortened { before, cut, .. } => {
@@ -237,18 +286,47 @@ impl Past<'_> {
             return Err(conflict(path, "something else has its name"));
         }
         let check = || context.check();
-        let (now, entries, bytes) =
-            with_digest(now, target, &check).map_err(|error| error.of(target))?;
+        let (now, extent) = with_digest(now, target, &check).map_err(|error| error.of(target))?;
         if let Some(differs) = ready.difference(&now) {
             return Err(conflict(path, differs));
         }
         match &self.noted.kept {
-            None => Ok(Back::Discard { now, entries, bytes }),
+            None => Ok(Back::Discard { now, extent }),
             Some(kept) => {
                 self.kept(context, target, kept)?;
                 Ok(Back::Restore { over: Some(now) })
             }
         }
+    }
+
+    /// What a file looks like that still is what it was with what the step added, and nothing else.
+    fn extended(
+        self,
+        context: &Context<'_>,
+        target: &Target,
+        (before, added): (&Print, u64),
+        text: Digest,
+    ) -> Result<Print, Stuck> {
+        let check = || context.check();
+        let failed = |error: &io::Error| Refused::io(error, target);
+        let file = tail::open_to_read(target).map_err(|error| failed(&error))?;
+        let now = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let changed = || Err(conflict(&target.path, "its content has changed"));
+        if (now.inode, now.bytes) != (before.inode, before.bytes.saturating_add(added)) {
+            return changed();
+        }
+        let ready = self.noted.ready.as_ref();
+        let is_untouched = ready.is_some_and(|ready| ready.is_same(&now)) || {
+            // Somebody wrote to it since; what was there before may stand there all the same.
+            let begins = tail::digest_to(&file, before.bytes, &check);
+            let begins = begins.map_err(|error| error.of(target))?;
+            before.digest.is_some() && before.digest == begins
+        };
+        let ends = tail::digest_from(&file, before.bytes, &check);
+        if !is_untouched || ends.map_err(|error| error.of(target))? != text {
+            return changed();
+        }
+        Ok(now)
     }
 
     /// Whether what the step put into the trash is still there, as it was.

@@ -10,6 +10,17 @@ use super::record::Spot;
 use super::{Print, Refused};
 use crate::roots::{Located, Roots, Wanted, io_failure};
 
+/// What a file that a path leads to takes on the disk, in bytes; nothing where none is there.
+///
+/// # Errors
+/// What the operating system refuses.
+pub(crate) fn disk_bytes_at(located: &Located) -> Result<u64, ToolError> {
+    let Some(name) = located.name().filter(|_| located.found.is_some()) else { return Ok(0) };
+    let print = Print::at(&located.dir, name)
+        .map_err(|error| io_failure(&error, Wanted::Path, &located.asked))?;
+    Ok(print.map_or(0, |print| print.disk_bytes))
+}
+
 /// One name in a folder that is held open.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -91,6 +102,22 @@ impl Target {
             root_dir: Arc::clone(&self.root_dir),
             rest: Vec::new(),
             found: None,
+        })
+    }
+
+    /// The same thing under another name, in another folder that is held open: as what it was there.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub(crate) fn moved_to(&self, dir: &Dir, name: &str) -> Result<Self, ToolError> {
+        let dir = dir.try_clone().map_err(|error| io_failure(&error, Wanted::Path, &self.path))?;
+        Ok(Self {
+            dir,
+            name: name.to_owned(),
+            path: self.path.clone(),
+            real: self.real.clone(),
+            root: self.root.clone(),
+            root_dir: Arc::clone(&self.root_dir),
         })
     }
 

@@ -1,6 +1,13 @@
-//! Those who change one path take turns, and so do those who change what is in a folder and those who
+//! Those who change one place take turns, and so do those who change what is in a folder and those who
 //! change the folder: what was judged is what is changed, whatever the device's other calls do. Others
 //! do not wait for them.
+//!
+//! A place is what the disk says it is, and not what a call writes: two names of one file, by a link, a
+//! second mount, another case or a hard link, are one place.
+
+mod place;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,9 +15,12 @@ use std::time::Duration;
 use orion_domain::{CallId, DevicePath, ToolError};
 
 use crate::tools::Context;
+use place::{Place, places_of};
 
 /// How often one who waits looks whether to go on waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a place is looked up again that others outside of Orion change all the time.
+const TRIES: usize = 8;
 
 /// What is being changed. Held for a moment only, to add and to take out.
 static TAKEN: Mutex<Vec<Taken>> = Mutex::new(Vec::new());
@@ -19,8 +29,10 @@ static FREED: Condvar = Condvar::new();
 /// What one call at a time changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Taken {
-    /// A path with all below it.
-    Path(DevicePath),
+    /// A place with all below it.
+    Place(Place),
+    /// A path that leads nowhere that is lent: whoever named it is refused.
+    Nowhere(DevicePath),
     /// What an earlier call did.
     Call(CallId),
 }
@@ -28,9 +40,12 @@ enum Taken {
 impl Taken {
     fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Path(one), Self::Path(other)) => one.contains(other) || other.contains(one),
+            (Self::Place(one), Self::Place(other)) => one.overlaps(other),
+            (Self::Nowhere(one), Self::Nowhere(other)) => {
+                one.contains(other) || other.contains(one)
+            }
             (Self::Call(one), Self::Call(other)) => one == other,
-            (Self::Path(_), Self::Call(_)) | (Self::Call(_), Self::Path(_)) => false,
+            (Self::Place(_) | Self::Nowhere(_) | Self::Call(_), _) => false,
         }
     }
 }
@@ -46,7 +61,7 @@ pub(crate) struct Turn(Vec<Taken>);
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`, and `PRECONDITION_FAILED` where something is not as it was shown.
 pub(crate) fn turn(context: &Context<'_>, paths: &[&DevicePath]) -> Result<Turn, ToolError> {
-    take(context, paths.iter().map(|path| Taken::Path((*path).clone())))
+    take(context, paths, None)
 }
 
 /// The same, for taking back a call.
@@ -55,24 +70,50 @@ pub(super) fn turn_to_undo(
     call: CallId,
     paths: &[DevicePath],
 ) -> Result<Turn, ToolError> {
-    let paths = paths.iter().map(|path| Taken::Path(path.clone()));
-    take(context, paths.chain([Taken::Call(call)]))
+    take(context, &paths.iter().collect::<Vec<_>>(), Some(call))
 }
 
-fn take(context: &Context<'_>, wanted: impl Iterator<Item = Taken>) -> Result<Turn, ToolError> {
+fn take(
+    context: &Context<'_>,
+    paths: &[&DevicePath],
+    call: Option<CallId>,
+) -> Result<Turn, ToolError> {
     let shown = context.expected.iter().flat_map(|expected| &expected.touches.paths);
-    let wanted: Vec<Taken> =
-        wanted.chain(shown.map(|touch| Taken::Path(touch.path.clone()))).collect();
+    let paths: Vec<&DevicePath> =
+        paths.iter().copied().chain(shown.map(|touch| &touch.path)).collect();
+    let look = || -> Vec<Taken> {
+        let taken = paths.iter().flat_map(|path| {
+            let places = places_of(path, context.roots);
+            if places.is_empty() {
+                return vec![Taken::Nowhere((*path).clone())];
+            }
+            places.into_iter().map(Taken::Place).collect()
+        });
+        taken.chain(call.map(Taken::Call)).collect()
+    };
+    let mut wanted = look();
+    for _ in 0..TRIES {
+        let turn = wait(context, wanted)?;
+        wanted = look();
+        // Whoever was waited for may have moved what is on the way.
+        if wanted == turn.0 {
+            context.compare()?;
+            return Ok(turn);
+        }
+    }
+    let turn = wait(context, wanted)?;
+    context.compare()?;
+    Ok(turn)
+}
+
+fn wait(context: &Context<'_>, wanted: Vec<Taken>) -> Result<Turn, ToolError> {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     while wanted.iter().any(|wanted| taken.iter().any(|taken| taken.excludes(wanted))) {
         context.check()?;
         taken = FREED.wait_timeout(taken, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
     }
     taken.extend(wanted.iter().cloned());
-    drop(taken);
-    let turn = Turn(wanted);
-    context.compare()?;
-    Ok(turn)
+    Ok(Turn(wanted))
 }
 
 impl Drop for Turn {

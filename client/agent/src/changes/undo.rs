@@ -1,14 +1,16 @@
 //! Taking back a call: everything it did, or nothing.
 
-use orion_catalog::tools::undo_call::{Outcome, Undone};
+use orion_catalog::tools::undo_call::{Arguments, Outcome, UndoCall, Undone};
+use orion_catalog::{ParsedCall, Tool as _};
 use orion_domain::{Access, CallId, DevicePath, ErrorCode, ToolError};
 use serde_json::json;
 
-use super::Change;
-use super::record::{Line, Noted, Record, Step, add, reopen};
-use super::take_back::{Ahead, Conflict, Past, Stuck};
+use super::record::{Header, Line, Noted, Record, Step, add, reopen};
+use super::take_back::{Ahead, Conflict, Cost, Past, Stuck};
 use super::turn::turn_to_undo;
+use super::{Change, Room};
 use crate::tools::Context;
+use crate::trash::Trash;
 
 /// What an undoing needs of a root.
 const ANY: [Access; 1] = [Access::Write];
@@ -20,6 +22,29 @@ pub(crate) struct TakenBack {
     pub(crate) tool: String,
     /// What became of the paths that it named.
     pub(crate) paths: Vec<Undone>,
+    /// How many files and folders are touched, if that is known.
+    pub(crate) entries: Option<u64>,
+    /// How many bytes in files are touched, if that is known.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// An undoing as what it does, by what is kept of the call that it names. Of one that names a call of
+/// which nothing is kept it is not known, and it does nothing.
+///
+/// # Errors
+/// As [`ParsedCall::undoing`].
+pub(crate) fn as_it_acts(trash: &Trash, parsed: ParsedCall) -> Result<ParsedCall, ToolError> {
+    if parsed.facts.name != UndoCall::NAME {
+        return Ok(parsed);
+    }
+    let arguments = serde_json::from_slice::<Arguments>(parsed.arguments.as_bytes()).ok();
+    let call = arguments.and_then(|arguments| arguments.call_id.parse().ok());
+    let place = call.and_then(|call| trash.find(call).ok().flatten());
+    let Some(header) = place.and_then(|(place, _)| Header::read(&place).ok()) else {
+        return Ok(parsed);
+    };
+    let undo = header.undoing();
+    parsed.undoing(undo, &header.touched.into())
 }
 
 /// Takes back what a call changed. `paths` are those that the call named: the permissions of the one
@@ -39,6 +64,14 @@ pub(crate) fn undo(
     }
     let _turn = turn_to_undo(context, call, paths)?;
     let record = record_of(context, call)?;
+    if context.undo != Some(&record.header.undoing()) {
+        return Err(ToolError::new(
+            ErrorCode::PreconditionFailed,
+            format!(
+                "Call {call} was not over yet when this undoing was judged. Make the undoing again."
+            ),
+        ));
+    }
     for path in &record.header.paths {
         if !paths.iter().any(|given| given.contains(path) && path.contains(given)) {
             return Err(unnamed(context, path));
@@ -49,9 +82,10 @@ pub(crate) fn undo(
     let past = |&(step, noted)| Past { call, step, noted, any: &ANY };
     let mut ahead = Ahead::default();
     let mut conflicts = Vec::new();
+    let mut cost = Cost::NOTHING;
     for step in done.iter().map(past) {
         match step.check(context, &mut ahead) {
-            Ok(()) => {}
+            Ok(more) => cost = cost.and(more),
             Err(Stuck::Conflict(conflict)) => conflicts.push(conflict),
             Err(Stuck::Failed(error)) => return Err(error),
         }
@@ -59,13 +93,21 @@ pub(crate) fn undo(
     if !conflicts.is_empty() {
         return Err(in_the_way(&conflicts));
     }
-    let taken_back = TakenBack { tool: record.header.tool.clone(), paths: outcomes(&record) };
+    let first = record.header.paths.first().or(paths.first()).ok_or_else(|| {
+        ToolError::new(ErrorCode::InvalidArgument, "paths is empty; name every path of the call.")
+    })?;
+    let room = Room::take_beside(context, first, cost.disk_bytes, record.kept_bytes())?;
+    let taken_back = TakenBack {
+        tool: record.header.tool.clone(),
+        paths: outcomes(&record),
+        entries: cost.entries,
+        bytes: cost.bytes,
+    };
     if context.dry_run {
         return Ok(taken_back);
     }
     context.check()?;
-    let named: Vec<&DevicePath> = record.header.paths.iter().collect();
-    let mut change = Change::begin(context, tool, &named);
+    let mut change = Change::undoing(context, tool, &record.header, room);
     for step in done.iter().map(past) {
         step.take_back(&mut change).map_err(|stuck| match stuck {
             Stuck::Conflict(conflict) => in_the_way(&[conflict]),
@@ -80,6 +122,7 @@ pub(crate) fn undo(
         // A second time it would be refused all the same: what it made is gone.
         tracing::warn!(%call, kind = %error.kind(), "that a call was taken back could not be noted");
     }
+    context.trash.taken_back(call);
     change.finish();
     Ok(taken_back)
 }
@@ -100,7 +143,8 @@ fn record_of(context: &Context<'_>, call: CallId) -> Result<Record, ToolError> {
     let record = Record::read(&place).map_err(|_| nothing())?;
     match record.undone {
         Some(by) if by == call => Err(nothing()),
-        Some(by) => Err(refused(format!("Call {call} was taken back already, by call {by}."))),
+        // By whom is not told: it may have been another person.
+        Some(_) => Err(refused(format!("Call {call} was taken back already."))),
         None if record.steps.iter().any(|noted| noted.done) => Ok(record),
         None => Err(nothing()),
     }

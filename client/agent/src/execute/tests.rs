@@ -31,6 +31,7 @@ fn permit() -> Permit {
         confirmed: true,
         at: orion_domain::rule::Moment::default(),
         tainted: false,
+        raises: &[],
         counted: None,
     };
     evaluate(&question, &policy).permit(&question, &policy, None).unwrap()
@@ -51,7 +52,8 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         executor: Executor { name: "get_datetime", run },
         arguments: json!({}),
         seeing: Seeing::Nothing,
-        changes: has_effects,
+        touches: Touches::nothing(),
+        undo: None,
         reach: None,
         has_effects,
         deadline: Instant::now() + time_left,
@@ -60,6 +62,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         }))),
         verdict: None,
+        approved_raises: Vec::new(),
         toolbox: Arc::new(Toolbox {
             places: Places { style: PathStyle::Posix, home: None, workspace: None },
             apps: Apps::default(),
@@ -163,6 +166,9 @@ async fn a_call_that_the_journal_does_not_take_never_starts() {
         let job = job(folder.path(), |_, _| panic!("it ran"), LONG, true);
         assert_eq!(happened(job, Admission::Pending(waiting)).await, [code]);
     }
+    let (_answer, waiting) = oneshot::channel::<Result<(), JournalError>>();
+    let hung = job(folder.path(), |_, _| panic!("it ran"), Duration::ZERO, true);
+    assert_eq!(happened(hung, Admission::Pending(waiting)).await, ["TIMEOUT Free"]);
     let (answer, waiting) = oneshot::channel::<Result<(), JournalError>>();
     drop(answer);
     let job = job(folder.path(), |_, _| panic!("it ran"), LONG, true);
@@ -181,7 +187,7 @@ async fn an_effect_that_hangs_is_unknown_until_it_is_known() {
     let job = job(folder.path(), HANG, Duration::ZERO, true);
     assert_eq!(
         happened(job, Admission::Ready).await,
-        ["started", "OUTCOME_UNKNOWN Taken", " Free"]
+        ["started", "OUTCOME_UNKNOWN GivenUp", " Free"]
     );
 }
 
@@ -232,7 +238,7 @@ mod confined {
             assert_eq!(happened(job, Admission::Ready).await, ["started", end]);
         }
         let job = confined(folder.path(), HANG, Duration::ZERO, false);
-        assert_eq!(happened(job, Admission::Ready).await, ["started", "TIMEOUT Taken", " Free"]);
+        assert_eq!(happened(job, Admission::Ready).await, ["started", "TIMEOUT GivenUp", " Free"]);
     }
 
     #[test]
@@ -262,7 +268,7 @@ mod confined {
         let other = super::job(folder.path(), done, LONG, false);
         let (held_up, other) =
             tokio::join!(happened(job, Admission::Ready), happened(other, Admission::Ready));
-        assert_eq!(held_up, ["started", "TIMEOUT Taken", " Free"]);
+        assert_eq!(held_up, ["started", "TIMEOUT GivenUp", " Free"]);
         assert_eq!(other, ["started", " Free"]);
     }
 }

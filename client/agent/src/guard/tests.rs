@@ -15,6 +15,8 @@ use super::*;
 #[cfg(unix)]
 mod linked;
 mod owner;
+mod shown;
+mod undoing;
 
 fn device() -> DeviceId {
     DeviceId::new(Uuid::from_u128(1))
@@ -102,25 +104,9 @@ fn approved(guard: &Guard, call: Dispatched) -> Dispatched {
 fn approved_until(guard: &Guard, mut call: Dispatched, expires_at: i64) -> Dispatched {
     let (spec, _) = orion_catalog::find(&call.tool).unwrap();
     let parsed = spec.parse(call.arguments_value.clone(), &places()).unwrap();
-    let binding = CallBinding {
-        call: call.call,
-        device: device(),
-        tool: &call.tool,
-        arguments: &call.arguments,
-        caller: &call.caller,
-        touches: &parsed.touches,
-        policy_version: &guard.policy().version,
-        expires_at,
-    }
-    .digest();
-    let proof = v1::ApprovalProof {
-        approval_id: Uuid::from_u128(9).to_string(),
-        binding: binding.as_bytes().to_vec().into(),
-        approved_by: "bob".to_owned(),
-        expires_at,
-    };
-    call.approval = Some(proof.try_into().unwrap());
-    call
+    call.observed =
+        parsed.touches.paths.iter().map(|touch| shown::nothing_at(&touch.path)).collect();
+    shown::with_proof(guard, call, ApprovalBasis::Preview, expires_at)
 }
 
 #[test]

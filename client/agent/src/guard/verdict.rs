@@ -4,22 +4,21 @@
 
 use std::sync::Arc;
 
-use orion_catalog::ToolSpec;
+use orion_catalog::ParsedCall;
 use orion_domain::grants::AllowedPath;
 use orion_domain::path::PathPattern;
 use orion_domain::rule::Moment;
 use orion_domain::touches::PathTouch;
 use orion_domain::{
     Access, Caller, Decision, DeviceName, DevicePath, ErrorCode, Evaluation, Policy, Question,
-    Risk, ToolError, ToolFacts, Touches, evaluate,
+    RiskRaise, ToolError, ToolFacts, Touches, evaluate,
 };
 
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     policy: Arc<Policy>,
-    spec: &'static ToolSpec,
-    risk: Risk,
+    tool: ToolFacts<'static>,
     caller: Caller,
     device: DeviceName,
     dry_run: bool,
@@ -31,32 +30,26 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What the policy says to a question about a tool, for as long as the call runs.
-    pub(super) fn of(
-        question: &Question<'_>,
-        touches: &Touches,
-        spec: &'static ToolSpec,
-        policy: &Arc<Policy>,
-    ) -> Self {
+    /// What the policy says to a question about a call, for as long as the call runs.
+    pub(super) fn of(question: &Question<'_>, parsed: &ParsedCall, policy: &Arc<Policy>) -> Self {
         let rules = policy.rules.iter().enumerate();
         let awaited = rules.filter_map(|(index, rule)| rule.awaits(index, question)).flatten();
         Self {
             awaited: awaited.cloned().collect(),
             policy: Arc::clone(policy),
-            spec,
-            risk: question.tool.risk,
+            tool: ToolFacts { risk: question.tool.risk, ..parsed.facts },
             caller: question.caller.clone(),
             device: question.device.clone(),
             dry_run: question.dry_run,
             confirmed: question.confirmed,
             at: question.at,
-            touches: touches.clone(),
+            touches: parsed.touches.clone(),
         }
     }
 
     /// Whether the call may change something, or shows what it would change.
     pub(crate) fn changes(&self) -> bool {
-        self.spec.has_effects
+        self.tool.has_effects
     }
 
     /// What rules speak of that were silent about the paths of the call.
@@ -122,9 +115,24 @@ impl Verdict {
         policy
     }
 
+    /// Whether a path has a name of what starts programs, and the policy does not name `execute` there.
+    pub(crate) fn raises_for_writing(&self, path: &DevicePath) -> bool {
+        self.policy.raises_for_writing(path)
+    }
+
+    /// Whether the policy lets the call run at once though the disk shows a higher risk at a path: it
+    /// names `execute` there, or a rule approves the call beforehand.
+    pub(crate) fn allows_raised(&self, raise: RiskRaise, path: &DevicePath) -> bool {
+        if raise == RiskRaise::StartsPrograms && self.policy.grants_execute(path) {
+            return true;
+        }
+        let question = Question { raises: &[raise], ..self.question(&self.touches, false) };
+        evaluate(&question, &self.policy).decision() == Decision::Allow
+    }
+
     fn question<'a>(&'a self, touches: &'a Touches, dry_run: bool) -> Question<'a> {
         Question {
-            tool: ToolFacts { risk: self.risk, ..self.spec.facts() },
+            tool: self.tool,
             touches: Some(touches),
             caller: &self.caller,
             device: &self.device,
@@ -132,6 +140,7 @@ impl Verdict {
             confirmed: self.confirmed,
             at: self.at,
             tainted: false,
+            raises: &[],
             counted: None,
         }
     }

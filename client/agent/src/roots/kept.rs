@@ -18,18 +18,30 @@ impl Roots {
 
     /// Whether a deny entry, the agent's own state or its trash keeps one access to this path out.
     pub(super) fn denies_at(&self, path: &DevicePath, access: Access) -> bool {
-        let kept = |name: &DevicePath| self.keeps_out(name, access);
+        self.denies_there(path, access, false)
+    }
+
+    /// The same; on the way to something else, what leads to a named place is no obstacle.
+    fn denies_there(&self, path: &DevicePath, access: Access, on_way: bool) -> bool {
+        let kept = |name: &DevicePath| self.keeps_out(name, access, on_way);
         kept(path) || self.names.any(path, kept)
     }
 
     /// The same for a path by this name alone.
-    fn keeps_out(&self, path: &DevicePath, access: Access) -> bool {
+    fn keeps_out(&self, path: &DevicePath, access: Access, on_way: bool) -> bool {
         #[cfg(test)]
         if self.naive {
             return false;
         }
         self.deny_all
-            || self.denied.iter().any(|entry| entry.keeps_out(path, access))
+            || self.denied.iter().any(|list| {
+                let entry = if on_way {
+                    list.barring(path, access)
+                } else {
+                    list.keeping_out(path, access)
+                };
+                entry.is_some()
+            })
             || self.private.iter().any(|private| private.may_contain(path))
             || self.own.iter().any(|own| own.denies(path))
     }
@@ -44,13 +56,19 @@ impl Roots {
         !covers(root, path) || self.denies(path)
     }
 
-    /// The same for what stands on the way to a path that is named, and at its end.
-    pub(super) fn hides_at(&self, root: &DevicePath, path: &DevicePath, access: Access) -> bool {
+    /// The same for a path that is named. `on_way` says that it is not its end.
+    pub(super) fn hides_at(
+        &self,
+        root: &DevicePath,
+        path: &DevicePath,
+        access: Access,
+        on_way: bool,
+    ) -> bool {
         #[cfg(test)]
         if self.naive {
             return false;
         }
-        !covers(root, path) || self.denies_at(path, access)
+        !covers(root, path) || self.denies_there(path, access, on_way)
     }
 
     /// Whether something of this name in a folder that is not hidden has to be asked about at all.

@@ -145,7 +145,9 @@ fn straight(
         parent_real = real;
         real = parent_real.join(name).ok()?;
         // Below a folder that is not kept out, only suspects can be.
-        if (index == 0 || roots.may_hide(name)) && roots.hides_at(&root.real, &real, access) {
+        let on_way = index + 1 < names.len();
+        if (index == 0 || roots.may_hide(name)) && roots.hides_at(&root.real, &real, access, on_way)
+        {
             return None;
         }
     }
@@ -191,10 +193,10 @@ fn walk(
             continue;
         }
         let real = here.1.join(&name).map_err(|_| roots.not_allowed(asked, access))?;
-        if roots.hides_at(&root.real, &real, access) {
+        let last = pending.is_empty();
+        if roots.hides_at(&root.real, &real, access, !last) {
             return Err(roots.not_allowed(asked, access));
         }
-        let last = pending.is_empty();
         let opened = if last && !follow_last {
             None
         } else {
@@ -304,9 +306,9 @@ fn end(
         return Err(Wanted::Path.missing(asked));
     }
     let mut whole = real.clone();
-    for name in &rest {
+    for (index, name) in rest.iter().enumerate() {
         whole = whole.join(name).map_err(|_| roots.not_allowed(asked, access))?;
-        if roots.hides_at(&root.real, &whole, access) {
+        if roots.hides_at(&root.real, &whole, access, index + 1 < rest.len()) {
             return Err(roots.not_allowed(asked, access));
         }
     }

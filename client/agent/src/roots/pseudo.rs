@@ -3,7 +3,8 @@
 
 use rustix::fd::AsFd;
 
-/// Their kinds, as the kernel numbers them in `linux/magic.h`.
+/// Their kinds, as the kernel numbers them: in `include/uapi/linux/magic.h`, or in the source file that
+/// stands beside.
 const KINDS: &[u32] = &[
     0x0000_9fa0, // proc
     0x6265_6572, // sysfs
@@ -32,6 +33,28 @@ const KINDS: &[u32] = &[
     0x534f_434b, // sockfs
     0x5049_5045, // pipefs
     0x0904_1934, // anonymous inodes
+    0x5049_4446, // pidfs
+    0x6c6f_6f70, // binderfs
+    0x9584_58f6, // hugetlbfs
+    0x444d_4142, // dma-buf
+    0x454d_444d, // devmem
+    0x5345_434d, // secretmem
+    0x474d_454d, // memory of guests
+    0x6264_6576, // block devices
+    0x6464_6178, // dax
+    0x1130_7854, // MTD inodes
+    0x0bad_1dea, // futexfs
+    0x0000_9fa1, // openpromfs
+    0x1366_1366, // the balloon of KVM
+    0xc757_1590, // the memory manager of PowerPC
+    0x0a64_7361, // functionfs, drivers/usb/gadget/function/f_fs.c
+    0xaee7_1ee7, // gadgetfs, drivers/usb/gadget/legacy/inode.c
+    0x6f70_726f, // oprofilefs, drivers/oprofile/oprofilefs.c until 5.12
+    0x6672_6f67, // ibmasmfs, drivers/misc/ibmasm/ibmasmfs.c
+    0x0072_6a77, // qib_fs, drivers/infiniband/hw/qib/qib_fs.c
+    0x76a9_f425, // dlmfs, fs/ocfs2/dlmfs/dlmfs.c
+    0x23c9_b64e, // spufs, arch/powerpc/platforms/cell/spufs/inode.c
+    0x0068_7970, // hypfs, arch/s390/hypfs/inode.c
 ];
 
 /// Whether something lies on such a file system. What cannot be told counts as one.
@@ -57,5 +80,23 @@ mod tests {
             }
         }
         assert!(!is_pseudo(File::open(std::env::temp_dir()).unwrap()));
+    }
+
+    #[test]
+    fn a_handle_of_a_process_is_no_file() {
+        let this = rustix::process::getpid();
+        let opened = rustix::process::pidfd_open(this, rustix::process::PidfdFlags::empty());
+        // Before pidfs, such handles lay among the anonymous inodes.
+        assert!(is_pseudo(opened.unwrap()));
+    }
+
+    #[test]
+    fn no_kind_stands_there_twice() {
+        let kinds: std::collections::BTreeSet<_> = KINDS.iter().collect();
+        assert_eq!(kinds.len(), KINDS.len());
+        // Those whose files do things when they are written or read.
+        for kind in [0x5049_4446, 0x6c6f_6f70, 0x0a64_7361, 0xaee7_1ee7] {
+            assert!(kinds.contains(&kind), "{kind:#x}");
+        }
     }
 }

@@ -1,13 +1,19 @@
 //! What an executor may use, and when it must stop.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use orion_domain::{Access, CallId, DevicePath, ErrorCode, Places, ToolError};
+use cap_std::fs::Metadata;
+use orion_domain::{
+    Access, CallId, DevicePath, ErrorCode, Places, RiskRaise, ToolError, Touches, Undo,
+};
 
 use super::observe::{Expected, compare};
 use crate::apps::Apps;
+use crate::changes::is_executable;
+use crate::risk_gate::RiskGate;
 use crate::roots::{Located, Roots};
 use crate::trash::Trash;
 
@@ -27,6 +33,14 @@ pub struct Context<'a> {
     pub device_id: &'a str,
     /// Whether nothing may change.
     pub dry_run: bool,
+    /// What stands between the call and what raises its risk.
+    pub risk: &'a RiskGate,
+    /// Set where the trash has no room for what the call replaces or deletes.
+    pub is_final: &'a Cell<bool>,
+    /// What it touches, as it was judged.
+    pub touches: &'a Touches,
+    /// What it takes back or does again, as it was judged: of an undoing.
+    pub undo: Option<&'a Undo>,
     /// What must still be as it was shown when the call acts.
     pub expected: Option<Expected<'a>>,
     /// Set when a person stops the call.
@@ -70,7 +84,36 @@ impl Context<'_> {
     /// # Errors
     /// As [`compare`].
     pub(crate) fn compare(&self) -> Result<(), ToolError> {
-        self.expected.map_or(Ok(()), |expected| compare(&expected, self))
+        self.expected.map_or(Ok(()), |expected| compare(expected, self))
+    }
+
+    /// Raises the risk of the call where a file has an execute bit: what is written to `path` would be
+    /// run like it.
+    ///
+    /// # Errors
+    /// As [`RiskGate::raise`].
+    pub(crate) fn raise_if_executable(
+        &self,
+        file: &Metadata,
+        path: &DevicePath,
+    ) -> Result<(), ToolError> {
+        if is_executable(file) {
+            self.risk.raise(RiskRaise::StartsPrograms, path)?;
+        }
+        Ok(())
+    }
+
+    /// The same for what stands at a place, if anything does.
+    ///
+    /// # Errors
+    /// As [`RiskGate::raise`].
+    pub(super) fn raise_if_executable_at(
+        &self,
+        located: &Located,
+        path: &DevicePath,
+    ) -> Result<(), ToolError> {
+        let found = located.name().and_then(|name| located.dir.symlink_metadata(name).ok());
+        found.map_or(Ok(()), |metadata| self.raise_if_executable(&metadata, path))
     }
 
     /// Takes an argument as a path of this device.

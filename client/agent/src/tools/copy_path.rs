@@ -15,8 +15,9 @@ use orion_catalog::Tool;
 use orion_catalog::tools::copy_path::{Arguments, CopyPath, Returns};
 use orion_domain::{Access, ToolError};
 
+use super::observe::hold_copied;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{Change, Over, Target, turn};
+use crate::changes::{Change, Over, Room, Target, disk_bytes, disk_bytes_at, turn};
 use crate::roots::{Located, Wanted, io_failure};
 
 impl Execute for CopyPath {
@@ -35,12 +36,18 @@ impl Execute for CopyPath {
             Thing::Folder => None,
         };
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
+        context.raise_if_executable_at(&to, &destination)?;
+        if let Some((_, metadata)) = &file {
+            context.raise_if_executable(metadata, &destination)?;
+        }
         let count = match &file {
-            Some((_, metadata)) => Count { entries: 1, bytes: metadata.len() },
+            Some((_, metadata)) => {
+                Count { entries: 1, bytes: metadata.len(), disk_bytes: disk_bytes(metadata) }
+            }
             None => survey(&from, &landing, How::Copied, context)?,
         };
-        refuse_without_room(&to.dir, count.bytes, &destination)?;
-        let Count { entries, bytes } = count;
+        refuse_without_room(&to.dir, count.disk_bytes, &destination)?;
+        let Count { entries, bytes, .. } = count;
         let returns = Returns {
             source: source.to_string(),
             destination: destination.to_string(),
@@ -50,12 +57,13 @@ impl Execute for CopyPath {
         };
         let over = if replaced { " in the place of the file there" } else { "" };
         let what = thing.told(count);
+        let room = Room::take(context, &destination, disk_bytes_at(&to)?)?;
         if context.dry_run {
             let message = format!("Would copy {source} to {destination}{over}: {what}.");
             return Ok(Outcome::new(message, returns));
         }
         context.check()?;
-        let mut change = Change::begin(context, Self::NAME, &[&destination]);
+        let mut change = Change::begin(context, Self::NAME, &[&destination], room);
         let target = Target::of(&to)?;
         match file {
             Some(file) => place_file(&mut change, &from, file, &target, replaced, context)?,
@@ -89,8 +97,10 @@ pub(super) fn place_file(
     let bytes = metadata.len();
     let mut staged = change.stage(target, None)?;
     // Before anything is in it: it may be meant for few eyes.
-    staged.like(&file).map_err(|error| io_failure(&error, Wanted::File, &target.path))?;
+    context.raise_if_executable(&metadata, &target.path)?;
+    staged.like(&metadata).map_err(|error| io_failure(&error, Wanted::File, &target.path))?;
     Progress::new(context, bytes).copy(&mut file, &mut staged, bytes, &from.asked)?;
+    hold_copied(from, staged.digest(), context)?;
     change.place(target, staged, if replaced { Over::AnyFile } else { Over::Nothing })?;
     Ok(())
 }
@@ -106,6 +116,7 @@ pub(super) fn place_folder(
 ) -> Result<(), ToolError> {
     let staged = change.stage_folder(target)?;
     copy_folder(from, &staged.dir, landing, count, context)?;
+    hold_copied(from, None, context)?;
     change.place_folder(target, staged)?;
     Ok(())
 }

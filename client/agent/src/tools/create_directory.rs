@@ -5,7 +5,7 @@ use orion_catalog::tools::create_directory::{Arguments, CreateDirectory, Returns
 use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Refused, turn};
+use crate::changes::{Change, Refused, Room, turn};
 use crate::roots::{Located, What};
 
 /// The most folders that one call makes.
@@ -36,11 +36,12 @@ impl Execute for CreateDirectory {
             return Err(missing_parent(&located, context));
         }
         refuse_depth(&located)?;
+        let room = Room::take(context, path, 0)?;
         if context.dry_run {
             return done(format!("Would make the folder {path}."), true);
         }
         context.check()?;
-        let mut change = Change::begin(context, Self::NAME, &[path]);
+        let mut change = Change::begin(context, Self::NAME, &[path], room);
         let target = change.parents(&located)?;
         match change.make_folder(&target) {
             Ok(()) => {

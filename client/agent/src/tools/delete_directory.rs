@@ -9,7 +9,7 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Print, Target, turn};
+use crate::changes::{Change, Print, Room, Target, disk_bytes, turn};
 use crate::roots::{Located, Wanted, What, io_failure, refused};
 
 /// How many names a preview tells.
@@ -36,7 +36,7 @@ impl Execute for DeleteDirectory {
         if count.entries > 1 && !arguments.recursive {
             return Err(not_empty(&path, count.entries - 1));
         }
-        let Count { entries, bytes, first } = count;
+        let Count { entries, bytes, disk_bytes, first } = count;
         let returns = |trash_id, first_entries| Returns {
             path: path.to_string(),
             entries,
@@ -48,15 +48,19 @@ impl Execute for DeleteDirectory {
             1 => "an empty folder".to_owned(),
             _ => format!("{entries} files and folders, {}", counted(bytes, "byte")),
         };
+        let room = Room::take(context, &path, disk_bytes)?;
         if context.dry_run {
             let message = format!("Would move {path} to the trash: {what}.");
             return Ok(Outcome::new(message, returns(None, first)));
         }
         context.check()?;
         let target = Target::of(&located)?;
-        let mut change = Change::begin(context, Self::NAME, &[&path]);
-        change.discard(&target, &print, entries, bytes)?;
+        let mut change = Change::begin(context, Self::NAME, &[&path], room);
+        change.discard(&target, &print, entries, disk_bytes)?;
         change.finish();
+        if context.is_final.get() {
+            return Ok(Outcome::new(format!("Deleted {path}: {what}."), returns(None, Vec::new())));
+        }
         let message = format!("Moved {path} to the trash, where it stays for 7 days: {what}.");
         Ok(Outcome::new(message, returns(Some(context.call.to_string()), Vec::new())))
     }
@@ -113,6 +117,8 @@ fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a st
 struct Count {
     entries: u64,
     bytes: u64,
+    /// What that takes on the disk.
+    disk_bytes: u64,
     first: Vec<String>,
 }
 
@@ -134,7 +140,7 @@ fn count(
         rest: Vec::new(),
         found: None,
     };
-    let mut count = Count { entries: 1, bytes: 0, first: Vec::new() };
+    let mut count = Count { entries: 1, bytes: 0, disk_bytes: 0, first: Vec::new() };
     walk(&start, Mode::Whole, context, &mut |visit| {
         let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
         if file_system(&metadata) != file_system(&device) {
@@ -144,6 +150,7 @@ fn count(
             ));
         }
         count.entries += 1;
+        count.disk_bytes = count.disk_bytes.saturating_add(disk_bytes(&metadata));
         if visit.what == What::File {
             count.bytes = count.bytes.saturating_add(metadata.len());
         }

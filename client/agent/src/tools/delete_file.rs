@@ -7,7 +7,7 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::delete_directory::{refuse_roots, unconfirmed};
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Target, turn};
+use crate::changes::{Change, Room, Target, turn};
 use crate::roots::{Located, Wanted, What};
 
 impl Execute for DeleteFile {
@@ -26,14 +26,18 @@ impl Execute for DeleteFile {
         let size = counted(bytes, "byte");
         let returns = |trash_id| Returns { path: path.to_string(), bytes, trash_id };
         let what = if print.what == What::Link { "the link " } else { "" };
+        let room = Room::take(context, path, print.disk_bytes)?;
         if context.dry_run {
             let message = format!("Would move {what}{path} to the trash: {size}.");
             return Ok(Outcome::new(message, returns(None)));
         }
         context.check()?;
-        let mut change = Change::begin(context, Self::NAME, &[path]);
-        change.discard(&target, &print, 1, bytes)?;
+        let mut change = Change::begin(context, Self::NAME, &[path], room);
+        change.discard(&target, &print, 1, print.disk_bytes)?;
         change.finish();
+        if context.is_final.get() {
+            return Ok(Outcome::new(format!("Deleted {what}{path}: {size}."), returns(None)));
+        }
         let message =
             format!("Moved {what}{path} to the trash, where it stays for 7 days: {size}.");
         Ok(Outcome::new(message, returns(Some(context.call.to_string()))))

@@ -13,11 +13,17 @@ use orion_catalog::tools::edit_file::{Arguments, EditFile, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
-use super::difference::unified;
+use super::difference::replaced;
+use super::memory::room;
 use super::write_file::{MAX_CONTENT_BYTES, open, refuse_hard_links, refuse_unwritable};
 use super::{Context, Execute, Outcome, invalid, nearby, regular};
-use crate::changes::{Change, Over, Print, Target, turn};
+use crate::changes::{Change, Over, Print, Room, Target, turn};
 use crate::roots::{Located, Wanted, io_failure};
+
+/// How much is read between two looks at the clock, in bytes.
+const READ_BYTES: u64 = 1024 * 1024;
+/// What a comparison takes beside the text, in bytes.
+const COMPARED_BYTES: u64 = 1024 * 1024;
 
 impl Execute for EditFile {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -35,31 +41,38 @@ impl Execute for EditFile {
         if located.found.is_none() {
             return Err(nearby::suggest(Wanted::File.missing(path), &located, context));
         }
+        context.raise_if_executable_at(&located, path)?;
         let (mut file, print) = open_as_needed(&located, context)?;
-        let old = text(&mut file, path)?;
-        let at = find::only(&old, &arguments.old_text, path)?;
-        let (before, rest) = old.split_at(at);
-        let after = rest.get(arguments.old_text.len()..).unwrap_or_default();
-        let new = [before, &arguments.new_text, after].concat();
-        if new.len() > MAX_CONTENT_BYTES {
+        let _room = room(context, print.bytes.min(MAX_CONTENT_BYTES as u64) + COMPARED_BYTES)?;
+        let old = text(&mut file, path, context)?;
+        let at = find::only(&old, &arguments.old_text, path, context)?;
+        let after = at + arguments.old_text.len();
+        let size = old.len() - arguments.old_text.len() + arguments.new_text.len();
+        if size > MAX_CONTENT_BYTES {
             return Err(too_large(path));
         }
         let returns = Returns {
             path: path.to_string(),
-            size_bytes: new.len() as u64,
-            diff: unified(path, &old, &new),
+            size_bytes: size as u64,
+            diff: replaced(path, &old, at..after, &arguments.new_text, context)?,
         };
+        let keep = Room::take(context, path, print.disk_bytes)?;
         if context.dry_run {
             return Ok(Outcome::new(format!("Would change {path}."), returns));
         }
         context.check()?;
         let target = Target::of(&located)?;
-        let mut change = Change::begin(context, Self::NAME, &[path]);
+        let mut change = Change::begin(context, Self::NAME, &[path], keep);
         let mut staged = change.stage(&target, Some(&file))?;
-        staged.write_all(new.as_bytes()).map_err(|error| io_failure(&error, Wanted::File, path))?;
+        let (before, rest) = old.as_bytes().split_at(at);
+        for part in
+            [before, arguments.new_text.as_bytes(), rest.get(after - at..).unwrap_or_default()]
+        {
+            staged.write_all(part).map_err(|error| io_failure(&error, Wanted::File, path))?;
+        }
         change.place(&target, staged, Over::Unchanged(&print))?;
         change.finish();
-        Ok(Outcome::new(format!("Changed {path}, {}.", counted(new.len() as u64, "byte")), returns))
+        Ok(Outcome::new(format!("Changed {path}, {}.", counted(size as u64, "byte")), returns))
     }
 }
 
@@ -80,11 +93,25 @@ fn open_as_needed(
     Ok((file, print))
 }
 
-fn text(file: &mut cap_std::fs::File, path: &DevicePath) -> Result<String, ToolError> {
-    let mut bytes = Vec::new();
-    file.take(MAX_CONTENT_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| io_failure(&error, Wanted::File, path))?;
+fn text(
+    file: &mut cap_std::fs::File,
+    path: &DevicePath,
+    context: &Context<'_>,
+) -> Result<String, ToolError> {
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    if size > MAX_CONTENT_BYTES as u64 {
+        return Err(too_large(path));
+    }
+    // As much as there is, so that nothing is copied as it grows.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
+    let mut left = file.take(MAX_CONTENT_BYTES as u64 + 1);
+    loop {
+        context.check()?;
+        let read = (&mut left).take(READ_BYTES).read_to_end(&mut bytes);
+        if read.map_err(|error| io_failure(&error, Wanted::File, path))? == 0 {
+            break;
+        }
+    }
     if bytes.len() > MAX_CONTENT_BYTES {
         return Err(too_large(path));
     }

@@ -13,8 +13,9 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::config_format::{Format, MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
+use super::memory::room;
 use super::{Context, Execute, Outcome, difference, invalid, read_config, write_file};
-use crate::changes::{Change, Over, Print, Target, turn};
+use crate::changes::{Change, Over, Print, Room, Target, turn};
 use crate::roots::{Wanted, io_failure};
 
 /// The most lines that one call changes.
@@ -45,20 +46,23 @@ impl Execute for ModifyConfig {
         options.read(true).write(!context.dry_run);
         let (mut file, metadata) = read_config::open(&located, &mut options, context)?;
         write_file::refuse_hard_links(&metadata, &path)?;
+        context.raise_if_executable(&metadata, &path)?;
         let target = Target::of(&located)?;
         if context.dry_run {
             write_file::refuse_unwritable(&target.dir, &target.name, &path)?;
         }
         let failed = |error: &std::io::Error| io_failure(error, Wanted::File, &path);
         let print = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let _room = room(context, read_config::room_bytes(print.bytes))?;
         let old =
             String::from_utf8(read_config::bytes(&mut file, &path)?).map_err(|_| no_text(&path))?;
         let new = lines::edit(&old, &changes, &path)?;
         let (format, note) = judge(&path, &old, &new)?;
-        let diff = difference::unified(&path, &old, &new);
+        let diff = difference::unified(&path, &old, &new, context)?;
         let count = counted(changes.len() as u64, "line");
         let returns =
             |diff, backup_path| Returns { path: path.to_string(), format, diff, backup_path };
+        let keep = Room::take(context, &path, print.disk_bytes)?;
         if context.dry_run {
             let message = format!("Would change {path} at {count}.{note}");
             return Ok(Outcome::new(message, returns(diff, None)));
@@ -68,7 +72,7 @@ impl Execute for ModifyConfig {
             return Ok(Outcome::new(message, returns(diff, None)));
         }
         context.check()?;
-        let mut change = Change::begin(context, Self::NAME, &[&path]);
+        let mut change = Change::begin(context, Self::NAME, &[&path], keep);
         let mut staged = change.stage(&target, Some(&file))?;
         staged.write_all(new.as_bytes()).map_err(|error| failed(&error))?;
         change.place(&target, staged, Over::Unchanged(&print))?;

@@ -11,11 +11,11 @@ use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::copy_path::content::refuse_without_room;
 use super::copy_path::ends::{Thing, real, refuse_overlap, replaces};
-use super::copy_path::judge::{Count, How, Landing, survey};
+use super::copy_path::judge::{Count, How, Landing, shares_file_system, survey};
 use super::copy_path::{place_file, place_folder};
 use super::delete_directory::refuse_roots;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{Change, Over, Print, Refused, Target, turn};
+use crate::changes::{Change, Over, Print, Refused, Room, Target, disk_bytes, disk_bytes_at, turn};
 use crate::roots::{Located, Wanted, What};
 
 impl Execute for MovePath {
@@ -31,15 +31,19 @@ impl Execute for MovePath {
         let thing = thing(&from, context)?;
         refuse_overlap(&real(&from)?, &landed)?;
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
+        context.raise_if_executable_at(&from, &destination)?;
+        context.raise_if_executable_at(&to, &destination)?;
         let landing = Landing { asked: &destination, real: &landed, root: &to.root };
         let origin = Target::of(&from)?;
         let print = origin.look()?.ok_or_else(|| Wanted::Path.missing(&source))?;
         let moving = Moving { from, to: &to, landing, print, replaced };
         let count = match thing {
-            Thing::File => Count { entries: 1, bytes: moving.print.bytes },
+            Thing::File => {
+                Count { entries: 1, bytes: moving.print.bytes, disk_bytes: moving.print.disk_bytes }
+            }
             Thing::Folder => survey(&origin.entered()?, &moving.landing, How::Renamed, context)?,
         };
-        let Count { entries, bytes } = count;
+        let Count { entries, bytes, .. } = count;
         let returns = Returns {
             source: source.to_string(),
             destination: destination.to_string(),
@@ -49,16 +53,23 @@ impl Execute for MovePath {
         };
         let over = if replaced { " in the place of the file there" } else { "" };
         let what = thing.told(count);
+        // What goes to another file system is copied, and the source goes to the trash.
+        let crosses = !shares_file_system(&moving.from, &to);
+        let leaving = if crosses { count.disk_bytes } else { 0 };
+        let room = Room::take(context, &source, disk_bytes_at(&to)?.saturating_add(leaving))?;
         if context.dry_run {
             let message = format!("Would move {source} to {destination}{over}: {what}.");
             return Ok(Outcome::new(message, returns));
         }
         context.check()?;
-        let mut change = Change::begin(context, Self::NAME, &[&source, &destination]);
+        let mut change = Change::begin(context, Self::NAME, &[&source, &destination], room);
         let target = Target::of(&to)?;
         let onto = if replaced { Over::AnyFile } else { Over::Nothing };
         match change.rename(&origin, &target, onto) {
             Err(Refused::OtherFileSystem(_)) => {
+                if !crosses {
+                    change.more_room(&source, count.disk_bytes)?;
+                }
                 moving.copy(&mut change, &origin, &target, thing, context)?;
             }
             other => other?,
@@ -117,20 +128,20 @@ impl Moving<'_> {
                 let mut options = OpenOptions::new();
                 let options = options.read(true);
                 let file = regular::open(&origin.dir, &origin.name, &origin.path, options)?;
-                let bytes = file.1.len();
-                refuse_without_room(&self.to.dir, bytes, &target.path)?;
+                let (bytes, disk_bytes) = (file.1.len(), disk_bytes(&file.1));
+                refuse_without_room(&self.to.dir, disk_bytes, &target.path)?;
                 place_file(change, &self.from, file, target, self.replaced, context)?;
-                Count { entries: 1, bytes }
+                Count { entries: 1, bytes, disk_bytes }
             }
             Thing::Folder => {
                 let folder = origin.entered()?;
                 let count = survey(&folder, &self.landing, How::Copied, context)?;
-                refuse_without_room(&self.to.dir, count.bytes, &target.path)?;
+                refuse_without_room(&self.to.dir, count.disk_bytes, &target.path)?;
                 place_folder(change, &folder, target, &self.landing, count, context)?;
                 count
             }
         };
-        change.discard(origin, &self.print, count.entries, count.bytes)?;
+        change.discard(origin, &self.print, count.entries, count.disk_bytes)?;
         Ok(())
     }
 }

@@ -1,25 +1,27 @@
-//! What is seen of the paths that a call touches: told with a preview, and compared right before the
-//! call that was previewed runs. Reached by handle and confined like everything that tools do; of what
-//! may not be read, only what there is and how large.
+//! What is observed of the paths that a call touches: reported with a preview, and compared when the call
+//! that was previewed runs: right before it acts, and once more what each step took. Reached by handle
+//! and confined like everything that tools do; the content of what may not be read is not looked at.
 
-use std::io::Read as _;
-use std::time::SystemTime;
+mod snapshot;
+#[cfg(test)]
+mod tests;
 
-use cap_std::fs::{Metadata, OpenOptions};
+use std::time::{Duration, SystemTime};
+
+use cap_std::fs::Dir;
 use orion_domain::observation::{Kind, MOST_OBSERVED};
 use orion_domain::touches::PathTouch;
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
-use sha2::{Digest as _, Sha256};
+use snapshot::{MAX_HASHED_BYTES, Snapshot};
 
-use super::walk::{Mode, Next, Visit, walk};
-use super::{Context, regular};
-use crate::roots::{Located, Wanted, What, io_failure};
+use super::Context;
+use crate::changes::Target;
+use crate::roots::Located;
 
-/// Larger files are told by size and time alone, in bytes.
-const MAX_HASHED_BYTES: u64 = 16 * 1024 * 1024;
-/// How many files and folders below a folder are looked at.
-const MAX_ENTRIES: u64 = 100_000;
-const CHUNK_BYTES: usize = 256 * 1024;
+/// Two changes within so long may carry one and the same time: the kernel's clock for files ticks.
+const TICK: Duration = Duration::from_millis(20);
+/// How often is looked again at what was changed within a tick of being looked at.
+const MAX_LOOKS: u32 = 8;
 
 /// What is done about what a call touches before it runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,9 +29,9 @@ pub enum Seeing {
     /// Nothing.
     #[default]
     Nothing,
-    /// What is seen is told with the result.
+    /// What is observed is reported with the result.
     Tell(Touches),
-    /// What is seen must be what was seen before.
+    /// What is observed must be what was observed before.
     Compare(Touches, Vec<Observation>),
 }
 
@@ -38,39 +40,49 @@ pub enum Seeing {
 pub struct Expected<'a> {
     /// What the call touches.
     pub touches: &'a Touches,
-    /// What was seen of it.
+    /// What was observed of it.
     pub before: &'a [Observation],
-    /// Whether folders were looked into.
-    pub deep: bool,
 }
 
-/// What is seen of each path of a call, in the order of the call. `deep` looks into folders.
+impl<'a> Expected<'a> {
+    /// What was observed of a path.
+    #[must_use]
+    pub fn of(self, path: &DevicePath) -> Option<&'a Observation> {
+        let path = path.to_string();
+        self.before.iter().find(|seen| seen.path == path)
+    }
+}
+
+/// What is observed of each path of a call, in the order of the call. What was changed in this very
+/// moment is looked at until the next change would show; what never rests has no digest.
 ///
 /// # Errors
 /// A path that is not lent, what the operating system refuses, `TIMEOUT` and `CANCELLED`.
-pub fn observe(
-    touches: &Touches,
-    deep: bool,
-    context: &Context<'_>,
-) -> Result<Vec<Observation>, ToolError> {
-    let mut observed: Vec<Observation> = Vec::new();
-    for touch in touches.paths.iter().take(MOST_OBSERVED) {
-        if observed.iter().any(|seen| seen.path == touch.path.to_string()) {
-            continue;
+pub fn observe(touches: &Touches, context: &Context<'_>) -> Result<Vec<Observation>, ToolError> {
+    each(touches, context, |touch, as_entry| {
+        let mut looks = 1;
+        loop {
+            let began = now_ns();
+            let (real, snapshot) = one(touch, as_entry, touches.whole, context)?;
+            let rests = snapshot.changed_ns.is_none_or(|changed| !is_recent(changed, began));
+            if rests || looks == MAX_LOOKS {
+                let seen = snapshot.observation(touch.path.to_string(), real);
+                let digest = seen.digest.filter(|_| rests);
+                return Ok(Observation { digest, ..seen });
+            }
+            looks += 1;
+            context.check()?;
+            std::thread::sleep(TICK);
         }
-        let goes_away = |it: &PathTouch| it.path == touch.path && it.access == Access::Delete;
-        let as_entry = touches.paths.iter().any(goes_away);
-        observed.push(one(touch, as_entry, deep, context)?);
-    }
-    Ok(observed)
+    })
 }
 
-/// Refuses a call where a path is not as it was seen.
+/// Refuses a call where a path is not as it was observed.
 ///
 /// # Errors
 /// `PRECONDITION_FAILED` with the path and what changed, and as [`observe`].
-pub fn compare(expected: &Expected<'_>, context: &Context<'_>) -> Result<(), ToolError> {
-    let Expected { touches, before, deep } = *expected;
+pub fn compare(expected: Expected<'_>, context: &Context<'_>) -> Result<(), ToolError> {
+    let Expected { touches, before } = expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
     if let Some(other) = before.iter().find(|seen| !named(&seen.path)) {
         let shown: String = other.path.chars().take(200).collect();
@@ -79,171 +91,137 @@ pub fn compare(expected: &Expected<'_>, context: &Context<'_>) -> Result<(), Too
             format!("The call does not touch {shown}, so what was seen there cannot be compared."),
         ));
     }
-    let wanted = touches.paths.iter().filter(|touch| {
-        let path = touch.path.to_string();
-        before.iter().any(|seen| seen.path == path)
-    });
-    let wanted = Touches { paths: wanted.cloned().collect(), ..Touches::nothing() };
-    let now = observe(&wanted, deep, context)?;
-    for seen in before {
-        let Some(now) = now.iter().find(|now| now.path == seen.path) else { continue };
-        if let Some(change) = seen.drift(now) {
-            return Err(drifted(&seen.path, &change));
-        }
-    }
-    Ok(())
+    each(touches, context, |touch, as_entry| {
+        let Some(before) = expected.of(&touch.path) else { return Ok(()) };
+        let (real, snapshot) = one(touch, as_entry, touches.whole, context)?;
+        let now = snapshot.observation(touch.path.to_string(), real);
+        before.drift(&now).map_or(Ok(()), |change| Err(drifted(&before.path, &change)))
+    })
+    .map(drop)
 }
 
-fn drifted(path: &str, change: &str) -> ToolError {
+/// Does something for each path of a call once, with whether it is the entry itself that is meant and
+/// not what that leads to.
+fn each<T>(
+    touches: &Touches,
+    context: &Context<'_>,
+    mut look: impl FnMut(&PathTouch, bool) -> Result<T, ToolError>,
+) -> Result<Vec<T>, ToolError> {
+    let mut done: Vec<&DevicePath> = Vec::new();
+    let mut found = Vec::new();
+    for touch in &touches.paths {
+        if done.contains(&&touch.path) {
+            continue;
+        }
+        if done.len() == MOST_OBSERVED {
+            break;
+        }
+        context.check()?;
+        let goes_away = |it: &PathTouch| it.path == touch.path && it.access == Access::Delete;
+        found.push(look(touch, touches.paths.iter().any(goes_away))?);
+        done.push(&touch.path);
+    }
+    Ok(found)
+}
+
+pub(crate) fn drifted(path: &str, change: &str) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,
         format!(
-            "{path} is not as it was when the preview was shown, so nothing was done: {change}."
+            "{path} is not as it was when the preview was shown, so nothing was done: {change}. Make the call again to see a fresh preview."
         ),
     )
     .with("reason", "drift")
     .with("attempted_path", path)
     .with("changed", change)
+    .with("hint", "Make the same call again: it is previewed, and asked about, as things are now.")
 }
 
+/// Where a path really is, and what stands there.
 fn one(
     touch: &PathTouch,
     as_entry: bool,
-    deep: bool,
+    whole: bool,
     context: &Context<'_>,
-) -> Result<Observation, ToolError> {
+) -> Result<(String, Snapshot), ToolError> {
     let PathTouch { path, access } = touch;
     let roots = context.roots;
     let located =
         if as_entry { roots.locate_entry(path, *access) } else { roots.locate(path, *access) };
-    let nothing = |real: String| Observation {
-        path: path.to_string(),
-        real,
-        kind: Kind::Nothing,
-        bytes: 0,
-        modified_at: 0,
-        digest: None,
-    };
     let located = match located {
         Ok(located) => located,
-        Err(error) if is_missing(error.code) => return Ok(nothing(path.to_string())),
+        Err(error) if is_missing(error.code) => {
+            return Ok((path.to_string(), Snapshot::NOTHING));
+        }
         Err(error) => return Err(error),
     };
     let real = real(&located);
-    let may_read = roots.lends(path, Access::Read);
     if located.is_folder() {
-        return folder(located, nothing(real), deep && may_read, context);
+        return Ok((real, Snapshot::of_folder(&located, whole, context)?));
     }
-    let (Some(name), Some(_)) = (located.name(), located.found) else { return Ok(nothing(real)) };
-    let metadata = match located.dir.symlink_metadata(name) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(nothing(real)),
-        Err(error) => return Err(io_failure(&error, Wanted::Path, path)),
-    };
-    let seen = Observation {
-        bytes: metadata.len(),
-        modified_at: modified(&metadata, 1_000_000),
-        ..nothing(real)
-    };
-    match What::of(metadata.file_type()) {
-        What::File => {
-            let hashed = may_read && metadata.len() <= MAX_HASHED_BYTES;
-            let digest = hashed.then(|| content(&located, name, path, context)).transpose()?;
-            Ok(Observation { kind: Kind::File, digest: digest.flatten(), ..seen })
-        }
-        What::Link => {
-            let target = located
-                .dir
-                .read_link_contents(name)
-                .map_err(|error| io_failure(&error, Wanted::Path, path))?;
-            // Where it leads may be for nobody to know; that it was replaced is.
-            let digest = if may_read {
-                Digest::of(target.as_os_str().as_encoded_bytes())
-            } else {
-                Digest::of(
-                    &[metadata.len(), modified(&metadata, 1).cast_unsigned()]
-                        .map(u64::to_be_bytes)
-                        .concat(),
-                )
-            };
-            Ok(Observation { kind: Kind::Link, digest: Some(digest), ..seen })
-        }
-        What::Special => Ok(Observation { kind: Kind::Special, ..seen }),
-        What::Folder => {
-            let entered = roots.locate(path, *access)?;
-            let seen = nothing(seen.real);
-            if entered.is_folder() {
-                return folder(entered, seen, deep && may_read, context);
-            }
-            Ok(seen)
-        }
+    if located.name().is_none() || located.found.is_none() {
+        return Ok((real, Snapshot::NOTHING));
     }
+    Ok((real, Snapshot::at(&Target::of(&located)?, whole, context)?))
 }
 
-/// What a folder holds; no digest where it may not be looked into, or holds more than is looked at.
-fn folder(
-    located: Located,
-    seen: Observation,
-    deep: bool,
+/// Refuses a step whose target is not as it was observed, right before it is taken. A folder's entries
+/// are left to [`hold_moved`], which finds them where nobody looks any more.
+///
+/// # Errors
+/// As [`compare`].
+pub(crate) fn hold(
+    before: &Observation,
+    target: &Target,
     context: &Context<'_>,
-) -> Result<Observation, ToolError> {
-    let seen = Observation { kind: Kind::Folder, ..seen };
-    if !deep {
-        return Ok(seen);
+) -> Result<(), ToolError> {
+    let now = Snapshot::at(target, false, context)?;
+    let mut now = now.observation(before.path.clone(), target.real.to_string());
+    if now.kind == Kind::Folder {
+        (now.bytes, now.digest) = (before.bytes, before.digest);
     }
-    let mut hasher = Sha256::new();
-    let (mut entries, mut bytes) = (0_u64, 0_u64);
-    let is_cut = walk(&located, Mode::Deep, context, &mut |visit: &Visit<'_>| {
-        let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
-        let (what, size, modified) = match visit.what {
-            What::File => (0_u8, metadata.len(), modified(&metadata, 1)),
-            What::Folder => (1, 0, 0),
-            What::Link => (2, metadata.len(), modified(&metadata, 1)),
-            What::Special => (3, 0, 0),
-        };
-        if visit.what == What::File {
-            bytes = bytes.saturating_add(size);
-        }
-        for name in visit.below {
-            hasher.update((name.len() as u64).to_be_bytes());
-            hasher.update(name.as_bytes());
-        }
-        hasher.update(u64::MAX.to_be_bytes());
-        hasher.update([what]);
-        hasher.update(size.to_be_bytes());
-        hasher.update(modified.to_be_bytes());
-        entries += 1;
-        Ok(if entries <= MAX_ENTRIES { Next::On } else { Next::Stop })
-    })?;
-    if is_cut || entries > MAX_ENTRIES {
-        return Ok(seen);
-    }
-    Ok(Observation { bytes, digest: Digest::from_slice(&hasher.finalize()), ..seen })
+    before.drift(&now).map_or(Ok(()), |change| Err(drifted(&before.path, &change)))
 }
 
-/// SHA-256 of a file; none where it has become larger meanwhile than is read.
-fn content(
-    located: &Located,
-    name: &str,
-    path: &DevicePath,
+/// Refuses what a step gave another name, where it is not what was observed at the target.
+///
+/// # Errors
+/// As [`compare`].
+pub(crate) fn hold_moved(
+    before: &Observation,
+    target: &Target,
+    (dir, name): (&Dir, &str),
     context: &Context<'_>,
-) -> Result<Option<Digest>, ToolError> {
-    let (file, _) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
-    let mut file = file.take(MAX_HASHED_BYTES + 1);
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; CHUNK_BYTES];
-    let mut read = 0_u64;
-    loop {
-        context.check()?;
-        match file.read(&mut buffer).map_err(|error| io_failure(&error, Wanted::File, path))? {
-            0 => break,
-            more => {
-                read += more as u64;
-                hasher.update(buffer.get(..more).unwrap_or_default());
-            }
+) -> Result<(), ToolError> {
+    let moved = target.moved_to(dir, name)?;
+    let whole = context.expected.is_some_and(|expected| expected.touches.whole);
+    let now = Snapshot::at(&moved, whole, context)?;
+    now.drift_of_moved(before).map_or(Ok(()), |change| Err(drifted(&before.path, &change)))
+}
+
+/// Refuses a copy of something else than what was observed at its source: by the digest of what was
+/// copied, where one file was, and by the source as it is after that.
+///
+/// # Errors
+/// As [`compare`].
+pub(crate) fn hold_copied(
+    from: &Located,
+    copied: Option<Digest>,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let Some(expected) = context.expected else { return Ok(()) };
+    let Some(before) = expected.of(&from.asked) else { return Ok(()) };
+    let changed = |change: &str| Err(drifted(&before.path, change));
+    let now = if from.is_folder() {
+        Snapshot::of_folder(from, expected.touches.whole, context)?
+    } else {
+        if before.bytes <= MAX_HASHED_BYTES && copied != before.digest {
+            return changed("its content has changed while it was copied");
         }
-    }
-    Ok(if read > MAX_HASHED_BYTES { None } else { Digest::from_slice(&hasher.finalize()) })
+        Snapshot::at(&Target::of(from)?, expected.touches.whole, context)?
+    };
+    let now = now.observation(before.path.clone(), real(from));
+    before.drift(&now).map_or(Ok(()), |change| changed(&change))
 }
 
 /// Where a path really is; what is not there is where it would be.
@@ -252,18 +230,18 @@ fn real(located: &Located) -> String {
     joined.map_or_else(|_| located.asked.to_string(), |path| path.to_string())
 }
 
-/// When something was last changed, in units of so many nanoseconds since 1970.
-fn modified(metadata: &Metadata, unit: u128) -> i64 {
-    let since = metadata
-        .modified()
-        .ok()
-        .and_then(|at| at.into_std().duration_since(SystemTime::UNIX_EPOCH).ok());
-    since.and_then(|since| i64::try_from(since.as_nanos() / unit).ok()).unwrap_or_default()
+/// Whether a change at this moment could carry the same time as one that is looked at now.
+fn is_recent(changed_ns: i64, began_ns: i64) -> bool {
+    let tick = i64::try_from(TICK.as_nanos()).unwrap_or(i64::MAX);
+    changed_ns > began_ns.saturating_sub(tick) && changed_ns < now_ns().saturating_add(tick)
+}
+
+/// The time, in nanoseconds since 1970.
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 const fn is_missing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound)
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::config_format::{MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
 use super::list_directory::json_bytes;
+use super::memory::room;
 use super::{Context, Execute, Outcome, nearby, regular};
 use crate::report::MAX_RESULT_BYTES;
 use crate::roots::{Located, Wanted, io_failure};
@@ -17,12 +18,19 @@ use crate::roots::{Located, Wanted, io_failure};
 /// The room for text and values, beside what stands around them.
 const MAX_TOLD_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
 
+/// What reading a file of this size as configuration may take, in bytes: its values take many times what
+/// they take as text, and the text stands beside them more than once.
+pub(super) const fn room_bytes(size: u64) -> u64 {
+    256 * 1024 + size.saturating_mul(20)
+}
+
 impl Execute for ReadConfig {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let located = context.locate(&arguments.path, Access::Read)?;
         let mut options = OpenOptions::new();
-        let (mut file, _) = open(&located, options.read(true), context)?;
+        let (mut file, metadata) = open(&located, options.read(true), context)?;
         let path = &located.asked;
+        let _room = room(context, room_bytes(metadata.len()))?;
         let bytes = bytes(&mut file, path)?;
         context.check()?;
         let name = path.file_name().unwrap_or_default();

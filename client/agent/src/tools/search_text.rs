@@ -17,6 +17,7 @@ use self::feed::Feed;
 use self::lines::{Lines, Search};
 use super::glob::Pattern;
 use super::list_directory::Limits;
+use super::memory::room;
 use super::scan::{Watch, threads};
 use super::{Context, Execute, Outcome, nearby, regular};
 use crate::roots::Wanted;
@@ -24,10 +25,14 @@ use crate::roots::Wanted;
 /// The most that may be asked for.
 const MAX_RESULTS: u32 = 5000;
 
+/// What a search may take, in bytes: the expression, what each thread keeps of it, and what is found.
+const ROOM_BYTES: u64 = 6 * 1024 * 1024;
+
 impl Execute for SearchText {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let mut limits = Limits::up_to(arguments.max_results, MAX_RESULTS)?;
-        let matcher = expression::parse(&arguments.pattern)?;
+        let _room = room(context, ROOM_BYTES)?;
+        let expression = expression::parse(&arguments.pattern)?;
         let glob = Pattern::parse(&arguments.glob, context.places.style)?;
         let located = context.locate(&arguments.path, Access::Read)?;
         let path = located.asked.to_string();
@@ -45,7 +50,7 @@ impl Execute for SearchText {
         };
 
         let work = |tell: &dyn Fn(u64)| {
-            let mut search = Search::new(matcher.clone(), watch, most);
+            let mut search = Search::new(expression.clone(), watch, most);
             let mut done = Vec::new();
             while let Some((number, files)) = feed.next() {
                 let lines = search.all(&files);
@@ -80,7 +85,15 @@ impl Execute for SearchText {
         let told = tell(done.into_iter().map(|(_, lines)| lines), &mut limits);
         let truncated = cut || told.more;
         let count = told.matches.len() as u64;
-        let message = format!("{path}: {count} lines found{}", Limits::note(truncated));
+        let long_lines = match told.long_lines {
+            0 => String::new(),
+            files => format!(
+                " Lines of more than {} bytes are not searched by this expression: {} left at one.",
+                expression.max_line_bytes,
+                if files == 1 { "1 file was".to_owned() } else { format!("{files} files were") }
+            ),
+        };
+        let message = format!("{path}: {count} lines found{}{long_lines}", Limits::note(truncated));
         let data = Returns {
             pattern: arguments.pattern,
             path,
@@ -89,6 +102,7 @@ impl Execute for SearchText {
             truncated,
             files_searched: told.searched,
             files_skipped: told.skipped,
+            files_with_long_lines: told.long_lines,
         };
         Ok(Outcome::new(message, data).cut(truncated))
     }
@@ -100,23 +114,26 @@ struct Told {
     more: bool,
     searched: u64,
     skipped: u64,
+    long_lines: u64,
 }
 
 /// As many lines as there is room for. Files are counted as far as the last line that is told.
 fn tell(found: impl Iterator<Item = Lines>, limits: &mut Limits) -> Told {
     let mut told = Told::default();
-    for Lines { searched, skipped, found, .. } in found {
-        let before = (told.searched, told.skipped);
+    for Lines { searched, skipped, long_lines, found, .. } in found {
+        let before = (told.searched, told.skipped, told.long_lines);
         for line in found {
             if !limits.take(line.bytes) {
                 return Told { more: true, ..told };
             }
             told.searched = before.0 + line.searched;
             told.skipped = before.1 + line.skipped;
+            told.long_lines = before.2 + line.long_lines;
             told.matches.push(line.told);
         }
         told.searched = before.0 + searched;
         told.skipped = before.1 + skipped;
+        told.long_lines = before.2 + long_lines;
     }
     told
 }

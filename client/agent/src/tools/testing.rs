@@ -10,13 +10,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use orion_domain::grants::{Grants, PathGrant};
-use orion_domain::{Access, CallId, ErrorCode, PathStyle, Places, ToolError};
+use orion_domain::{
+    Access, CallId, ErrorCode, PathStyle, Places, RiskRaise, ToolError, Touches, Undo,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::{Context, Outcome, find};
 use crate::apps::Apps;
+use crate::changes::as_it_acts;
+use crate::risk_gate::RiskGate;
 use crate::roots::Roots;
 use crate::trash::Trash;
 
@@ -39,6 +43,10 @@ pub(crate) struct Device {
     pub(crate) cancelled: AtomicBool,
     pub(crate) time: Duration,
     pub(crate) progress: Cell<u64>,
+    /// What the person who approved the calls was shown.
+    pub(crate) approved: Vec<RiskRaise>,
+    /// Whether the last call could not be undone.
+    pub(crate) is_final: Cell<bool>,
     last_call: Cell<CallId>,
     /// Where the state is, if elsewhere.
     _state: Option<TempDir>,
@@ -93,6 +101,8 @@ impl Device {
             cancelled: AtomicBool::new(false),
             time: Duration::from_secs(60),
             progress: Cell::new(0),
+            approved: RiskRaise::ALL.to_vec(),
+            is_final: Cell::new(false),
             last_call: Cell::new(CallId::new(Uuid::nil())),
             _state: state,
             temp,
@@ -161,11 +171,18 @@ impl Device {
     }
 
     fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
-        self.context(dry_run, |context| (find(tool).unwrap().run)(arguments, context))
+        let judged = judged(&self.trash, &self.places, tool, &arguments);
+        self.context(dry_run, &judged, |context| (find(tool).unwrap().run)(arguments, context))
     }
 
-    fn context<T>(&self, dry_run: bool, run: impl FnOnce(&Context<'_>) -> T) -> T {
+    /// A call of which the guard knew nothing.
+    pub(crate) fn unjudged(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
+        self.with_context(|context| (find(tool).unwrap().run)(arguments, context))
+    }
+
+    fn context<T>(&self, dry_run: bool, judged: &Judged, run: impl FnOnce(&Context<'_>) -> T) -> T {
         self.last_call.set(CallId::new(Uuid::now_v7()));
+        self.is_final.set(false);
         run(&Context {
             call: self.last_call.get(),
             roots: &self.roots,
@@ -174,6 +191,10 @@ impl Device {
             trash: &self.trash,
             device_id: "kiosk",
             dry_run,
+            risk: &RiskGate::new(None, self.approved.clone(), dry_run),
+            is_final: &self.is_final,
+            touches: &judged.touches,
+            undo: judged.undo.as_ref(),
             expected: None,
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,
@@ -188,7 +209,7 @@ impl Device {
 
     /// What a call runs with.
     pub(crate) fn with_context<T>(&self, run: impl FnOnce(&Context<'_>) -> T) -> T {
-        self.context(false, run)
+        self.context(false, &Judged::default(), run)
     }
 
     /// Takes back the call that was made last.
@@ -307,6 +328,22 @@ impl Device {
         }
         assert_eq!(self.refused(tool, with("turn/x")), ErrorCode::PreconditionFailed, "{tool}");
     }
+}
+
+/// What the guard finds out of a call.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) touches: Touches,
+    pub(crate) undo: Option<Undo>,
+}
+
+/// Takes a call as the guard does; nothing is known of one whose arguments do not fit.
+pub(crate) fn judged(trash: &Trash, places: &Places, tool: &str, arguments: &Value) -> Judged {
+    let Some(arguments) = arguments.as_object() else { return Judged::default() };
+    let (spec, _) = orion_catalog::find(tool).unwrap();
+    let Ok(parsed) = spec.parse(arguments.clone(), places) else { return Judged::default() };
+    let parsed = as_it_acts(trash, parsed).unwrap();
+    Judged { touches: parsed.touches, undo: parsed.undo }
 }
 
 fn lent(temp: &TempDir, places: &Places, paths: &[(&str, &[Access])]) -> Roots {

@@ -13,7 +13,7 @@ impl Execute for UndoCall {
             arguments.call_id.parse().map_err(|error| invalid(format!("call_id: {error}.")))?;
         let paths: Vec<DevicePath> =
             arguments.paths.iter().map(|text| context.path(text)).collect::<Result<_, _>>()?;
-        let TakenBack { tool, paths } = undo(context, Self::NAME, call, &paths)?;
+        let TakenBack { tool, paths, entries, bytes } = undo(context, Self::NAME, call, &paths)?;
         let told: Vec<String> = paths
             .iter()
             .map(|undone| match undone.outcome {
@@ -23,7 +23,10 @@ impl Execute for UndoCall {
             .collect();
         let what = if context.dry_run { "Would take back" } else { "Took back" };
         let message = format!("{what} {tool}: {}.", told.join("; "));
-        Ok(Outcome::new(message, Returns { call_id: call.to_string(), tool, paths }))
+        Ok(Outcome::new(
+            message,
+            Returns { call_id: call.to_string(), tool, paths, entries, bytes },
+        ))
     }
 }
 

@@ -1,11 +1,12 @@
-//! `write_file`. The new content appears all at once: it is written beside the file, brought to the
-//! disk, and takes the file's name. A reader sees the old or the new, never a part.
+//! `write_file`. New content appears all at once: it is written beside the file, brought to the disk,
+//! and takes the file's name. A reader sees the old or the new, never a part. What is added to a file is
+//! written behind its end, so that adding a line to a large file takes a line's room.
 
 mod preview;
 #[cfg(test)]
 mod tests;
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use cap_fs_ext::MetadataExt;
 use cap_std::fs::{File, Metadata, OpenOptions};
@@ -16,13 +17,11 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::create_directory::{missing_parent, refuse_depth};
 use super::{Context, Execute, Outcome, regular};
-use crate::changes::{Change, Over, Print, Refused, turn};
+use crate::changes::{Change, Over, Print, Refused, Room, disk_bytes_at, turn};
 use crate::roots::{Located, Wanted, io_failure, refused};
 
 /// The most text of one call, in bytes.
 pub(super) const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
-/// Up to this size a file that is added to is written anew; beyond it, in place.
-const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
 /// How often others may be quicker.
 const TRIES: usize = 4;
 
@@ -60,6 +59,7 @@ fn write(
         return Err(missing_parent(&located, context).into());
     }
     refuse_depth(&located)?;
+    context.raise_if_executable_at(&located, path)?;
     let created = located.found.is_none();
     let mode = if arguments.append { "append" } else { "write" };
     let returns = |size_bytes: u64, diff: Option<String>| Returns {
@@ -69,6 +69,9 @@ fn write(
         created,
         diff,
     };
+    // What is added is taken back by its length; of what is replaced all is kept.
+    let replaced = if arguments.append { 0 } else { disk_bytes_at(&located)? };
+    let room = Room::take(context, path, replaced)?;
     if context.dry_run {
         let (size, diff) = preview::preview(&located, arguments, context)?;
         let what = if created { "make" } else { "change" };
@@ -77,29 +80,21 @@ fn write(
     }
     context.check()?;
     let old = if created { None } else { Some(open(&located)?) };
-    let mut change = Change::begin(context, WriteFile::NAME, &[path]);
+    let mut change = Change::begin(context, WriteFile::NAME, &[path], room);
     let target = change.parents(&located)?;
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
     let size = match &old {
-        Some((file, print)) if arguments.append && print.bytes > MAX_COPIED_BYTES => {
+        Some((file, print)) if arguments.append => {
+            let metadata = file.metadata().map_err(|error| failed(&error))?;
+            context.raise_if_executable(&metadata, path)?;
             change.append(&target, file, arguments.content.as_bytes())?;
             print.bytes + arguments.content.len() as u64
         }
         old => {
             let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
-            let added = old.as_ref().filter(|_| arguments.append);
-            if let Some((file, _)) = added {
-                // One byte more would be another file than the one that was looked at.
-                std::io::copy(&mut file.take(MAX_COPIED_BYTES + 1), &mut staged)
-                    .map_err(|error| failed(&error))?;
-            }
             staged.write_all(arguments.content.as_bytes()).map_err(|error| failed(&error))?;
             let size = staged.bytes();
-            let over = match (added, arguments.append) {
-                (Some((_, print)), _) => Over::Unchanged(print),
-                (None, true) => Over::Nothing,
-                (None, false) => Over::AnyFile,
-            };
+            let over = if arguments.append { Over::Nothing } else { Over::AnyFile };
             change.place(&target, staged, over)?;
             size
         }

@@ -9,15 +9,24 @@ use super::*;
 use crate::tools::testing::Device;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
-const GIB: u64 = 1024 * 1024 * 1024;
+const KIB: u64 = 1024;
 
-/// Deletes a file of this size, which takes no room.
-fn put(device: &Device, bytes: u64) -> String {
-    device.put("files/old", "");
-    let file = fs::OpenOptions::new().write(true).open(device.at("files/old")).unwrap();
-    file.set_len(bytes).unwrap();
+/// Deletes a file of this many bytes.
+fn put(device: &Device, bytes: usize) -> String {
+    device.put("files/old", vec![1; bytes]);
     let told = device.data("delete_file", json!({"path": "old", "confirm": true}));
     told["trash_id"].as_str().unwrap().to_owned()
+}
+
+/// A device in whose trash there is so much room.
+fn with_room(bytes: u64) -> Device {
+    let mut device = Device::new();
+    device.trash = Trash::with_room(&device.at("state"), bytes).unwrap();
+    device
+}
+
+fn kept(device: &Device) -> u64 {
+    device.trash.kept().bytes
 }
 
 fn sweep(device: &Device, in_hours: i64) -> Swept {
@@ -32,8 +41,8 @@ fn holds(device: &Device, id: &str) -> bool {
 #[test]
 fn things_stay_a_week() {
     let device = Device::new();
-    let first = put(&device, 10);
-    let all = Swept { removed: 0, failed: 0, kept: 1, kept_bytes: 10 };
+    let first = put(&device, 10_000);
+    let all = Swept { removed: 0, failed: 0, kept: 1, kept_bytes: 12 * KIB };
     assert_eq!(sweep(&device, 7 * 24 - 1), all);
     assert!(holds(&device, &first));
     assert_eq!(sweep(&device, 7 * 24 + 1), Swept { removed: 1, ..Swept::default() });
@@ -41,19 +50,103 @@ fn things_stay_a_week() {
 }
 
 #[test]
-fn beyond_a_gibibyte_the_oldest_go_and_the_last_stays() {
-    let device = Device::new();
-    let first = put(&device, GIB / 2);
-    let second = put(&device, GIB / 2);
-    assert_eq!(sweep(&device, 0), Swept { kept: 2, kept_bytes: GIB, ..Swept::default() });
-    device.call("create_directory", json!({"path": "small"})).unwrap();
-    let small = device.last_call();
-    let third = put(&device, 3 * GIB);
-    // So much at once does not wait for its time.
-    let swept = Swept { removed: 0, failed: 0, kept: 2, kept_bytes: 3 * GIB };
-    assert_eq!(sweep(&device, 0), swept);
-    assert_eq!([&first, &second, &third].map(|id| holds(&device, id)), [false, false, true]);
-    assert!(device.trashed().contains(&small), "what takes no room stays its week");
+fn nothing_leaves_before_its_time_and_what_finds_no_room_needs_a_person() {
+    let mut device = with_room(256 * KIB);
+    let first = put(&device, 100_000);
+    device.put("files/large", vec![1; 200_000]);
+    let delete = json!({"path": "large", "confirm": true});
+    device.approved.clear();
+    device.dry("delete_file", delete.clone()).unwrap();
+    assert!(device.is_final.get());
+    let before = device.tree();
+    let error = device.call("delete_file", delete.clone()).unwrap_err();
+    assert_eq!(error.code, orion_domain::ErrorCode::ApprovalRequired);
+    assert_eq!(error.details["raises"], json!(["cannot_be_undone"]));
+    let write = json!({"path": "large", "content": "x"});
+    assert_eq!(device.call("write_file", write.clone()).unwrap_err().code, error.code);
+    let edit = json!({"path": "large", "old_text": "\u{1}", "new_text": "x"});
+    device.call("edit_file", edit).unwrap_err();
+    assert_eq!(device.tree(), before, "what is refused changes nothing");
+    assert_eq!(sweep(&device, 0).removed, 0);
+    device.approved = vec![orion_domain::RiskRaise::CannotBeUndone];
+    let told = device.data("write_file", write);
+    assert_eq!(told["size_bytes"], json!(1));
+    assert!(device.is_final.get());
+    assert_eq!(
+        device.undo(&["large"]).unwrap_err().code,
+        orion_domain::ErrorCode::PreconditionFailed
+    );
+    assert_eq!(device.trashed(), std::slice::from_ref(&first));
+    device.approved.clear();
+    assert!(!device.at("files/old").exists());
+    device.undo_of(&first, &["old"]).unwrap();
+    assert_eq!(fs::metadata(device.at("files/old")).unwrap().len(), 100_000);
+    assert!(kept(&device) < 20 * KIB, "what went back takes no room: {}", kept(&device));
+}
+
+#[test]
+fn what_is_past_its_time_makes_room() {
+    let device = with_room(256 * KIB);
+    let first = put(&device, 200_000);
+    let held = device.trash.kept().calls[&first.parse().unwrap()];
+    let old = Held { at_ms: held.at_ms - 8 * 24 * HOUR_MS, ..held };
+    device.trash.kept().set(first.parse().unwrap(), Some(old));
+    let record = device.at(&format!("state/trash/{first}/record.jsonl"));
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replace(&held.at_ms.to_string(), &old.at_ms.to_string())).unwrap();
+    let second = put(&device, 200_000);
+    assert_eq!(device.trashed(), [second]);
+}
+
+#[test]
+fn what_lies_there_is_known_after_a_restart() {
+    let device = with_room(256 * KIB);
+    put(&device, 100_000);
+    let again = Trash::with_room(&device.at("state"), 256 * KIB).unwrap();
+    assert_eq!(again.kept().bytes, kept(&device));
+    assert!(!again.has_room(200 * KIB, 0, &device.roots));
+    assert!(again.has_room(200 * KIB, 100 * KIB, &device.roots));
+}
+
+#[test]
+fn of_two_calls_that_fit_alone_one_finds_room() {
+    let device = with_room(256 * KIB);
+    let call = |number| CallId::new(uuid::Uuid::from_u128(number));
+    let take = |number| device.trash.take_room(call(number), 150 * KIB, 0, &device.roots);
+    assert_eq!([take(1), take(2)], [true, false]);
+    device.trash.give_back_room(call(1));
+    assert!(take(2));
+    assert_eq!(kept(&device), 158 * KIB);
+}
+
+#[test]
+fn adding_to_a_large_file_takes_no_room() {
+    let mut device = with_room(512 * KIB);
+    device.approved.clear();
+    device.put("files/log", vec![b'x'; 600_000]);
+    for number in 0..20 {
+        let more = json!({"path": "log", "content": format!("line {number}\n"), "append": true});
+        device.call("write_file", more).unwrap();
+    }
+    assert!(kept(&device) <= 20 * RECORD_BYTES, "{}", kept(&device));
+    let length = fs::metadata(device.at("files/log")).unwrap().len();
+    device.undo(&["log"]).unwrap();
+    assert_eq!(fs::metadata(device.at("files/log")).unwrap().len(), length - 8);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_with_holes_counts_as_what_it_takes() {
+    let device = with_room(64 * KIB);
+    let size = 1 << 40;
+    device.put("files/holes", "");
+    let file = fs::OpenOptions::new().write(true).open(device.at("files/holes")).unwrap();
+    file.set_len(size).unwrap();
+    device.call("delete_file", json!({"path": "holes", "confirm": true})).unwrap();
+    assert!(kept(&device) <= 16 * KIB);
+    device.undo(&["holes"]).unwrap();
+    let back = fs::metadata(device.at("files/holes")).unwrap();
+    assert_eq!((back.len(), std::os::unix::fs::MetadataExt::blocks(&back)), (size, 0));
 }
 
 #[test]

@@ -10,7 +10,8 @@ use orion_agent::Config;
 use orion_agent::config::Settings;
 use orion_agent::state::{Identity, State, Status};
 use orion_domain::{
-    CallBinding, CallId, Caller, CanonicalArguments, DeviceId, Envelope, Grants, Role,
+    ApprovalBasis, CallBinding, CallId, Caller, CanonicalArguments, DeviceId, Envelope, Grants,
+    Role,
 };
 use orion_mtls::{CertificateAuthority, DeviceKey, ServerCertificate, device_listener};
 use orion_wire::v1::link_request::Message as FromDevice;
@@ -206,7 +207,10 @@ impl World {
             arguments: &CanonicalArguments::from_value(&arguments),
             caller: &caller,
             touches: &parsed.touches,
+            basis: ApprovalBasis::Standing,
+            observed: &[],
             policy_version: &call.policy_version,
+            raises: &[],
             expires_at,
         };
         v1::ApprovalProof {
@@ -214,6 +218,8 @@ impl World {
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "bob".to_owned(),
             expires_at,
+            raises: Vec::new(),
+            basis: v1::ApprovalBasis::Standing.into(),
         }
     }
 

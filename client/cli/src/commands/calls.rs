@@ -38,6 +38,9 @@ enum What {
         /// Only those that have not ended, or of which nobody knows how
         #[arg(long)]
         open: bool,
+        /// Previews too, those that were made to ask a person included
+        #[arg(long)]
+        previews: bool,
         /// How many at most
         #[arg(long, value_name = "COUNT", default_value_t = 50)]
         limit: u32,
@@ -73,7 +76,10 @@ impl Calls {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
-            What::List { device, open, limit } => list(app, client, device, open, limit).await,
+            What::List { device, open, previews, limit } => {
+                let device = device.unwrap_or_default();
+                list(app, client, v1::ListCallsRequest { device, open, limit, previews }).await
+            }
             What::Show { call } => show(app, client, call).await,
             What::Watch { call } => {
                 let deadline = app.timeout.map(|limit| tokio::time::Instant::now() + limit);
@@ -89,12 +95,9 @@ impl Calls {
 async fn list(
     app: &App<'_>,
     client: &Client,
-    device: Option<String>,
-    open: bool,
-    limit: u32,
+    request: v1::ListCallsRequest,
 ) -> Result<u8, Failure> {
-    let device = device.unwrap_or_default();
-    let request = v1::ListCallsRequest { device, open, limit };
+    let open = request.open;
     let calls = client.ask(client.tools().list_calls(request)).await?.calls;
     let calls: Vec<_> = calls.into_iter().map(CallView::from).collect();
     if calls.is_empty() {

@@ -67,7 +67,7 @@ async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure>
     let request = v1::GetCallRequest { call_id, wait_ms: 0 };
     match client.ask(client.tools().get_call(request)).await {
         Ok(answer) => answer.call.ok_or_else(missing),
-        Err(Failure::Tool(error)) if error.code == ErrorCode::PathNotFound => Err(missing()),
+        Err(Failure::Tool(error)) if error.code == ErrorCode::NotFound => Err(missing()),
         Err(failure) => Err(failure),
     }
 }

@@ -82,6 +82,8 @@ impl CallView {
     /// Where it is, in words.
     fn words(&self) -> String {
         let state = self.state.replace('_', " ");
+        // What would have been done was not.
+        let state = if self.dry_run { format!("preview {state}") } else { state };
         let advance = self.advance();
         if advance.is_empty() { state } else { format!("{state}: {advance}") }
     }

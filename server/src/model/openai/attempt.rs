@@ -90,9 +90,7 @@ impl OpenAi {
         let _ = tokio::time::timeout(self.idle, reading).await;
         bytes.truncate(BODY_BYTES);
         let text = String::from_utf8_lossy(&bytes);
-        let lower = text.to_ascii_lowercase();
-        let no_tools = matches!(status.as_u16(), 400 | 404 | 422 | 500 | 501)
-            && (lower.contains("tool") || lower.contains("function call"));
+        let no_tools = refuses_tools(status, &text);
         let (error, again_in) = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (ModelError::Unauthorized, None),
             StatusCode::TOO_MANY_REQUESTS => (
@@ -124,6 +122,33 @@ impl OpenAi {
             |said| safe(&said, self.key.as_ref()),
         )
     }
+}
+
+/// Whether a server says for certain that it takes no tools. A server that failed, or that refuses
+/// something about one message, says nothing about the next request.
+pub(super) fn refuses_tools(status: StatusCode, text: &str) -> bool {
+    /// What servers say of a parameter that they do not take.
+    const REFUSALS: [&str; 10] = [
+        "support",
+        "requires",
+        "not permitted",
+        "not allowed",
+        "not available",
+        "not enabled",
+        "unknown",
+        "unrecognized",
+        "unexpected",
+        "no tools",
+    ];
+    /// What is about a message, and not about the parameter.
+    const OF_MESSAGES: [&str; 3] = ["tool_call_id", "preceding message", "role 'tool'"];
+    if !matches!(status.as_u16(), 400 | 404 | 422) {
+        return false;
+    }
+    let lower = text.to_ascii_lowercase();
+    (lower.contains("tool") || lower.contains("function call"))
+        && REFUSALS.iter().any(|words| lower.contains(words))
+        && !OF_MESSAGES.iter().any(|words| lower.contains(words))
 }
 
 /// A server's words as people may see them: one short line, without the key or what looks like one.

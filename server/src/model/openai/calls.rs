@@ -197,13 +197,20 @@ impl Partial {
 /// Arguments in one piece: an empty object before the real one is a place holder, and the same
 /// object twice is a repeat. Anything else stays as the model gave it.
 fn settle(arguments: &str) -> String {
-    let values: Result<Vec<Map<String, Value>>, _> =
-        serde_json::Deserializer::from_str(arguments).into_iter().collect();
-    let Ok(values) = values else { return arguments.to_owned() };
-    let mut filled = values.iter().filter(|value| !value.is_empty());
+    let mut stream = serde_json::Deserializer::from_str(arguments).into_iter();
+    let mut values: Vec<(&str, Map<String, Value>)> = Vec::new();
+    let mut start = 0;
+    while let Some(value) = stream.next() {
+        let Ok(value) = value else { return arguments.to_owned() };
+        let end = stream.byte_offset();
+        values.push((arguments.get(start..end).unwrap_or_default().trim(), value));
+        start = end;
+    }
+    let mut filled = values.iter().filter(|(_, value)| !value.is_empty());
     match filled.next() {
-        Some(first) if values.len() > 1 && filled.all(|other| other == first) => {
-            serde_json::to_string(first).unwrap_or_else(|_| arguments.to_owned())
+        // As it was written, so that a name that stands twice in it is still seen.
+        Some((text, first)) if values.len() > 1 && filled.all(|(_, other)| other == first) => {
+            (*text).to_owned()
         }
         _ => arguments.to_owned(),
     }

@@ -1,6 +1,7 @@
 //! A person's answer to a question: whether it counts, and what follows from it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
 use serde_json::{Map, Value, json};
@@ -11,10 +12,14 @@ use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::pipeline::Reply;
+use crate::pipeline::route::Way;
 use crate::store::{ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, StoreError};
 
 /// The longest reason that is kept, in characters.
 const REASON: usize = 1000;
+
+/// How long an answer that makes a rule waits for the rule to be active.
+const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a person says.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,7 +115,8 @@ impl From<StoreError> for Unanswered {
         match error {
             StoreError::NotFound => Self::NotFound,
             StoreError::Conflict => Self::Ambiguous,
-            StoreError::Unavailable
+            StoreError::KeyInUse
+            | StoreError::Unavailable
             | StoreError::Full
             | StoreError::OtherVersion
             | StoreError::Corrupt => Self::Store,
@@ -161,7 +167,8 @@ async fn take(
     let is_rule = matches!(lasting, Lasting::AsRule(_));
     let decided = vote(backend, by, &row, yes, reason.clone(), lasting).await?;
     match decided.state {
-        ApprovalState::Approved => start(backend, decided.clone(), is_rule),
+        ApprovalState::Approved if is_rule => start_with_rule(backend, decided.clone()).await,
+        ApprovalState::Approved => start(backend, decided.clone(), None),
         ApprovalState::Denied => {
             let message = format!("{} did not approve this call: {reason}", by.user);
             let error = ToolError::new(
@@ -231,17 +238,43 @@ const TOO_MANY: &str = "as many rules of answers hold on this device as may; `or
 /// Why an answer may not reach beyond its call.
 const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";
 
-/// Starts a call that enough people said yes to. A rule that was made of the answer holds from the
-/// moment on at which this call has ended: it makes another version of the policy, and the yes is to
-/// this one.
-fn start(backend: &Arc<Backend>, row: ApprovalRow, is_rule: bool) {
+/// Starts a call that enough people said yes to, on its way to the device where it has one.
+fn start(backend: &Arc<Backend>, row: ApprovalRow, way: Option<Way>) {
     let task = Arc::clone(backend);
     backend.calls.spawn(async move {
-        if let Err(error) = run::run_approved(&task, &row, Vec::new(), None).await {
+        if let Err(error) = run::run_approved(&task, &row, way).await {
             tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
         }
-        if is_rule && let Err(error) = enrollment::refresh(&task, row.device.0).await {
-            tracing::error!(approval = %row.id, %error, "a rule that was made of an answer could not be put in force");
+    });
+}
+
+/// The same where the answer makes a rule. The rule makes another version of the policy and the answer is
+/// to this one, so it is active from the moment on at which the call was sent, or cannot be. It is
+/// active when the answer is taken, so that the very next call is not asked about; where the device has
+/// no room for the call for so long, the rule follows it.
+async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
+    let (task, device) = (Arc::clone(backend), row.device.0);
+    let activating = backend.calls.spawn(async move {
+        let sent = match Way::in_turn(&task, device).await {
+            Some(way) => {
+                let (way, sent) = way.telling();
+                start(&task, row.clone(), Some(way));
+                Some(sent)
+            }
+            None => {
+                start(&task, row.clone(), None);
+                None
+            }
+        };
+        if let Some(sent) = sent {
+            // A call that is not sent drops its way, which is as good to know.
+            let _ = sent.await;
+        }
+        if let Err(error) = enrollment::refresh(&task, device).await {
+            tracing::error!(approval = %row.id, %error, "a rule that was made of an answer could not be activated");
         }
     });
+    if tokio::time::timeout(RULE_TIMEOUT, activating).await.is_err() {
+        tracing::warn!(device = %device, "a rule that was made of an answer waits until its call is sent");
+    }
 }

@@ -11,9 +11,10 @@ use serde_json::{Map, Value};
 use super::answer::{Answered, Unanswered, record_refused, vote};
 use super::{ask, run};
 use crate::backend::Backend;
+use crate::clock::now_ms;
 use crate::pipeline::audit::{self, Incoming};
 use crate::pipeline::authorize::Judged;
-use crate::pipeline::{Reply, count, renew, route, validate};
+use crate::pipeline::{Reply, count, raise, renew, validate};
 use crate::store::{ApprovalRow, ApprovalState, CallRow, Lasting};
 
 /// Ends the call that was asked about and makes the other one. Where that needs no more than this
@@ -123,6 +124,9 @@ async fn judge(
     call: &CallRow,
     arguments: Map<String, Value>,
 ) -> Result<Judged, Unanswered> {
+    let created_at = now_ms();
+    let left = call.queued_until.map(|until| until - created_at).filter(|left| *left > 0);
+    let left = left.and_then(|left| u64::try_from(left).ok());
     let request = CallRequest {
         tool: call.tool.clone(),
         device: Some(row.device.0.to_string()),
@@ -130,17 +134,18 @@ async fn judge(
         dry_run: false,
         timeout_ms: u64::try_from(call.deadline_at - call.created_at).ok(),
         idempotency_key: None,
-        queue: call.queued_until.map(|_| true),
-        queue_ms: call
-            .queued_until
-            .and_then(|until| u64::try_from(until - crate::clock::now_ms()).ok()),
+        // It waits for its device no longer than the call that was asked for would have.
+        queue: Some(left.is_some()),
+        queue_ms: left,
         recovered: false,
     };
     let strangers = row.card.strangers.clone();
-    let incoming = Incoming { strangers, token: call.token, ..Incoming::new(caller, request) };
+    let incoming =
+        Incoming { strangers, token: call.token, created_at, ..Incoming::new(caller, request) };
     let refused = |error| Unanswered::Changed(Box::new(error));
     let target = validate::target(backend, &incoming.request).map_err(refused)?;
-    let parsed = validate::arguments(&target, arguments).map_err(refused)?;
+    let fits = validate::arguments(backend, &incoming.caller, &target, arguments).await?;
+    let parsed = fits.map_err(refused)?;
     count::judge(backend, incoming, target, parsed).await.map_err(|_| Unanswered::Store)
 }
 
@@ -153,7 +158,7 @@ async fn make(
     let store = |_| Unanswered::Store;
     if judged.decision() == Decision::Allow {
         return match judged.permit(None) {
-            Ok(permit) => route::route(backend, judged, permit).await.map_err(store),
+            Ok(permit) => raise::send(backend, judged, permit).await.map_err(store),
             Err(error) => audit::deny_judged(backend, judged, *error).await.map_err(store),
         };
     }
@@ -168,7 +173,7 @@ async fn make(
     let asked = backend.store.approval(&id.to_string()).await?;
     match vote(backend, by, &asked, true, reason, Lasting::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
-            run::run_approved(backend, &decided, Vec::new(), None).await.map_err(store)?;
+            run::run_approved(backend, &decided, None).await.map_err(store)?;
             reply = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
             Ok(reply)
         }

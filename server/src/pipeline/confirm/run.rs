@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{Approved, DeviceId, ErrorCode, Observation, ToolError, UserName};
+use orion_domain::{Approved, CallBinding, DeviceId, ErrorCode, ToolError, UserName};
 
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Proof;
-use crate::pipeline::audit::{self, OfPlan};
+use crate::pipeline::audit;
 use crate::pipeline::authorize::Judged;
 use crate::pipeline::route::Way;
 use crate::pipeline::{Reply, queue, renew, route};
@@ -20,8 +20,7 @@ use crate::store::{ApprovalRow, CallRow, Closer, StoreError};
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
 
-/// Runs a call that enough people approved, if it is still the call that they saw. Of a plan's step,
-/// `observed` is what its preview saw. Where the record fails before the call is sent, the call ends
+/// Runs a call that enough people approved, if it is still the call that they saw. Where the record fails before the call is sent, the call ends
 /// rather than wait for a restart.
 ///
 /// # Errors
@@ -29,10 +28,9 @@ const RETURN: Duration = Duration::from_secs(30);
 pub(in crate::pipeline) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-    observed: Vec<Observation>,
     way: Option<Way>,
 ) -> Result<Reply, StoreError> {
-    let done = try_approved(backend, approval, observed, way).await;
+    let done = try_approved(backend, approval, way).await;
     if done.is_err()
         && let Ok(row) = backend.store.call(&approval.call.to_string()).await
     {
@@ -61,7 +59,6 @@ pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
 async fn try_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-    observed: Vec<Observation>,
     way: Option<Way>,
 ) -> Result<Reply, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
@@ -73,9 +70,9 @@ async fn try_approved(
             None => return away(backend, approval, row).await,
         },
     };
-    let plan = approval.plan.map(|id| OfPlan { id, observe: false, observed });
+    let observed = approval.observed.clone();
     let strangers = approval.card.strangers.clone();
-    let judged = match renew::from_row(backend, &row, strangers, plan).await? {
+    let judged = match renew::from_row(backend, &row, strangers, observed).await? {
         Ok(judged) => judged,
         Err(error) if queue::is_away(backend, approval.device.0, &error) => {
             return away(backend, approval, row).await;
@@ -100,6 +97,8 @@ async fn try_approved(
         binding: approval.binding,
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
         expires_at: approval.expires_at,
+        raises: approval.card.raises.clone(),
+        basis: approval.basis(),
     };
     route::resume(backend, &judged, permit, reply, Some(proof), way).await
 }
@@ -129,7 +128,11 @@ pub(in crate::pipeline) fn still_holds(
         let message = format!("{why} Make the call again to be asked again.");
         Err(Box::new(ToolError::new(ErrorCode::ApprovalExpired, message)))
     };
-    let binding = judged.binding(approval.expires_at);
+    let raises = &approval.card.raises;
+    let binding = CallBinding {
+        raises,
+        ..judged.binding(approval.basis(), &approval.observed, approval.expires_at)
+    };
     match judged.decision() {
         Decision::Deny => return Err(Box::new(judged.refusal())),
         // Limits, hours and amounts ask for more at one time than at another, by the same policy.
@@ -154,6 +157,7 @@ fn asks_for_more(judged: &Judged, approval: &ApprovalRow) -> bool {
     approval.approvers.and(judged.approvers()) != approval.approvers
         || (judged.preview_first() && approval.preview.is_none())
         || (approval.standing.is_some() && !judged.may_stand())
+        || judged.raises().iter().any(|raise| !approval.card.raises.contains(raise))
 }
 
 /// A yes that could not be spent: another run of the same call spent it, or its time is over.
@@ -238,18 +242,18 @@ async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), St
         );
         return close_asked(backend, approval, error).await;
     }
-    run_approved(backend, approval, Vec::new(), None).await.map(drop)
+    run_approved(backend, approval, None).await.map(drop)
 }
 
 /// Waits until the device is connected, for a while.
 async fn wait_for(backend: &Backend, device: DeviceId) {
-    let mut changes = backend.bus.subscribe();
+    let mut changes = backend.bus.watch_device(device);
     let deadline = tokio::time::Instant::now() + RETURN;
     while !backend.fleet.is_online(device) {
         tokio::select! {
             () = backend.shutdown.cancelled() => return,
             () = tokio::time::sleep_until(deadline) => return,
-            _ = changes.recv() => {}
+            () = changes.changed() => {}
         }
     }
 }

@@ -4,21 +4,21 @@
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::observation::Kind;
 use orion_domain::plan::MAX_STEPS;
 use orion_domain::{
-    Access, CallRequest, CallState, Caller, DevicePath, ErrorCode, Observation, PlanBinding,
-    PlanId, StepBinding, ToolError, Touches,
+    Access, ApprovalBasis, CallRequest, CallState, Caller, DevicePath, ErrorCode, Observation,
+    PlanBinding, PlanId, StepBinding, ToolError, Touches,
 };
 use serde_json::Value;
 
 use super::{PlanRequest, Unplanned, publish};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
-use crate::pipeline::audit::{self, Incoming, OfPlan};
-use crate::pipeline::authorize::{self, Judged};
+use crate::pipeline::audit::{self, Incoming};
+use crate::pipeline::authorize::Judged;
+use crate::pipeline::gate::{self, Stopped};
 use crate::pipeline::preview::{Preview, Seen, observe};
-use crate::pipeline::{confirm, count, validate};
+use crate::pipeline::{confirm, count};
 use crate::store::{
     Card, Earlier, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
 };
@@ -70,7 +70,7 @@ async fn make(
     for (number, judged) in (1_u32..).zip(judged) {
         let (tool, device) =
             (judged.target.spec.name.to_owned(), judged.target.device.name.to_string());
-        match look(backend, id, judged, &planned).await {
+        match look(backend, judged, &planned).await {
             Ok(step) => planned.push(step),
             Err(error) => {
                 refused(backend, &caller, id, number, &error).await?;
@@ -125,20 +125,8 @@ async fn judge(
     request: CallRequest,
 ) -> Result<Judged, Unplanned> {
     let (tool, device) = (request.tool.clone(), request.device.clone().unwrap_or_default());
-    let of_plan = OfPlan { id: plan, observe: false, observed: Vec::new() };
-    let incoming = Incoming { plan: Some(of_plan), ..Incoming::new(caller.clone(), request) };
-    let found = validate::target(backend, &incoming.request).map_err(|error| (error, None));
-    let found = found.and_then(|target| match authorize::tool(&incoming, &target) {
-        Ok(()) => Ok(target),
-        Err(error) => Err((error, Some(target))),
-    });
-    let found = found.and_then(|target| {
-        match validate::arguments(&target, incoming.request.arguments.clone()) {
-            Ok(parsed) => Ok((target, parsed)),
-            Err(error) => Err((error, Some(target))),
-        }
-    });
-    let error = match found {
+    let incoming = Incoming { plan: Some(plan), ..Incoming::new(caller.clone(), request) };
+    let error = match gate::take(backend, &incoming).await? {
         Ok((target, parsed)) => {
             let judged = count::judge(backend, incoming, target, parsed).await?;
             // Nothing of it is on the record yet, and the next step may be counted.
@@ -146,7 +134,9 @@ async fn judge(
             let error = match judged.decision() {
                 Decision::Deny => match &judged.preview {
                     Some(Preview::WouldFail(error)) => error.clone(),
-                    Some(Preview::Shown(_) | Preview::Missing) | None => judged.refusal(),
+                    Some(Preview::Shown(_) | Preview::TooLong(_) | Preview::Missing) | None => {
+                        judged.refusal()
+                    }
                 },
                 Decision::Allow => match judged.permit(None) {
                     Ok(_) => return Ok(judged),
@@ -157,7 +147,8 @@ async fn judge(
             audit::deny_judged(backend, &judged, error.clone()).await?;
             error
         }
-        Err((error, target)) => {
+        Err(stopped) => {
+            let Stopped { target, error, .. } = *stopped;
             audit::deny(backend, incoming, target.as_ref(), error.clone()).await?;
             error
         }
@@ -180,7 +171,6 @@ async fn refused(
 /// Has a step previewed by its device.
 async fn look(
     backend: &Arc<Backend>,
-    plan: PlanId,
     judged: Judged,
     earlier: &[Planned],
 ) -> Result<Planned, ToolError> {
@@ -193,14 +183,16 @@ async fn look(
         .filter(|(_, changed)| paths.iter().any(|path| meets(path, changed)))
         .map(|(number, _)| *number)
         .max();
-    let seen = match observe(backend, &judged, plan).await {
-        Ok(seen) => seen,
-        Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
-            Seen { preview: Preview::Missing, observed: Vec::new() }
-        }
-        Err(error) => return Err(error),
-    };
-    if judged.preview_first() && seen.preview == Preview::Missing {
+    let seen =
+        match observe(backend, &judged).await.map_err(ToolError::from).and_then(Seen::comparable) {
+            Ok(seen) => seen,
+            Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
+                Seen { preview: Preview::Missing, observed: Vec::new() }
+            }
+            Err(error) => return Err(error),
+        };
+    let judged = judged.raised(seen.preview.raises());
+    if judged.preview_first() && !matches!(seen.preview, Preview::Shown(_)) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
             "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
@@ -213,17 +205,11 @@ async fn look(
         changed.iter().filter(|(_, it)| meets(path, it)).map(|(number, _)| *number).min()
     };
     let (observed, of_earlier): (Vec<_>, Vec<_>) =
-        seen.observed.into_iter().filter(tells).partition(|seen| met(seen).is_none());
+        seen.observed.into_iter().partition(|seen| met(seen).is_none());
     let before = of_earlier.iter().filter_map(met).min();
     let earlier = before.map(|before| Earlier { before, seen: of_earlier });
     let seen = Seen { observed, ..seen };
     Ok(Planned { judged, seen, earlier, after })
-}
-
-/// Whether what was seen tells a change later: of a folder that could not be looked through, nothing
-/// but that it is there.
-fn tells(seen: &Observation) -> bool {
-    seen.kind != Kind::Folder || seen.digest.is_some()
 }
 
 /// Whether what is missing is what an earlier step touches, or lies below it.
@@ -289,17 +275,14 @@ fn plan(
     let hash = PlanBinding { plan: id, caller, keep_going, steps: &bindings }.digest();
     let created_at = now_ms();
     let expires_at = confirm::expires_at(backend, created_at);
-    let steps = planned.into_iter().map(|planned| step(backend, id, planned, created_at)).collect();
+    let steps = planned.into_iter().map(|planned| step(backend, planned, created_at)).collect();
     NewPlan { id, caller: caller.clone(), hash, keep_going, created_at, expires_at, steps }
 }
 
-fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> NewStep {
+fn step(backend: &Backend, planned: Planned, created_at: i64) -> NewStep {
     let Planned { judged, seen: Seen { preview, observed }, earlier, after } = planned;
     let quantity = preview.quantity().unwrap_or_default();
-    let shown = match preview {
-        Preview::Shown(bytes) => Some(bytes),
-        Preview::WouldFail(_) | Preview::Missing => None,
-    };
+    let shown = preview.kept();
     let asked = match judged.decision() {
         Decision::Allow | Decision::Deny => None,
         Decision::Ask | Decision::DryRunFirst => {
@@ -309,8 +292,13 @@ fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> N
                 preview: shown.clone(),
                 card,
                 may_stand: false,
-                plan: Some(plan),
-                ..confirm::question(backend, &judged, created_at)
+                ..confirm::question(
+                    backend,
+                    &judged,
+                    ApprovalBasis::Plan,
+                    observed.clone(),
+                    created_at,
+                )
             };
             Some(Box::new((audit::row(backend, &judged, CallState::Received), question)))
         }
@@ -320,7 +308,7 @@ fn step(backend: &Backend, plan: PlanId, planned: Planned, created_at: i64) -> N
         device: (judged.target.device.id, judged.target.device.name.clone()),
         tool: judged.target.spec.name.to_owned(),
         arguments: judged.parsed.arguments.as_bytes().to_vec(),
-        risk: judged.target.spec.risk,
+        risk: judged.risk(),
         touches: judged.touches(),
         decision: judged.decision().as_str().to_owned(),
         rule: judged.rule(),

@@ -13,7 +13,7 @@ use super::{close_unsent, close_waiting, is_good, publish, skipped};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::pipeline::audit::{self, Incoming, OfPlan};
+use crate::pipeline::audit::{self, Incoming};
 use crate::pipeline::authorize::{self, Judged};
 use crate::pipeline::confirm::run as approved;
 use crate::pipeline::preview::{Seen, observe};
@@ -138,9 +138,9 @@ async fn compare(
         Err(unready) => return Ok(Err(unready.error)),
     };
     let judged = authorize::call(incoming, target, parsed);
-    let now = match observe(backend, &judged, plan.id).await {
+    let now = match observe(backend, &judged).await {
         Ok(Seen { observed, .. }) => observed,
-        Err(error) => return Ok(Err(error)),
+        Err(error) => return Ok(Err(error.into())),
     };
     for seen in seen {
         // The device told of each path, or there would be no preview.
@@ -150,7 +150,7 @@ async fn compare(
             let error = ToolError::new(
                 ErrorCode::PreconditionFailed,
                 format!(
-                    "{path} is not as it was when the preview was shown, so nothing was done: {change}. It was compared before step {before}, which would change it."
+                    "{path} is not as it was when the preview was shown, so nothing was done: {change}. It was compared before step {before}, which would change it. Make the plan again to see a fresh preview."
                 ),
             );
             let error = error.with("reason", "drift").with("attempted_path", path.as_str());
@@ -178,7 +178,6 @@ fn incoming(plan: &PlanRow, step: &StepRow) -> Result<Incoming, StoreError> {
     let Ok(Value::Object(arguments)) = serde_json::from_slice(&step.arguments) else {
         return Err(StoreError::Corrupt);
     };
-    let of_plan = OfPlan { id: plan.id, observe: false, observed: step.observed.clone() };
     let request = CallRequest {
         tool: step.tool.clone(),
         device: Some(step.device.0.to_string()),
@@ -189,7 +188,8 @@ fn incoming(plan: &PlanRow, step: &StepRow) -> Result<Incoming, StoreError> {
     };
     Ok(Incoming {
         id: step.call,
-        plan: Some(of_plan),
+        plan: Some(plan.id),
+        observed: step.observed.clone(),
         ..Incoming::new(plan.caller.clone(), request)
     })
 }
@@ -212,7 +212,8 @@ async fn ready(
         Ok(target) => target,
         Err(error) => return Ok(Err(Box::new(Unready { incoming, target: None, error }))),
     };
-    Ok(match validate::arguments(&target, incoming.request.arguments.clone()) {
+    let arguments = incoming.request.arguments.clone();
+    Ok(match validate::arguments(backend, &incoming.caller, &target, arguments).await? {
         Ok(parsed) => Ok(Ready { incoming, target, parsed }),
         Err(error) => Err(Box::new(Unready { incoming, target: Some(target), error })),
     })
@@ -242,7 +243,7 @@ async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<R
         Err(error) => return unsent(backend, plan, step, error).await,
     };
     if let Some(question) = plan.question(step) {
-        return approved::run_approved(backend, question, step.observed.clone(), None).await;
+        return approved::run_approved(backend, question, None).await;
     }
     let Ready { incoming, target, parsed } = match ready(backend, plan, step).await? {
         Ok(ready) => ready,

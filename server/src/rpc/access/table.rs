@@ -75,8 +75,32 @@ const SESSION: Need = Need::Session;
 const VIEWER: Role = Role::Viewer;
 const OPERATOR: Role = Role::Operator;
 
+/// An RPC: its path, who may call it, and how often from one source.
+pub type Row = (&'static str, Access, PerMinute);
+
+/// What else ends with its client. A login or a health check changes nothing that another part of the
+/// backend must hear of, and a flood of them ends when its clients hang up. A device's stream begins in
+/// work of its own.
+const MAY_END: &[&str] = &[
+    "/orion.v1.AgentService/Link",
+    "/orion.v1.AuthService/Login",
+    "/grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/Watch",
+];
+
+/// Whether the work for an RPC is dropped where its client goes away: what only reads, and few others.
+/// All else is done to its end.
+#[must_use]
+pub(super) fn ends_with_its_client((path, access, _): &Row) -> bool {
+    let only_reads = match access {
+        Access::Person(_, Need::OneOf(scopes)) => scopes.contains(&Scope::Read),
+        Access::Person(_, Need::Any | Need::Session) | Access::Anyone | Access::Device => false,
+    };
+    only_reads || MAY_END.contains(path)
+}
+
 /// Every RPC: who may call it, and how often from one source.
-pub const TABLE: &[(&str, Access, PerMinute)] = &[
+pub const TABLE: &[Row] = &[
     ("/orion.v1.AgentService/Link", Access::Device, Some(120)),
     ("/orion.v1.AgentService/RenewCertificate", Access::Device, Some(30)),
     ("/orion.v1.EnrollmentService/Enroll", Access::Anyone, Some(120)),
@@ -216,6 +240,25 @@ mod tests {
             let reads = matches!(access, Access::Person(_, Need::OneOf(scopes)) if scopes.contains(&Scope::Read));
             assert!(!reads || reading.iter().any(|word| name.starts_with(word)), "{path}");
         }
+    }
+
+    #[test]
+    fn whatever_changes_something_is_done_to_its_end() {
+        let ending: Vec<_> = TABLE
+            .iter()
+            .filter(|row| ends_with_its_client(row))
+            .map(|row| row.0.rsplit('/').next().unwrap())
+            .collect();
+        let changing =
+            ["Set", "Create", "Revoke", "Disable", "Decide", "Apply", "Cancel", "Enroll"];
+        for name in &ending {
+            assert!(!changing.iter().any(|word| name.starts_with(word)), "{name}");
+        }
+        assert!(ending.contains(&"Login") && ending.contains(&"GetCall"));
+        for path in MAY_END {
+            assert!(TABLE.iter().any(|row| row.0 == *path), "{path} is no RPC");
+        }
+        assert!(!ending.contains(&"Logout") && !ending.contains(&"CancelCall"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use orion_domain::audit::AuditHead;
 use orion_wire::v1::link_response;
-use orion_wire::{call_state, observed_bytes, risk, v1};
+use orion_wire::{approval_basis, call_state, observed_bytes, risk, risk_raise, v1};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -93,6 +93,8 @@ fn dispatch(order: &Order, time_left: Duration) -> v1::Dispatch {
             binding: proof.binding.as_bytes().to_vec().into(),
             approved_by: proof.approved_by.clone(),
             expires_at: proof.expires_at,
+            raises: proof.raises.iter().map(|raise| risk_raise(*raise).into()).collect(),
+            basis: approval_basis(proof.basis).into(),
         }),
         traceparent: String::new(),
         device_id: device.to_string(),

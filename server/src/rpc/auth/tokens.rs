@@ -59,6 +59,7 @@ impl Api {
                 .map_err(|error| match error {
                     StoreError::NotFound => status::token(crate::store::TokenError::NoUser),
                     StoreError::Conflict
+                    | StoreError::KeyInUse
                     | StoreError::Full
                     | StoreError::Unavailable
                     | StoreError::OtherVersion
@@ -110,7 +111,8 @@ impl Api {
             StoreError::Conflict => status::invalid(
                 "several tokens are called so, or begin so; give more of the id, or say whose it is",
             ),
-            StoreError::Full
+            StoreError::KeyInUse
+            | StoreError::Full
             | StoreError::Unavailable
             | StoreError::OtherVersion
             | StoreError::Corrupt => status::store(error),

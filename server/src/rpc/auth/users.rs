@@ -93,7 +93,7 @@ impl Api {
         let Some(stored) = row.password_hash else { return Ok(()) };
         let tries = &self.0.people.tries;
         tries.attempt(name, source, now_ms())?;
-        if !people::verify(Some(stored), old).await {
+        if !people::verify(Some(stored), old).await? {
             let body =
                 serde_json::json!({"user": name, "from": source.to_string(), "for": "password"});
             self.0.store.audit_event("auth.failed", body, now_ms()).await?;

@@ -10,7 +10,7 @@ use tonic::Status;
 
 use super::{call, with_advance};
 use crate::backend::Backend;
-use crate::bus::Changes;
+use crate::bus::Watcher;
 use crate::pipeline::Reply;
 use crate::rpc::status;
 
@@ -21,14 +21,15 @@ pub(in crate::rpc) type Updates =
 struct Watched {
     backend: Arc<Backend>,
     call: CallId,
-    changes: Changes,
+    changes: Watcher,
     told: Option<v1::Call>,
     is_over: bool,
 }
 
 /// The call now and whenever it has moved. The next state is made when the last one was taken, so that
 /// whoever reads slowly holds up nobody and is told the newest.
-pub(super) fn watch(backend: Arc<Backend>, call: CallId, changes: Changes) -> Updates {
+pub(super) fn watch(backend: Arc<Backend>, call: CallId) -> Updates {
+    let changes = backend.bus.watch_call(call);
     let watched = Watched { backend, call, changes, told: None, is_over: false };
     Box::pin(futures_util::stream::unfold(watched, async |mut watched| {
         if watched.is_over {
@@ -62,7 +63,7 @@ impl Watched {
     async fn moved(&mut self) -> bool {
         tokio::select! {
             () = self.backend.shutdown.cancelled() => false,
-            () = self.changes.moved(self.call) => true,
+            () = self.changes.changed() => true,
         }
     }
 }

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use orion_domain::rule::Approvers;
 use orion_domain::{
-    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, Risk, Role, UserName,
+    ApprovalBasis, ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, Observation,
+    PlanId, Risk, RiskRaise, Role, UserName,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -72,6 +73,8 @@ pub struct Card {
     pub entries: Option<u64>,
     /// How many bytes in files, as the preview tells.
     pub bytes: Option<u64>,
+    /// Why the risk is higher than the tool's; a yes is bound to it.
+    pub raises: Vec<RiskRaise>,
 }
 
 /// One person's word on a question.
@@ -139,6 +142,8 @@ pub struct NewApproval {
     pub may_stand: bool,
     /// The dry run's envelope, JSON, where the device could give one.
     pub preview: Option<Vec<u8>>,
+    /// What the preview observed of each path, which must still be so when the call runs.
+    pub observed: Vec<Observation>,
     /// What else the card shows.
     pub card: Card,
     /// The answer that holds already, so that nobody is asked.
@@ -164,9 +169,10 @@ impl NewApproval {
             "INSERT INTO approvals (id, call_id, state, binding, tool, device_id, device_name, \
              arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
              expires_at, approver_count, not_requester, second_if_any, reason_required, may_stand, \
-             conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id) \
+             conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id, \
+             observed_json) \
              VALUES ($1, $2, $16, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17, \
-             $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)",
+             $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)",
         )
         .bind(self.id.to_string())
         .bind(self.call.to_string())
@@ -196,6 +202,7 @@ impl NewApproval {
         .bind(self.standing.as_ref().map(|_| self.created_at))
         .bind(self.written_by.map(String::from))
         .bind(self.plan.map(|plan| plan.to_string()))
+        .bind(serde_json::to_string(&self.observed).map_err(|_| StoreError::Corrupt)?)
         .execute(conn)
         .await?;
         Ok(())
@@ -235,6 +242,8 @@ pub struct ApprovalRow {
     pub may_stand: bool,
     /// The dry run's envelope, JSON, where the device could give one.
     pub preview: Option<Vec<u8>>,
+    /// What the preview observed of each path, which must still be so when the call runs.
+    pub observed: Vec<Observation>,
     /// What else the card shows.
     pub card: Card,
     /// The approval whose standing answer holds here, where nobody was asked.
@@ -257,6 +266,18 @@ pub struct ApprovalRow {
     pub reason: Option<String>,
     /// When the yes was spent.
     pub consumed_at: Option<i64>,
+}
+
+impl ApprovalRow {
+    /// What whoever approves it was shown.
+    #[must_use]
+    pub const fn basis(&self) -> ApprovalBasis {
+        match (&self.standing, &self.plan) {
+            (Some(_), _) => ApprovalBasis::Standing,
+            (None, Some(_)) => ApprovalBasis::Plan,
+            (None, None) => ApprovalBasis::Preview,
+        }
+    }
 }
 
 impl FromRow<'_, SqliteRow> for ApprovalRow {
@@ -284,6 +305,7 @@ impl FromRow<'_, SqliteRow> for ApprovalRow {
             },
             may_stand: row.try_get("may_stand")?,
             preview: row.try_get("preview")?,
+            observed: json(row, "observed_json")?,
             card: json(row, "card_json")?,
             standing: parsed_option(row, "standing_id")?,
             written_by: parsed_option(row, "written_by")?,

@@ -1,6 +1,8 @@
 //! Answers that hold for more than one call: for a chat, or as a narrow rule. Each is named by the
 //! approval that it was given to.
 
+use std::collections::HashMap;
+
 use orion_domain::{ApprovalId, ConversationId, DeviceId, DeviceName, Role, Rule, UserName};
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
@@ -13,6 +15,24 @@ use crate::store::{Store, StoreError};
 
 /// How many rules are read at most.
 const MOST_RULES: i64 = 10_000;
+
+/// How many rules of all devices are read at most.
+const MOST_RULES_IN_ALL: i64 = 2_000_000;
+
+/// The rules that hold at $1, with the role that their makers have by now and the one that they needed,
+/// oldest first; at most $3.
+macro_rules! rules_that_hold {
+    ($of:literal) => {
+        concat!(
+            "SELECT standing_rules.*, users.role AS role, approver_role FROM standing_rules \
+             JOIN users ON users.name = made_by JOIN approvals ON approvals.id = standing_rules.id \
+             WHERE revoked_at IS NULL AND standing_rules.expires_at > $1 \
+             AND disabled_at IS NULL ",
+            $of,
+            " ORDER BY +standing_rules.id LIMIT $3"
+        )
+    };
+}
 
 /// How many rules that people made of answers hold on one device at once.
 pub const MOST_ON_DEVICE: i64 = 200;
@@ -154,6 +174,15 @@ pub(super) async fn make(tx: &mut Tx, rule: StandingRule, now: i64) -> Result<()
     record(tx, "rule.made", &rule, &rule.made_by, now)
 }
 
+/// What a rule says and where, if whoever made it still has the role that the answer took.
+fn held(row: &SqliteRow) -> Result<Option<(DeviceId, Rule)>, sqlx::Error> {
+    let (role, needed): (Role, Role) = (parsed(row, "role")?, parsed(row, "approver_role")?);
+    if role < needed {
+        return Ok(None);
+    }
+    Ok(Some((parsed(row, "device_id")?, json(row, "rule_json")?)))
+}
+
 fn record(
     tx: &mut Tx,
     kind: &'static str,
@@ -209,8 +238,8 @@ impl Store {
     /// The record cannot be read.
     pub async fn standing_rules(&self, now: i64) -> Result<Vec<StandingRule>, StoreError> {
         Ok(sqlx::query_as(
-            "SELECT * FROM standing_rules WHERE revoked_at IS NULL AND expires_at > $1 \
-             ORDER BY id DESC LIMIT $2",
+            "SELECT * FROM standing_rules INDEXED BY standing_rules_end \
+             WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY id DESC LIMIT $2",
         )
         .bind(now)
         .bind(MOST_RULES)
@@ -228,25 +257,38 @@ impl Store {
         device: DeviceId,
         now: i64,
     ) -> Result<Vec<Rule>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT standing_rules.*, users.role AS role, approver_role FROM standing_rules \
-             JOIN users ON users.name = made_by JOIN approvals ON approvals.id = standing_rules.id \
-             WHERE standing_rules.device_id = $1 AND revoked_at IS NULL \
-             AND standing_rules.expires_at > $2 AND disabled_at IS NULL \
-             ORDER BY standing_rules.id LIMIT $3",
-        )
-        .bind(device.to_string())
-        .bind(now)
-        .bind(MOST_RULES)
-        .fetch_all(self.reads())
-        .await?;
-        let mut rules = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let (held, needed): (Role, Role) =
-                (parsed(row, "role")?, parsed(row, "approver_role")?);
-            if held >= needed {
-                rules.push(json(row, "rule_json")?);
-            }
+        let rows = sqlx::query(rules_that_hold!("AND standing_rules.device_id = $2"))
+            .bind(now)
+            .bind(device.to_string())
+            .bind(MOST_RULES)
+            .fetch_all(self.reads())
+            .await?;
+        let rules = rows.iter().filter_map(|row| held(row).transpose());
+        Ok(rules.map(|rule| Ok(rule?.1)).collect::<Result<_, sqlx::Error>>()?)
+    }
+
+    /// The same of every device, in one read.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn standing_rules_by_device(
+        &self,
+        now: i64,
+    ) -> Result<HashMap<DeviceId, Vec<Rule>>, StoreError> {
+        let rows = sqlx::query(rules_that_hold!(""))
+            .bind(now)
+            .bind("")
+            .bind(MOST_RULES_IN_ALL)
+            .fetch_all(self.reads())
+            .await?;
+        // What is left out could be a rule that denies.
+        if i64::try_from(rows.len()).is_ok_and(|rows| rows >= MOST_RULES_IN_ALL) {
+            return Err(StoreError::Unavailable);
+        }
+        let mut rules: HashMap<DeviceId, Vec<Rule>> = HashMap::new();
+        for rule in rows.iter().filter_map(|row| held(row).transpose()) {
+            let (device, rule) = rule?;
+            rules.entry(device).or_default().push(rule);
         }
         Ok(rules)
     }
@@ -281,8 +323,8 @@ impl Store {
         now: i64,
     ) -> Result<Vec<DeviceId>, StoreError> {
         let rows = sqlx::query(
-            "SELECT DISTINCT device_id FROM standing_rules WHERE made_by = $1 \
-             AND revoked_at IS NULL AND expires_at > $2",
+            "SELECT DISTINCT device_id FROM standing_rules INDEXED BY standing_rules_end \
+             WHERE made_by = $1 AND revoked_at IS NULL AND expires_at > $2",
         )
         .bind(user.as_str())
         .bind(now)

@@ -80,7 +80,7 @@ pub async fn verify_file(path: &Path, held: Option<&HeldTo>) -> Result<AuditVerd
     verdict
 }
 
-pub(super) async fn follow(
+async fn follow(
     connection: &mut SqliteConnection,
     held: Option<&HeldTo>,
 ) -> Result<AuditVerdict, StoreError> {

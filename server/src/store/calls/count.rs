@@ -1,9 +1,10 @@
 //! What a person did on a device before: what rules with a limit count.
 
-use orion_domain::{CallId, DeviceId, UserName};
+use orion_domain::{CallId, DeviceId, Undo, UserName};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
+use crate::store::row::json_option;
 use crate::store::{Store, StoreError};
 
 /// An earlier call that was let through.
@@ -11,6 +12,8 @@ use crate::store::{Store, StoreError};
 pub struct Admitted {
     /// The tool.
     pub tool: String,
+    /// What it took back or did again, of an undoing.
+    pub undo: Option<Undo>,
     /// Canonical JSON; empty where it was not asked for.
     pub arguments: Vec<u8>,
     /// When it was let through, Unix milliseconds.
@@ -21,6 +24,7 @@ impl FromRow<'_, SqliteRow> for Admitted {
     fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             tool: row.try_get("tool")?,
+            undo: json_option(row, "undo_json")?,
             arguments: row.try_get("arguments")?,
             admitted_at: row.try_get("admitted_at")?,
         })
@@ -44,9 +48,9 @@ impl Store {
         arguments_bytes: u32,
     ) -> Result<Vec<Admitted>, StoreError> {
         Ok(sqlx::query_as(
-            "SELECT tool, admitted_at, CASE WHEN bytes <= $6 THEN \
+            "SELECT tool, undo_json, admitted_at, CASE WHEN bytes <= $6 THEN \
              (SELECT arguments FROM calls WHERE id = counted) ELSE x'' END AS arguments FROM \
-             (SELECT id AS counted, tool, admitted_at, \
+             (SELECT id AS counted, tool, undo_json, admitted_at, \
              SUM(LENGTH(arguments)) OVER (ORDER BY admitted_at DESC, id DESC) AS bytes FROM calls \
              WHERE user_name = $1 AND device_id = $2 AND admitted_at >= $3 AND id <> $4 \
              AND dry_run = 0 ORDER BY admitted_at DESC, id DESC LIMIT $5) \

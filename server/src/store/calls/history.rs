@@ -1,16 +1,32 @@
 //! Recorded calls, oldest first, as far as judging them again needs them.
 
-use orion_domain::{CallId, Caller, DeviceId};
+use orion_domain::{CallId, Caller, DeviceId, Undo};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use crate::store::row::{parsed, parsed_option, signed};
+use crate::store::row::{json_option, parsed, parsed_option, signed};
 use crate::store::{Store, StoreError};
 
 /// How many calls are read at a time.
 const PAGE: i64 = 1000;
 /// How many bytes of arguments are read at a time, or one call's where that has more.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
+
+/// One page of calls, as far as its bytes go.
+macro_rules! recorded {
+    ($of:literal) => {
+        concat!(
+            "SELECT id, user_name, role, conversation_id, device_id, tool, undo_json, arguments, dry_run, \
+             tainted, decision, created_at, admitted_at IS NOT NULL AS was_admitted \
+             FROM (SELECT page_id, SUM(size) OVER (ORDER BY page_id) AS bytes, \
+             ROW_NUMBER() OVER (ORDER BY page_id) AS place FROM (SELECT id AS page_id, \
+             LENGTH(arguments) AS size FROM calls ",
+            $of,
+            " AND NOT is_own_preview ORDER BY id LIMIT $3)) \
+             CROSS JOIN calls ON id = page_id WHERE bytes <= $4 OR place = 1 ORDER BY page_id"
+        )
+    };
+}
 
 /// A call that was recorded, as it was asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +39,8 @@ pub struct RecordedCall {
     pub device: Option<DeviceId>,
     /// The tool.
     pub tool: String,
+    /// What it took back or did again, of an undoing.
+    pub undo: Option<Undo>,
     /// JSON; canonical unless the call was refused before its arguments were looked at.
     pub arguments: Vec<u8>,
     /// Whether only a preview was wanted.
@@ -48,6 +66,7 @@ impl FromRow<'_, SqliteRow> for RecordedCall {
             },
             device: parsed_option(row, "device_id")?,
             tool: row.try_get("tool")?,
+            undo: json_option(row, "undo_json")?,
             arguments: row.try_get("arguments")?,
             dry_run: row.try_get("dry_run")?,
             tainted: row.try_get("tainted")?,
@@ -77,10 +96,13 @@ impl Store {
         most: u64,
         device: Option<DeviceId>,
     ) -> Result<Option<(String, i64)>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT id, created_at FROM calls WHERE ($2 IS NULL OR device_id = $2) \
-             AND NOT is_own_preview ORDER BY id DESC LIMIT 1 OFFSET $1",
-        )
+        Ok(sqlx::query_as(if device.is_some() {
+            "SELECT id, created_at FROM calls WHERE device_id = $2 AND NOT is_own_preview \
+             ORDER BY id DESC LIMIT 1 OFFSET $1"
+        } else {
+            "SELECT id, created_at FROM calls WHERE NOT is_own_preview \
+             ORDER BY id DESC LIMIT 1 OFFSET $1"
+        })
         .bind(signed(most))
         .bind(device.map(|id| id.to_string()))
         .fetch_optional(self.reads())
@@ -97,22 +119,18 @@ impl Store {
         after: &str,
         device: Option<DeviceId>,
     ) -> Result<Vec<RecordedCall>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT id, user_name, role, conversation_id, device_id, tool, arguments, dry_run, \
-             tainted, decision, created_at, \
-             admitted_at IS NOT NULL AS was_admitted \
-             FROM calls JOIN (SELECT page_id, SUM(size) OVER (ORDER BY page_id) AS bytes, \
-             ROW_NUMBER() OVER (ORDER BY page_id) AS place FROM (SELECT id AS page_id, \
-             LENGTH(arguments) AS size FROM calls WHERE id > $1 AND ($2 IS NULL OR device_id = $2) \
-             AND NOT is_own_preview ORDER BY id LIMIT $3)) \
-             ON page_id = id WHERE bytes <= $4 OR place = 1 ORDER BY id",
-        )
-        .bind(after)
-        .bind(device.map(|id| id.to_string()))
-        .bind(PAGE)
-        .bind(PAGE_BYTES)
-        .fetch_all(self.reads())
-        .await?)
+        let sql = if device.is_some() {
+            recorded!("WHERE id > $1 AND device_id = $2")
+        } else {
+            recorded!("WHERE id > $1")
+        };
+        Ok(sqlx::query_as(sql)
+            .bind(after)
+            .bind(device.map(|id| id.to_string()))
+            .bind(PAGE)
+            .bind(PAGE_BYTES)
+            .fetch_all(self.reads())
+            .await?)
     }
 }
 

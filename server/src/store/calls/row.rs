@@ -2,14 +2,14 @@
 
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, ConversationId, DeviceId, DeviceName, Digest, ErrorCode,
-    PlanId, Risk,
+    PlanId, Risk, Undo,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
 use crate::store::row::{
-    digest, digest_option, json, parsed, parsed_option, risk_option, unsigned,
+    digest, digest_option, json, json_option, parsed, parsed_option, risk_option, unsigned,
 };
 
 /// A call that enters the record. Times are Unix milliseconds.
@@ -47,6 +47,8 @@ pub struct NewCall {
     pub policy_version: String,
     /// The tool's risk, where there is such a tool.
     pub risk: Option<Risk>,
+    /// What it takes back or does again, of an undoing that was judged.
+    pub undo: Option<Undo>,
     /// Whether running it changes anything; such a call's record survives a power cut.
     pub has_effects: bool,
     /// The state in which it enters the record.
@@ -160,6 +162,8 @@ pub struct CallRow {
     pub policy_version: String,
     /// The tool's risk, where there is such a tool.
     pub risk: Option<Risk>,
+    /// What it takes back or does again, of an undoing that was judged.
+    pub undo: Option<Undo>,
     /// Whether running it changes anything.
     pub has_effects: bool,
     /// Where it is in its life.
@@ -219,6 +223,7 @@ impl FromRow<'_, SqliteRow> for CallRow {
             rule: row.try_get("rule")?,
             policy_version: row.try_get("policy_version")?,
             risk: risk_option(row, "risk")?,
+            undo: json_option(row, "undo_json")?,
             has_effects: row.try_get("has_effects")?,
             state: parsed(row, "state")?,
             history,

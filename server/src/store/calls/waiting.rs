@@ -1,9 +1,8 @@
 //! Calls that wait for their device, calls whose fate only their device knows, and calls for a list.
 
 use orion_domain::{CallId, CallState, DeviceId, UserName};
-use sqlx::AssertSqlSafe;
 
-use super::{CallRow, NO_WORD_OF_DEVICE, NewCall};
+use super::{CallRow, NewCall, no_word_of_device};
 use crate::store::writer::Tx;
 use crate::store::{Store, StoreError};
 
@@ -11,21 +10,29 @@ use crate::store::{Store, StoreError};
 const PAGE: i64 = 256;
 
 /// A row without what may be large.
-const LIGHT: &str = "calls.id, calls.user_name, calls.role, calls.conversation_id, calls.device_id, \
-    calls.device_name, calls.tool, x'' AS arguments, calls.arguments_digest, calls.dry_run, \
-    calls.recovered, calls.tainted, calls.quoted, '[]' AS touches_json, calls.decision, calls.rule, \
-    calls.policy_version, calls.risk, calls.has_effects, calls.state, calls.history, \
-    calls.idempotency_key, calls.plan_id, calls.deadline_at, calls.queued_until, calls.created_at, \
-    calls.approval_id, calls.code, NULL AS result, calls.duration_us, calls.closed_at, \
-    calls.token_hash";
+macro_rules! light {
+    () => {
+        "SELECT calls.id, calls.user_name, calls.role, calls.conversation_id, calls.device_id, \
+         calls.device_name, calls.tool, x'' AS arguments, calls.arguments_digest, calls.dry_run, \
+         calls.recovered, calls.tainted, calls.quoted, '[]' AS touches_json, calls.decision, \
+         calls.rule, calls.policy_version, calls.risk, calls.undo_json, calls.has_effects, \
+         calls.state, calls.history, calls.idempotency_key, calls.plan_id, calls.deadline_at, \
+         calls.queued_until, calls.created_at, calls.approval_id, calls.code, NULL AS result, \
+         calls.duration_us, calls.closed_at, calls.token_hash FROM calls "
+    };
+}
 
 /// The condition on a call that its device is to say what became of it, with $1 as the moment after which
 /// it became unknown, if it did.
-fn is_unsettled() -> String {
-    format!(
-        "state IN ('dispatched', 'running', 'unknown') \
-         AND (closed_at IS NULL OR (closed_at > $1 AND {NO_WORD_OF_DEVICE}))"
-    )
+macro_rules! is_unsettled {
+    () => {
+        concat!(
+            "state IN ('dispatched', 'running', 'unknown') \
+             AND (closed_at IS NULL OR (closed_at > $1 AND ",
+            no_word_of_device!(),
+            "))"
+        )
+    };
 }
 
 /// How many calls may wait for their devices.
@@ -123,14 +130,14 @@ impl Store {
         self.write_one(self.durability_of(id), move |tx| {
             Box::pin(async move {
                 // One that waits already takes no further place.
-                let sql = format!(
-                    "SELECT device_id, user_name FROM calls WHERE id = $1 AND state IN ({})",
-                    super::sources(CallState::Queued, |_| true)
-                );
-                let found: Option<(Option<String>, String)> = sqlx::query_as(AssertSqlSafe(sql))
-                    .bind(id.to_string())
-                    .fetch_optional(&mut tx.conn)
-                    .await?;
+                let found: Option<(Option<String>, String)> = sqlx::query_as(
+                    "SELECT device_id, user_name FROM calls \
+                     WHERE id = $1 AND state IN (SELECT value FROM json_each($2))",
+                )
+                .bind(id.to_string())
+                .bind(super::sources(CallState::Queued, |_| true))
+                .fetch_optional(&mut tx.conn)
+                .await?;
                 let Some((device, user)) = found else { return Ok(Ok(false)) };
                 if let Err(full) = limits.room_for(tx, device, &user).await? {
                     return Ok(Err(full));
@@ -174,19 +181,18 @@ impl Store {
         after: Option<CallId>,
         since: i64,
     ) -> Result<Vec<Unsettled>, StoreError> {
-        let sql = format!(
+        let rows: Vec<(String, bool)> = sqlx::query_as(concat!(
             "SELECT id, EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
-             AND kind = 'cancel.asked') FROM calls WHERE device_id = $2 AND id > $3 \
-             AND {} ORDER BY id LIMIT $4",
-            is_unsettled()
-        );
-        let rows: Vec<(String, bool)> = sqlx::query_as(AssertSqlSafe(sql))
-            .bind(since)
-            .bind(device.to_string())
-            .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(PAGE)
-            .fetch_all(self.reads())
-            .await?;
+             AND kind = 'cancel.asked') FROM calls WHERE device_id = $2 AND id > $3 AND ",
+            is_unsettled!(),
+            " ORDER BY id LIMIT $4"
+        ))
+        .bind(since)
+        .bind(device.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(PAGE)
+        .fetch_all(self.reads())
+        .await?;
         let unsettled = |(id, is_stopped): (String, bool)| {
             let id = id.parse().map_err(|_| StoreError::Corrupt)?;
             Ok(Unsettled { id, is_stopped })
@@ -202,12 +208,11 @@ impl Store {
         &self,
         since: i64,
     ) -> Result<Vec<DeviceId>, StoreError> {
-        let sql = format!(
-            "SELECT DISTINCT device_id FROM calls WHERE device_id IS NOT NULL AND {}",
-            is_unsettled()
+        let sql = concat!(
+            "SELECT DISTINCT device_id FROM calls WHERE device_id IS NOT NULL AND ",
+            is_unsettled!()
         );
-        let ids: Vec<(String,)> =
-            sqlx::query_as(AssertSqlSafe(sql)).bind(since).fetch_all(self.reads()).await?;
+        let ids: Vec<(String,)> = sqlx::query_as(sql).bind(since).fetch_all(self.reads()).await?;
         ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
@@ -233,16 +238,21 @@ impl Store {
     /// # Errors
     /// The record cannot be read.
     pub async fn overdue_calls(&self, now: i64) -> Result<Vec<CallRow>, StoreError> {
-        let sql = format!(
-            "SELECT {LIGHT} FROM calls LEFT JOIN approvals ON approvals.id = calls.approval_id \
-             WHERE calls.state = 'queued' AND (COALESCE(queued_until, deadline_at) <= $1 \
-             OR approvals.expires_at <= $1) ORDER BY calls.id LIMIT $2"
+        let sql = concat!(
+            light!(),
+            "WHERE id IN (SELECT id FROM calls \
+             WHERE state = 'queued' AND COALESCE(queued_until, deadline_at) <= $1 \
+             UNION ALL SELECT calls.id FROM calls CROSS JOIN approvals \
+             ON approvals.id = calls.approval_id WHERE calls.state = 'queued' \
+             AND calls.approval_id IS NOT NULL AND approvals.expires_at <= $1) \
+             ORDER BY id LIMIT $2"
         );
-        Ok(sqlx::query_as(AssertSqlSafe(sql)).bind(now).bind(PAGE).fetch_all(self.reads()).await?)
+        Ok(sqlx::query_as(sql).bind(now).bind(PAGE).fetch_all(self.reads()).await?)
     }
 
     /// The newest calls, of one person or all, on one device or all, without arguments and results.
-    /// Where `open`, only those that have not ended and those of which nobody knows how.
+    /// Where `open`, only those that have not ended and those of which nobody knows how; previews only
+    /// where they are asked for.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -251,18 +261,45 @@ impl Store {
         user: Option<&UserName>,
         device: Option<DeviceId>,
         open: bool,
+        previews: bool,
         most: u32,
     ) -> Result<Vec<CallRow>, StoreError> {
-        // Written as the index on them has it.
-        let open = if open { "(closed_at IS NULL OR state = 'unknown') AND" } else { "" };
-        let sql = format!(
-            "SELECT {LIGHT} FROM calls WHERE {open} ($1 IS NULL OR user_name = $1) \
-             AND ($2 IS NULL OR device_id = $2) ORDER BY id DESC LIMIT $3"
-        );
-        Ok(sqlx::query_as(AssertSqlSafe(sql))
+        // Of those that are open there are few. Of the others each has an index; of one person on one device
+        // those on the device are looked through, in the index alone.
+        let sql = match (open, user, device) {
+            (false, None, None) if previews => concat!(light!(), "ORDER BY id DESC LIMIT $3"),
+            (true, ..) => concat!(
+                light!(),
+                "WHERE (closed_at IS NULL OR state = 'unknown') \
+                 AND ($1 IS NULL OR user_name = $1) AND ($2 IS NULL OR device_id = $2) \
+                 AND ($4 OR dry_run = 0) ORDER BY id DESC LIMIT $3"
+            ),
+            (false, None, None) => {
+                concat!(light!(), "WHERE dry_run = 0 ORDER BY id DESC LIMIT $3")
+            }
+            (false, Some(_), None) => {
+                concat!(
+                    light!(),
+                    "WHERE user_name = $1 AND ($4 OR dry_run = 0) ORDER BY id DESC LIMIT $3"
+                )
+            }
+            (false, None, Some(_)) => {
+                concat!(
+                    light!(),
+                    "WHERE device_id = $2 AND ($4 OR dry_run = 0) ORDER BY id DESC LIMIT $3"
+                )
+            }
+            (false, Some(_), Some(_)) => concat!(
+                light!(),
+                "WHERE device_id = $2 AND +user_name = $1 AND ($4 OR dry_run = 0) \
+                 ORDER BY id DESC LIMIT $3"
+            ),
+        };
+        Ok(sqlx::query_as(sql)
             .bind(user.map(UserName::as_str))
             .bind(device.map(|id| id.to_string()))
             .bind(most)
+            .bind(previews)
             .fetch_all(self.reads())
             .await?)
     }

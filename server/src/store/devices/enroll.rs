@@ -205,8 +205,9 @@ async fn free_name(tx: &mut Tx, name: &str) -> Result<String, StoreError> {
     // Room for a number; names are ASCII. `.` is the character after `-`.
     let base = name.get(..name.len().min(NAME_BYTES - 6)).unwrap_or(name);
     let taken: Vec<(String,)> = sqlx::query_as(
-        "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') \
-         AND (name = $1 OR (name >= $2 AND name < $3))",
+        "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND name = $1 \
+         UNION ALL SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') \
+         AND name >= $2 AND name < $3",
     )
     .bind(name)
     .bind(format!("{base}-"))

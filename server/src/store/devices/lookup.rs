@@ -32,8 +32,9 @@ impl Store {
             return self.device_by_id(id).await;
         }
         let named: Option<DeviceRow> = sqlx::query_as(
-            "SELECT * FROM devices WHERE name = $1 \
-             ORDER BY state IN ('rejected', 'revoked'), created_at DESC LIMIT 1",
+            "SELECT * FROM devices WHERE id = COALESCE(\
+             (SELECT id FROM devices WHERE name = $1 AND state NOT IN ('rejected', 'revoked')), \
+             (SELECT id FROM devices WHERE name = $1 ORDER BY created_at DESC LIMIT 1))",
         )
         .bind(device)
         .fetch_optional(self.reads())

@@ -1,6 +1,6 @@
 //! Devices that are not held strictly for a while.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use orion_domain::{DeviceId, DeviceName, UserName};
 use serde::Serialize;
@@ -159,17 +159,14 @@ impl Store {
         .await
     }
 
-    /// The devices on which anybody set a mode or made a rule of an answer, whether it still holds or not.
+    /// The devices that are in the mode `dangerous`.
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn devices_with_modes_or_rules(&self) -> Result<HashSet<DeviceId>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT device_id FROM device_modes UNION SELECT device_id FROM standing_rules",
-        )
-        .fetch_all(self.reads())
-        .await?;
-        rows.iter().map(|row| Ok(parsed(row, "device_id")?)).collect()
+    pub async fn device_modes(&self) -> Result<HashMap<DeviceId, ModeRow>, StoreError> {
+        let rows: Vec<ModeRow> =
+            sqlx::query_as("SELECT * FROM device_modes").fetch_all(self.reads()).await?;
+        Ok(rows.into_iter().map(|row| (row.device, row)).collect())
     }
 
     /// Since when, by whom and until when a device is in the mode `dangerous`, if it is.

@@ -260,15 +260,22 @@ impl Store {
     /// The record cannot be read.
     pub async fn tokens(&self, filter: TokenFilter) -> Result<Vec<TokenRow>, StoreError> {
         let TokenFilter { user, sessions } = filter;
-        Ok(sqlx::query_as(
-            "SELECT * FROM tokens WHERE ($1 IS NULL OR user_name = $1) \
-             AND ($2 OR scopes <> 'session') ORDER BY user_name, created_at, rowid LIMIT $3",
-        )
-        .bind(user.map(String::from))
-        .bind(sessions)
-        .bind(LISTED)
-        .fetch_all(self.reads())
-        .await?)
+        let sql = match user {
+            Some(_) => {
+                "SELECT * FROM tokens WHERE user_name = $1 AND ($2 OR scopes <> 'session') \
+                 ORDER BY created_at, rowid LIMIT $3"
+            }
+            None => {
+                "SELECT * FROM tokens WHERE $2 OR scopes <> 'session' \
+                 ORDER BY user_name, created_at, rowid LIMIT $3"
+            }
+        };
+        Ok(sqlx::query_as(sql)
+            .bind(user.map(String::from))
+            .bind(sessions)
+            .bind(LISTED)
+            .fetch_all(self.reads())
+            .await?)
     }
 
     /// Takes a token back, by its name, its id or the front of that. Of this person, or of anybody

@@ -50,6 +50,7 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
         approvers: asked.approvers,
         may_stand: false,
         preview: None,
+        observed: Vec::new(),
         card: asked.card,
         standing: None,
         written_by: None,

@@ -23,6 +23,18 @@ async fn broken(place: &Place) -> Break {
 }
 
 #[tokio::test]
+async fn following_the_chain_takes_no_reader_from_others() {
+    let place = Place::new().await;
+    place.store.open_call(call(1)).await.unwrap();
+    let mut readers = Vec::new();
+    for _ in 0..crate::store::READERS {
+        readers.push(place.store.reads().acquire().await.unwrap());
+    }
+    assert_eq!(place.audited().await, 1);
+    drop(readers);
+}
+
+#[tokio::test]
 async fn a_whole_chain_is_said_to_be_whole_online_and_off() {
     let place = five().await;
     let head = place.store.audit_head().await.unwrap();

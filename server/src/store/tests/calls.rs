@@ -95,6 +95,7 @@ async fn a_call_is_read_back_as_it_was_written() {
         rule: new.rule,
         policy_version: new.policy_version,
         risk: new.risk,
+        undo: new.undo,
         has_effects: false,
         state: CallState::Failed,
         history: vec![
@@ -189,8 +190,10 @@ async fn a_key_names_one_call_of_one_person() {
         call
     };
     assert_eq!(place.store.open_call(keyed(1, "ann")).await, Ok(()));
-    assert_eq!(place.store.open_call(keyed(2, "ann")).await, Err(StoreError::Conflict));
+    assert_eq!(place.store.open_call(keyed(2, "ann")).await, Err(StoreError::KeyInUse));
     assert_eq!(place.store.open_call(keyed(3, "bob")).await, Ok(()));
+    // Another conflict is not taken for the key's: here the id is taken.
+    assert_eq!(place.store.open_call(keyed(3, "eve")).await, Err(StoreError::Conflict));
     assert_eq!(place.audited().await, 2);
 }
 

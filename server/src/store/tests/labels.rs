@@ -1,7 +1,7 @@
 //! Where content came into a chat.
 
 use super::*;
-use crate::store::{Label, Voice};
+use crate::store::{Label, LabelledContent, Voice};
 
 fn label(n: u128, device: &str) -> Label {
     Label {
@@ -10,6 +10,10 @@ fn label(n: u128, device: &str) -> Label {
         device: device.to_owned(),
         place: "/srv/note.txt".to_owned(),
     }
+}
+
+fn digest(n: u128) -> Digest {
+    Digest::of(&n.to_be_bytes())
 }
 
 /// A chat with calls 1 to `calls`, each with a result of so many bytes.
@@ -30,9 +34,17 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
     let place = chat(3, 100).await;
     let (store, id) = (&place.store, conversation_id(1));
     for n in 1..=3 {
-        store.label_content(id, label(n, "kiosk"), Voice::Strangers, 5).await.unwrap();
+        store
+            .label_content(id, label(n, "kiosk"), Voice::Strangers, &[digest(n)], 5)
+            .await
+            .unwrap();
     }
-    let given = |n, bytes| (label(n, "kiosk"), Voice::Strangers, vec![b'x'; bytes]);
+    let given = |n, bytes| LabelledContent {
+        label: label(n, "kiosk"),
+        voice: Voice::Strangers,
+        calls: vec![digest(n)],
+        result: vec![b'x'; bytes],
+    };
     let most = async |most| store.labelled_content(id, most).await.unwrap();
     assert_eq!(most(250).await, [given(1, 0), given(2, 100), given(3, 100)]);
     assert_eq!(most(99).await, [given(1, 0), given(2, 0), given(3, 0)]);
@@ -43,13 +55,14 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
 async fn a_device_that_says_much_makes_no_other_label_forgotten() {
     let place = chat(3, 1).await;
     let (store, id) = (&place.store, conversation_id(1));
-    store.label_content(id, label(1, "kiosk"), Voice::Strangers, 5).await.unwrap();
-    store.label_content(id, label(2, "quiet"), Voice::Device, 5).await.unwrap();
+    store.label_content(id, label(1, "kiosk"), Voice::Strangers, &[], 5).await.unwrap();
+    store.label_content(id, label(2, "quiet"), Voice::Device, &[], 5).await.unwrap();
     for _ in 0..60 {
-        store.label_content(id, label(3, "loud"), Voice::Device, 5).await.unwrap();
+        store.label_content(id, label(3, "loud"), Voice::Device, &[], 5).await.unwrap();
     }
     let kept = store.labelled_content(id, 0).await.unwrap();
     assert_eq!(kept.len(), 52);
-    assert_eq!(kept[0], (label(1, "kiosk"), Voice::Strangers, Vec::new()));
-    assert_eq!(kept[1], (label(2, "quiet"), Voice::Device, Vec::new()));
+    let first = |n: usize| (kept[n].label.clone(), kept[n].voice);
+    assert_eq!(first(0), (label(1, "kiosk"), Voice::Strangers));
+    assert_eq!(first(1), (label(2, "quiet"), Voice::Device));
 }

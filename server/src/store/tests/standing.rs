@@ -97,7 +97,13 @@ async fn a_rule_of_an_answer_holds_until_it_ends_or_is_taken_back() {
 async fn a_rule_of_an_answer_holds_while_who_made_it_may_make_it() {
     let place = asked_of(Approvers::default(), PEOPLE).await;
     place.store.vote(as_rule(1)).await.unwrap();
-    let held = async || place.store.standing_rules_of(device_id(1), 3_000).await.unwrap().len();
+    let held = async || {
+        let rules = place.store.standing_rules_of(device_id(1), 3_000).await.unwrap();
+        let of_all = place.store.standing_rules_by_device(3_000).await.unwrap();
+        assert_eq!(of_all.get(&device_id(1)).cloned().unwrap_or_default(), rules);
+        assert!(of_all.keys().all(|device| *device == device_id(1)), "{of_all:?}");
+        rules.len()
+    };
     for (change, expected) in [
         ("UPDATE users SET role = 'viewer' WHERE name = 'bob'", 0),
         ("UPDATE users SET role = 'admin' WHERE name = 'bob'", 1),

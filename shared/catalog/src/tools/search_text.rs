@@ -69,6 +69,8 @@ pub struct Returns {
     pub files_searched: u64,
     /// How many files could not be read, or not to their end.
     pub files_skipped: u64,
+    /// How many of those were left at a line that is too long for the expression.
+    pub files_with_long_lines: u64,
 }
 
 impl Tool for SearchText {

@@ -64,6 +64,12 @@ pub struct Returns {
     pub tool: String,
     /// What became of each path.
     pub paths: Vec<Undone>,
+    /// How many files and folders that touched; missing where it was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+    /// How many bytes in files that touched; missing where it was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 impl Tool for UndoCall {

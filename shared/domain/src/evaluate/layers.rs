@@ -3,9 +3,10 @@
 use super::{Decision, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::Scope;
+use crate::raise::RiskRaise;
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule, RuleAction};
-use crate::touches::{Access, Touches};
+use crate::touches::{Access, PathTouch, Touches};
 
 /// The role of the person.
 pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
@@ -32,10 +33,13 @@ pub(super) fn scope(
     let mut deny = |reason| evidence.push(Evidence { layer, decision: Decision::Deny, reason });
 
     if !lifted {
-        if !scope.lists_tool(question.tool.name) {
+        let tool = question.tool;
+        if !tool.names().all(|name| scope.lists_tool(name)) {
             deny(Reason::ToolNotListed);
         }
-        if let Some(missing) = scope.missing_capability(question.tool.capabilities) {
+        let called = tool.called.map(|called| called.capabilities).unwrap_or_default();
+        let missing = [tool.capabilities, called].map(|needed| scope.missing_capability(needed));
+        if let Some(missing) = missing.into_iter().flatten().next() {
             deny(Reason::CapabilityMissing(missing));
         }
     }
@@ -143,6 +147,8 @@ pub(super) struct Weighed {
     pub(super) risk: Risk,
     /// The line of the pre-approval that saved a question.
     pub(super) saved_by: Option<usize>,
+    /// Why it is higher than the tool's, each with the touched path that tells.
+    pub(super) raises: Vec<(RiskRaise, Option<usize>)>,
 }
 
 /// What the risk asks for. A preview changes nothing, so it asks for nothing.
@@ -158,14 +164,16 @@ pub(super) fn risk(
     };
     if question.is_preview() {
         line(Decision::Allow, Reason::Fits);
-        return Weighed { risk: stated, saved_by: None };
+        return Weighed { risk: stated, saved_by: None, raises: Vec::new() };
     }
     if stated.is_dangerous() && question.touches.is_some() && !question.confirmed {
         line(Decision::Deny, Reason::ConfirmMissing);
-        return Weighed { risk: stated, saved_by: None };
+        return Weighed { risk: stated, saved_by: None, raises: Vec::new() };
     }
+    let raises = raises(question, policy);
+    let least = raises.iter().map(|(raise, _)| raise.risk()).fold(stated, Risk::max);
     let tainted = question.tainted && tool.has_effects && heard.preapproved_tainted.is_none();
-    let risk = if tainted { stated.raised() } else { stated };
+    let risk = if tainted { least.raised() } else { least };
     let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
     let of = |risk| match policy.risk.of(risk) {
         Decision::DryRunFirst => shown_first(question),
@@ -180,6 +188,9 @@ pub(super) fn risk(
         Decision::DryRunFirst | Decision::Ask | Decision::Deny if of(stated) == asked => {
             Reason::Asks
         }
+        Decision::DryRunFirst | Decision::Ask | Decision::Deny if of(least) == asked => {
+            raises.first().map_or(Reason::Asks, |&(raise, touch)| Reason::Raised { raise, touch })
+        }
         Decision::DryRunFirst | Decision::Ask | Decision::Deny => Reason::AsksForProvenance,
     };
     line(if saved { Decision::Allow } else { asked }, reason);
@@ -191,5 +202,26 @@ pub(super) fn risk(
             evidence.push(Evidence { layer, decision: Decision::Ask, reason: Reason::Strict });
         }
     }
-    Weighed { risk, saved_by: preapproved.filter(|_| lent || saved) }
+    Weighed { risk, saved_by: preapproved.filter(|_| lent || saved), raises }
+}
+
+/// Why the risk of a call is higher than its tool's, each once.
+fn raises(question: &Question<'_>, policy: &Policy) -> Vec<(RiskRaise, Option<usize>)> {
+    let mut raises = Vec::new();
+    if !question.tool.has_effects {
+        return raises;
+    }
+    let paths = question.touches.map_or(&[][..], |touches| &touches.paths);
+    let starts =
+        |touch: &PathTouch| touch.access == Access::Write && policy.raises_for_writing(&touch.path);
+    if let Some(touch) = paths.iter().position(starts) {
+        raises.push((RiskRaise::StartsPrograms, Some(touch)));
+    }
+    for &raise in question.raises {
+        if !raises.iter().any(|(known, _)| *known == raise) {
+            raises.push((raise, None));
+        }
+    }
+    raises.sort_unstable();
+    raises
 }

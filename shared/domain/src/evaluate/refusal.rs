@@ -81,7 +81,7 @@ impl Evidence {
                     .and_then(|touches| touches.paths.get(touch))
                     .and_then(|path| self.scope(policy)?.denying_touch(path));
                 match entry {
-                    Some(entry) if entry.built_in => {
+                    Some(entry) if entry.built_in.is_some() => {
                         format!("built-in deny {}", entry.pattern.as_text())
                     }
                     Some(entry) => format!("{layer}: deny_paths {}", entry.pattern.as_text()),
@@ -97,6 +97,7 @@ impl Evidence {
                 .get(rule)
                 .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
             Reason::Asks => format!("risk {}", question.tool.risk),
+            Reason::Raised { raise, .. } => format!("risk high: {raise}"),
             Reason::AsksForProvenance => "risk: content from strangers in this chat".to_owned(),
             Reason::Strict => format!("{layer}: strict"),
         }
@@ -181,6 +182,14 @@ impl Evidence {
             Reason::Asks => {
                 let (code, what) = self.wanted();
                 ToolError::new(code, format!("{tool} is of {} risk: {what}.", question.tool.risk))
+            }
+            Reason::Raised { raise, touch } => {
+                let (code, what) = self.wanted();
+                let path = touch.and_then(|at| Some(&question.touches?.paths.get(at)?.path));
+                let about = path.map(|path| format!(" ({path})")).unwrap_or_default();
+                let sentence = raise.sentence().trim_end_matches('.');
+                ToolError::new(code, format!("{sentence}{about}: {what}."))
+                    .with("raises", vec![raise.as_str()])
             }
             Reason::AsksForProvenance => {
                 let (code, what) = self.wanted();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::{AllowedPath, Scope, address_of};
-use crate::path::DevicePath;
+use crate::path::{BuiltInKind, DevicePath};
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
 
@@ -151,7 +151,11 @@ impl Evidence {
                 .rules
                 .get(rule)
                 .map_or_else(|| nobody("no change would"), |it| rule_change(&it.rule)),
-            Reason::Asks | Reason::AsksForProvenance | Reason::Strict | Reason::Fits => Remedy {
+            Reason::Asks
+            | Reason::Raised { .. }
+            | Reason::AsksForProvenance
+            | Reason::Strict
+            | Reason::Fits => Remedy {
                 change: format!("let calls of {} risk run in the policy", question.tool.risk),
                 who: Who::Admin,
                 how: "orion policy apply".to_owned(),
@@ -197,12 +201,21 @@ impl Evidence {
         let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
             return nobody("no change would");
         };
-        let against: Vec<_> = scope.denied.iter().filter(|it| it.refuses(touched)).collect();
-        if let Some(entry) = against.iter().find(|entry| entry.built_in) {
-            return nobody(format!(
-                "no change would: {} is kept out on every device from the start",
-                entry.pattern
-            ));
+        let against: Vec<_> = scope.denied.own().filter(|it| it.refuses(touched)).collect();
+        let refusing = scope.denied.built_in_against(&touched.path, touched.access);
+        if let Some((kind, entry)) = refusing.and_then(|entry| Some((entry.built_in?, entry))) {
+            if kind == BuiltInKind::OwnState || entry.pattern.root().is_some() {
+                return nobody(format!(
+                    "no change would: {} is kept out on every device from the start",
+                    entry.pattern
+                ));
+            }
+            let path = quoted(&touched.path.to_string());
+            let change = format!(
+                "name the file itself, which {} keeps out from the start: add {{ path: {path}, access: [{}] }} to the paths",
+                entry.pattern, touched.access
+            );
+            return self.grant(question, &change);
         }
         if scope.deny_all_paths {
             return self.grant(question, "correct the entry that cannot be read in the deny_paths");
@@ -216,7 +229,7 @@ impl Evidence {
 /// deleted, since what is lent cannot go itself.
 fn smallest_root(scope: &Scope, touched: &PathTouch) -> Option<DevicePath> {
     let root = match touched.access {
-        Access::Read | Access::Write => touched.path.clone(),
+        Access::Read | Access::Write | Access::Execute => touched.path.clone(),
         Access::Delete => touched.path.parent()?,
     };
     let entry = AllowedPath { root: root.clone(), access: [touched.access].into() };

@@ -93,6 +93,7 @@ impl Ask {
                 risk: self.risk,
                 capabilities: &[Capability::FileWrite],
                 has_effects: self.tool != "list_directory",
+                called: None,
             },
             touches: Some(&self.touches),
             caller: &caller,
@@ -101,6 +102,7 @@ impl Ask {
             confirmed: self.confirmed,
             at: self.at,
             tainted: self.tainted,
+            raises: &[],
             counted: self.counted,
         };
         read(&question, evaluate(&question, policy))
@@ -160,6 +162,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
             risk: Risk::Low,
             capabilities: &[Capability::FileWrite],
             has_effects: true,
+            called: None,
         },
         touches: Some(&touches),
         caller: &caller,
@@ -168,6 +171,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
         confirmed: false,
         at: Moment::default(),
         tainted: false,
+        raises: &[],
         counted: None,
     };
     let refusal = evaluate(&question, &policy).refusal(&question, &policy);

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::measure::Why;
 use super::problem::short;
 use super::scan::{Block, Piece};
-use super::strict::{self, Refusal};
 use super::{ExtractProblem, Extraction, MAX_CALLS, MAX_PROBLEMS, shape};
+use crate::json::{self, JsonError};
 
 /// Reads the pieces that were found in `output`.
 pub(super) fn read(output: &str, pieces: Vec<Piece>) -> Extraction {
@@ -124,19 +124,21 @@ impl Reader<'_> {
     /// Takes the calls of one complete value and says how many.
     fn json(&mut self, range: &Range<usize>, call: bool, tagged: bool) -> usize {
         let start = range.start;
-        let value = match strict::parse(self.output.get(range.clone()).unwrap_or_default()) {
+        let value = match json::parse(self.output.get(range.clone()).unwrap_or_default()) {
             Ok(value) => value,
-            Err(Refusal::Duplicate(key)) => {
+            Err(JsonError::Duplicate(key)) => {
                 if call {
                     self.problem(ExtractProblem::DuplicateKey { start, key: short(&key) });
                 }
                 return 0;
             }
-            Err(Refusal::TooDeep) => {
+            // Only what reads an object says so.
+            Err(JsonError::NotAnObject) => return 0,
+            Err(JsonError::TooDeep) => {
                 self.stop(ExtractProblem::TooDeep { start, at: start });
                 return 0;
             }
-            Err(Refusal::Syntax { at, why }) => {
+            Err(JsonError::Syntax { at, why }) => {
                 let at = start + at;
                 if call {
                     self.stop(ExtractProblem::Broken { start, at, why });

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::problem::short;
-use super::strict::{self, Refusal};
 use super::{ExtractProblem, ExtractedCall};
+use crate::json::{self, JsonError};
 
 /// One call, or why it can't be taken as one.
 type Reading = Result<ExtractedCall, ExtractProblem>;
@@ -198,17 +198,21 @@ fn arguments_text(
     if text.trim().is_empty() {
         return Ok(Object::new());
     }
-    match strict::parse(text) {
+    match json::parse(text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(Value::Null) => Ok(Object::new()),
         Ok(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             Err(ExtractProblem::ArgumentsNotObject { tool: short(tool), key: key.to_owned() })
         }
-        Err(Refusal::Duplicate(key)) => {
+        Err(JsonError::Duplicate(key)) => {
             Err(ExtractProblem::DuplicateKey { start, key: short(&key) })
         }
-        Err(Refusal::TooDeep) => Err(ExtractProblem::TooDeep { start, at: start }),
-        Err(Refusal::Syntax { at, why }) => Err(ExtractProblem::ArgumentsNotJson {
+        Err(JsonError::TooDeep) => Err(ExtractProblem::TooDeep { start, at: start }),
+        // Only what reads an object says so.
+        Err(JsonError::NotAnObject) => {
+            Err(ExtractProblem::ArgumentsNotObject { tool: short(tool), key: key.to_owned() })
+        }
+        Err(JsonError::Syntax { at, why }) => Err(ExtractProblem::ArgumentsNotJson {
             tool: short(tool),
             key: key.to_owned(),
             at,

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
+use super::scope::AllowedPath;
 use crate::path::{
-    DevicePath, PathPattern, PathStyle, Places, Prefilter, built_in_denies, start_files,
+    BuiltInKind, DevicePath, Index, PathPattern, PathStyle, Places, Prefilter, built_in,
 };
 use crate::touches::{Access, PathTouch};
 
@@ -12,10 +13,8 @@ use crate::touches::{Access, PathTouch};
 pub struct DeniedPath {
     /// What is refused.
     pub pattern: PathPattern,
-    /// Whether it is refused from the start, on every device.
-    pub built_in: bool,
-    /// Whether only writing and deleting are refused: what is there starts programs.
-    pub may_be_read: bool,
+    /// Why it is refused from the start, on every device; none where a policy refuses it.
+    pub built_in: Option<BuiltInKind>,
 }
 
 impl DeniedPath {
@@ -28,7 +27,23 @@ impl DeniedPath {
     /// Whether this entry stands against one access to a path.
     #[must_use]
     pub fn keeps_out(&self, path: &DevicePath, access: Access) -> bool {
-        self.pattern.denies(path) && !(self.may_be_read && access == Access::Read)
+        let may_be = self.built_in == Some(BuiltInKind::StartPlace) && access == Access::Read;
+        self.pattern.denies(path) && !may_be
+    }
+
+    /// Whether an entry of the allow list names what this entry keeps out, and so lifts it there: of
+    /// secrets the file itself, of what starts programs also a folder with all in it.
+    fn is_lifted(&self, named: &[AllowedPath], path: &DevicePath, access: Access) -> bool {
+        let names = |entry: &AllowedPath| {
+            entry.access.contains(&access)
+                && entry.root.contains(path)
+                && match self.built_in {
+                    Some(BuiltInKind::Secret) => path.contains(&entry.root),
+                    Some(BuiltInKind::StartPlace) => self.pattern.denies(&entry.root),
+                    Some(BuiltInKind::OwnState) | None => false,
+                }
+        };
+        named.iter().any(names)
     }
 
     /// Whether what is deleted takes along where this entry begins.
@@ -38,7 +53,7 @@ impl DeniedPath {
     }
 }
 
-/// Entries in the order in which they are asked.
+/// Entries of a policy, in the order in which they are asked.
 #[derive(Debug, Clone, Default)]
 struct Entries {
     list: Vec<DeniedPath>,
@@ -58,11 +73,21 @@ impl Entries {
         self.prefilter.push(&entry.pattern);
         self.list.push(entry);
     }
+}
 
-    /// What is refused from the start on a device of this style.
-    fn built_in(style: PathStyle) -> &'static Self {
-        static POSIX: LazyLock<Entries> = LazyLock::new(|| Entries::read(PathStyle::Posix));
-        static WINDOWS: LazyLock<Entries> = LazyLock::new(|| Entries::read(PathStyle::Windows));
+/// What is refused from the start on the devices of one style: the same for all, and there once.
+#[derive(Debug)]
+struct BuiltInEntries {
+    list: Vec<DeniedPath>,
+    index: Index,
+}
+
+impl BuiltInEntries {
+    fn of(style: PathStyle) -> &'static Self {
+        static POSIX: LazyLock<BuiltInEntries> =
+            LazyLock::new(|| BuiltInEntries::read(PathStyle::Posix));
+        static WINDOWS: LazyLock<BuiltInEntries> =
+            LazyLock::new(|| BuiltInEntries::read(PathStyle::Windows));
         match style {
             PathStyle::Posix => &POSIX,
             PathStyle::Windows => &WINDOWS,
@@ -72,37 +97,55 @@ impl Entries {
     fn read(style: PathStyle) -> Self {
         // They hold wherever people have their homes, and so on every device alike.
         let places = Places { style, workspace: None, home: None };
-        let mut entries = Self::default();
-        for (texts, may_be_read) in [(built_in_denies(style), false), (start_files(style), true)] {
-            for text in texts {
-                if let Ok(pattern) = PathPattern::parse(&places, text) {
-                    entries.push(DeniedPath { pattern, built_in: true, may_be_read });
-                }
-            }
-        }
-        entries
+        let list: Vec<DeniedPath> = built_in(style)
+            .iter()
+            .filter_map(|entry| {
+                let pattern = PathPattern::parse(&places, entry.pattern).ok()?;
+                Some(DeniedPath { pattern, built_in: Some(entry.kind) })
+            })
+            .collect();
+        let index = Index::new(list.iter().map(|entry| &entry.pattern));
+        Self { list, index }
+    }
+
+    fn near(&self, path: &DevicePath) -> impl Iterator<Item = &DeniedPath> {
+        self.index.candidates(path).into_iter().filter_map(|at| self.list.get(at))
     }
 }
 
 /// Everything that is refused, in the order in which it is written: what is refused from the start last.
-///
-/// That is the same on every device of a style, and there once for all of them.
 #[derive(Debug, Clone, Default)]
 pub struct DenyList {
     own: Entries,
-    built_in: Option<&'static Entries>,
+    built_in: Option<&'static BuiltInEntries>,
+    /// Entries of the allow list that name what is refused from the start.
+    named: Vec<AllowedPath>,
 }
 
 impl DenyList {
     /// What is refused from the start on a device of this style.
     #[must_use]
     pub fn built_in(style: PathStyle) -> Self {
-        Self { own: Entries::default(), built_in: Some(Entries::built_in(style)) }
+        let built_in = Some(BuiltInEntries::of(style));
+        Self { own: Entries::default(), built_in, named: Vec::new() }
+    }
+
+    /// Lets an entry of the allow list lift what it names of what is refused from the start.
+    pub fn lift(&mut self, allowed: &AllowedPath) {
+        let near = self.built_in.into_iter().flat_map(|built_in| built_in.near(&allowed.root));
+        if near.into_iter().any(|entry| entry.pattern.denies(&allowed.root)) {
+            self.named.push(allowed.clone());
+        }
     }
 
     /// Every entry.
     pub fn iter(&self) -> impl Iterator<Item = &DeniedPath> {
-        self.own.list.iter().chain(self.built_in.into_iter().flat_map(|built_in| &built_in.list))
+        self.own().chain(self.built_in.into_iter().flat_map(|built_in| &built_in.list))
+    }
+
+    /// The entries of the policy itself.
+    pub fn own(&self) -> impl Iterator<Item = &DeniedPath> {
+        self.own.list.iter()
     }
 
     /// How many entries there are.
@@ -120,16 +163,48 @@ impl DenyList {
     /// The first entry that stands against one access to a path.
     #[must_use]
     pub fn keeping_out(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
-        let built_in = || self.built_in?.keeping_out(path, access);
-        self.own.keeping_out(path, access).or_else(built_in)
+        self.own.keeping_out(path, access).or_else(|| self.built_in_against(path, access))
+    }
+
+    /// The first of the entries from the start that stands against one access to a path.
+    #[must_use]
+    pub fn built_in_against(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
+        self.built_in?.near(path).find(|entry| {
+            entry.keeps_out(path, access) && !entry.is_lifted(&self.named, path, access)
+        })
+    }
+
+    /// The same for a folder that is only gone through on the way to something else: one that leads to
+    /// what the allow list names is no obstacle.
+    #[must_use]
+    pub fn barring(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
+        let leads = |entry: &AllowedPath| path.contains(&entry.root);
+        self.keeping_out(path, access).filter(|entry| {
+            !entry.built_in.is_some_and(|kind| kind != BuiltInKind::OwnState)
+                || !self.named.iter().any(leads)
+        })
+    }
+
+    /// Whether writing a path is to one that starts programs, whatever names it.
+    #[must_use]
+    pub fn is_start_place(&self, path: &DevicePath) -> bool {
+        // Without a name for it, it is refused.
+        !self.named.is_empty()
+            && self.built_in.is_some_and(|built_in| {
+                built_in.near(path).any(|entry| {
+                    entry.built_in == Some(BuiltInKind::StartPlace) && entry.pattern.denies(path)
+                })
+            })
     }
 
     /// The first entry that stands against what would be done. What is deleted goes with all that is in
     /// it, so an entry that begins somewhere beneath stands against that too.
     #[must_use]
     pub fn refusing(&self, touch: &PathTouch) -> Option<&DeniedPath> {
-        self.keeping_out(&touch.path, touch.access)
-            .or_else(|| self.iter().find(|entry| entry.goes_with(touch)))
+        self.keeping_out(&touch.path, touch.access).or_else(|| {
+            let is_deleted = touch.access == Access::Delete;
+            self.iter().filter(|_| is_deleted).find(|entry| entry.goes_with(touch))
+        })
     }
 }
 
@@ -155,10 +230,9 @@ mod tests {
 
     fn list(entries: &[(&str, bool)]) -> DenyList {
         let places = Places { style: PathStyle::Posix, workspace: None, home: None };
-        let entry = |&(text, may_be_read)| DeniedPath {
+        let entry = |&(text, may_be_read): &(&str, bool)| DeniedPath {
             pattern: PathPattern::parse(&places, text).unwrap(),
-            built_in: false,
-            may_be_read,
+            built_in: may_be_read.then_some(BuiltInKind::StartPlace),
         };
         entries.iter().map(entry).collect()
     }
@@ -208,12 +282,13 @@ mod tests {
     #[test]
     fn what_is_refused_from_the_start_comes_last_and_is_never_lost() {
         for style in [PathStyle::Posix, PathStyle::Windows] {
-            let written = built_in_denies(style).len() + start_files(style).len();
+            let written = built_in(style).len();
             let mut denied = DenyList::built_in(style);
             assert_eq!((denied.len(), denied.iter().count()), (written, written), "{style:?}");
             assert!(
-                denied.iter().all(|entry| entry.built_in && entry.pattern.root().is_none()
-                    || entry.pattern.as_text().starts_with('/')),
+                denied.iter().all(|entry| entry.built_in.is_some()
+                    && (entry.pattern.root().is_none()
+                        || entry.pattern.as_text().starts_with('/'))),
                 "{style:?}"
             );
             denied.extend(list(&[("**/a", false)]).iter().cloned());

@@ -38,6 +38,8 @@ pub struct Scope {
     pub strict: bool,
     /// Deny entries could not be understood: then every path is refused.
     pub deny_all_paths: bool,
+    /// The home folder of the device.
+    pub home: Option<DevicePath>,
 }
 
 impl Scope {
@@ -54,6 +56,7 @@ impl Scope {
             read_only: true,
             strict: false,
             deny_all_paths: true,
+            home: None,
         }
     }
 
@@ -93,6 +96,25 @@ impl Scope {
                     && covers(&entry.root, path)
                     && !holds_system(&entry.root, path)
             })
+    }
+
+    /// Whether this is a place that starts programs, which an entry names all the same.
+    #[must_use]
+    pub fn names_start_place(&self, path: &DevicePath) -> bool {
+        self.denied.is_start_place(path)
+    }
+
+    /// How many components of a path are a matter of course: the home folder's. Elsewhere those of
+    /// the entry that covers the path, which somebody wrote on purpose.
+    #[must_use]
+    pub fn named(&self, path: &DevicePath) -> usize {
+        match self.home.as_ref().filter(|home| home.contains(path)) {
+            Some(home) => home.components().len(),
+            None => {
+                let around = self.allowed.iter().filter(|entry| covers(&entry.root, path));
+                around.map(|entry| entry.root.components().len()).max().unwrap_or_default()
+            }
+        }
     }
 
     /// Whether an address may be opened, as far as hosts were said at all.
@@ -144,7 +166,7 @@ mod tests {
         ] {
             let path = DevicePath::parse(PathStyle::Posix, path).unwrap();
             let entry = scope.denying(&path);
-            let found = entry.map(|entry| (entry.pattern.as_text(), entry.built_in));
+            let found = entry.map(|entry| (entry.pattern.as_text(), entry.built_in.is_some()));
             assert_eq!(found, expected, "{path}");
         }
     }

@@ -197,7 +197,7 @@ fn compile(places: &Places, entries: &[&str]) -> Compiled {
     let denies_oddly = grants.deny_paths.iter().any(is_odd);
     let own = grants.deny_paths.len();
     let mut open = Scope { deny_all_paths: false, ..scope.clone() };
-    open.denied = scope.denied.iter().filter(|entry| entry.built_in).cloned().collect();
+    open.denied = scope.denied.iter().filter(|entry| entry.built_in.is_some()).cloned().collect();
     assert!(open.denied.len() + own >= scope.denied.len(), "an entry became several");
     let ceiling = (!ceiling.paths.is_empty()).then(|| ceiling.compile(places).0);
     Compiled { grants: scope, ceiling, open, denies_oddly }
@@ -242,6 +242,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
             risk: Risk::Low,
             capabilities: &[Capability::FileRead, Capability::FileWrite, Capability::FileDelete],
             has_effects: access != Access::Read,
+            called: None,
         },
         touches: Some(&touches),
         caller: &caller,
@@ -250,6 +251,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
         confirmed: true,
         at: Moment::default(),
         tainted: false,
+        raises: &[],
         counted: None,
     };
     let policy = Policy { grants: grants.clone(), ceiling: ceiling.cloned(), ..Policy::deny_all() };

@@ -22,6 +22,48 @@ impl Prefilter {
     }
 }
 
+/// How many bits a signature has.
+const BITS: usize = 128;
+
+/// The same for a large list that stays as it is: an entry is found by one of the bits that a path has
+/// to have for it, so that most entries are not even looked at.
+#[derive(Debug)]
+pub(crate) struct Index {
+    buckets: Vec<Vec<(Signature, usize)>>,
+    /// Entries that say nothing of what a path has to hold.
+    open: Vec<usize>,
+}
+
+impl Index {
+    /// An index of these entries, by their positions.
+    pub(crate) fn new<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) -> Self {
+        let mut index = Self { buckets: vec![Vec::new(); BITS], open: Vec::new() };
+        for (at, pattern) in patterns.into_iter().enumerate() {
+            let fewest = pattern
+                .signature
+                .bits()
+                .min_by_key(|bit| index.buckets.get(*bit).map_or(0, Vec::len));
+            match fewest.and_then(|bit| index.buckets.get_mut(bit)) {
+                Some(bucket) => bucket.push((pattern.signature, at)),
+                None => index.open.push(at),
+            }
+        }
+        index
+    }
+
+    /// The positions of the entries that may match or deny the path, in order.
+    pub(crate) fn candidates(&self, path: &DevicePath) -> Vec<usize> {
+        let whole = path.signature;
+        let mut found = self.open.clone();
+        for bucket in whole.bits().filter_map(|bit| self.buckets.get(bit)) {
+            let worth = bucket.iter().filter(|(entry, _)| whole.may_hold(*entry));
+            found.extend(worth.map(|(_, at)| *at));
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,10 +73,11 @@ mod tests {
     fn an_entry_is_passed_over_by_the_names_and_endings_that_a_path_lacks() {
         let places = Places { style: PathStyle::Posix, workspace: None, home: None };
         let mut prefilter = Prefilter::default();
-        for entry in ["**/.ssh", "/srv/a", "**/*.PEM", "**/b*", "**/*.p?m", "**/a/*.key", "**/x/y"]
-        {
-            prefilter.push(&PathPattern::parse(&places, entry).unwrap());
-        }
+        let entries =
+            ["**/.ssh", "/srv/a", "**/*.PEM", "**/b*", "**/*.p?m", "**/a/*.key", "**/x/y"]
+                .map(|entry| PathPattern::parse(&places, entry).unwrap());
+        entries.iter().for_each(|entry| prefilter.push(entry));
+        let index = Index::new(&entries);
         for (path, expected) in [
             ("/", vec![3, 4]),
             ("/srv/a/b", vec![1, 3, 4]),
@@ -46,6 +89,7 @@ mod tests {
         ] {
             let path = DevicePath::parse(PathStyle::Posix, path).unwrap();
             assert_eq!(prefilter.candidates(&path).collect::<Vec<_>>(), expected, "{path}");
+            assert_eq!(index.candidates(&path), expected, "{path}");
         }
     }
 }

@@ -34,8 +34,12 @@ const CAPABILITIES: [(&str, Capability); Capability::ALL.len()] = {
     words
 };
 
-const ACCESSES: [(&str, Access); 3] =
-    [("read", Access::Read), ("write", Access::Write), ("delete", Access::Delete)];
+const ACCESSES: [(&str, Access); 4] = [
+    ("read", Access::Read),
+    ("write", Access::Write),
+    ("delete", Access::Delete),
+    ("execute", Access::Execute),
+];
 
 impl Lent {
     /// Takes the keys of grants out of a profile's or a device's table.

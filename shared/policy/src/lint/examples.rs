@@ -87,6 +87,7 @@ fn speaks(
         confirmed: true,
         at: moment(rule, call),
         tainted: false,
+        raises: &[],
         counted: Some(enough(rule)),
     };
     Ok(compiled(rule, &places).speaks(0, &question))

@@ -48,6 +48,7 @@ fn judged(row: &Row) -> (String, String) {
         confirmed: parsed.confirmed,
         at: Moment { unix_ms: row.when.unix_ms.unwrap_or(1_800_000_000_000), weekday, minute },
         tainted: row.when.tainted,
+        raises: &[],
         counted: Some(Counted { earlier: &earlier, quantity }),
     };
     let evaluation = evaluate(&question, &policy);

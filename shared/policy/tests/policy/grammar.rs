@@ -27,7 +27,7 @@ use crate::{codes, findings, valid};
 #[case::tool_entry("devices: { a: { tools: [{ enabled: false }] } }", "1:25 !missing")]
 #[case::tool_switch("devices: { a: { tools: { open_app: maybe } } }", "1:36 !wrong-type")]
 #[case::capability("devices: { a: { capabilities: [file_writ] } }", "1:32 !bad-value")]
-#[case::access("devices: { a: { paths: [{ path: /srv, access: [execute] }] } }", "1:48 !bad-value")]
+#[case::access("devices: { a: { paths: [{ path: /srv, access: [run] }] } }", "1:48 !bad-value")]
 #[case::no_access("devices: { a: { paths: [{ path: /srv, access: [] }] } }", "1:47 !bad-value")]
 #[case::no_access_said("devices: { a: { paths: [{ path: /srv }] } }", "1:25 !missing")]
 #[case::no_path("devices: { a: { paths: [{ access: [read] }] } }", "1:25 !missing")]

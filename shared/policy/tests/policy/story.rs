@@ -39,6 +39,7 @@ fn judged(text: &str, tool: &str, arguments: &Value) -> Result<Decision, Box<Too
         confirmed: parsed.confirmed,
         at: Moment::default(),
         tainted: false,
+        raises: &[],
         counted: Some(Counted { earlier: &[], quantity: None }),
     };
     let evaluation = evaluate(&question, &policy);

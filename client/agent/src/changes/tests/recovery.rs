@@ -7,7 +7,7 @@ use std::io::Write;
 use orion_domain::Access;
 use serde_json::json;
 
-use crate::changes::{Change, NO_SWAP, Over, Settled, Target, recover};
+use crate::changes::{Change, NO_SWAP, Over, Room, Settled, Target, recover};
 use crate::tools::Context;
 use crate::tools::testing::Device;
 use crate::trash::Trash;
@@ -21,7 +21,8 @@ fn target(context: &Context<'_>, name: &str) -> Target {
 fn killed(device: &Device, change: impl FnOnce(&Context<'_>, &mut Change<'_>)) -> Vec<Settled> {
     device.with_context(|context| {
         let path = context.path("a").unwrap();
-        let mut begun = Change::begin(context, "write_file", &[&path]);
+        let mut begun =
+            Change::begin(context, "write_file", &[&path], Room::take(context, &path, 0).unwrap());
         change(context, &mut begun);
         std::mem::forget(begun);
     });
@@ -176,7 +177,12 @@ fn half_of_what_was_added_goes_and_what_others_added_stays() {
         killed(&device, |context, change| {
             let target = target(context, "a");
             let before = target.look().unwrap().unwrap();
-            let step = crate::changes::Step::Extended { at: target.spot(), before, added: 4 };
+            let step = crate::changes::Step::Extended {
+                at: target.spot(),
+                before,
+                added: 4,
+                text: orion_domain::Digest::of(b"more"),
+            };
             change.plan(&target, step).unwrap();
             let aside = format!("state/trash/{}.open/content-0", context.call);
             fs::write(device.at(&aside), "half").unwrap();
@@ -210,7 +216,12 @@ fn what_is_out_of_reach_waits() {
     device.put("files/a", "old");
     device.with_context(|context| {
         let target = target(context, "a");
-        let mut change = Change::begin(context, "write_file", &[&target.path]);
+        let mut change = Change::begin(
+            context,
+            "write_file",
+            &[&target.path],
+            Room::take(context, &target.path, 0).unwrap(),
+        );
         stage(&mut change, &target);
         std::mem::forget(change);
     });

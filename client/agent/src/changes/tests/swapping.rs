@@ -6,7 +6,7 @@ use std::io::Write;
 use orion_domain::{Access, Touches};
 use serde_json::json;
 
-use crate::changes::{Change, NO_SWAP, Over, Print, Refused, Target};
+use crate::changes::{Change, NO_SWAP, Over, Print, Refused, Room, Target};
 use crate::tools::Context;
 use crate::tools::observe::{Expected, observe};
 use crate::tools::testing::Device;
@@ -18,7 +18,15 @@ fn target(context: &Context<'_>, name: &str) -> Target {
 
 fn begin<'a>(context: &'a Context<'_>, name: &str) -> (Change<'a>, Target) {
     let target = target(context, name);
-    (Change::begin(context, "write_file", &[&target.path]), target)
+    (
+        Change::begin(
+            context,
+            "write_file",
+            &[&target.path],
+            Room::take(context, &target.path, 0).unwrap(),
+        ),
+        target,
+    )
 }
 
 fn read(device: &Device, name: &str) -> String {
@@ -128,7 +136,12 @@ fn a_call_that_fails_takes_back_what_it_did() {
         device.with_context(|context| {
             let path = context.path("x/y/new").unwrap();
             let located = context.roots.locate(&path, Access::Write).unwrap();
-            let mut change = Change::begin(context, "write_file", &[&path]);
+            let mut change = Change::begin(
+                context,
+                "write_file",
+                &[&path],
+                Room::take(context, &path, 0).unwrap(),
+            );
             let new = change.parents(&located).unwrap();
             let mut staged = change.stage(&new, None).unwrap();
             staged.write_all(b"new").unwrap();
@@ -219,8 +232,8 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
     let (a, b) =
         device.with_context(|context| (context.path("a").unwrap(), context.path("b").unwrap()));
     let touches = Touches::nothing().and_path(a.clone(), Access::Delete);
-    let before = device.with_context(|context| observe(&touches, true, context)).unwrap();
-    let expected = Expected { touches: &touches, before: &before, deep: true };
+    let before = device.with_context(|context| observe(&touches, context)).unwrap();
+    let expected = Expected { touches: &touches, before: &before };
     let other = device.with_context(|context| crate::changes::turn(context, &[&a]).unwrap());
     let (at, (compared, go)) = (device.at("files/a"), std::sync::mpsc::channel::<()>());
     let writer = std::thread::spawn(move || {

@@ -9,7 +9,7 @@ use orion_agent::apps::Apps;
 use orion_agent::config::Settings;
 use orion_agent::config::place::Place;
 use orion_domain::grants::{CommandGrant, PathGrant, Scope};
-use orion_domain::path::{built_in_denies, covers};
+use orion_domain::path::{BuiltInKind, built_in, covers};
 use orion_domain::{Access, DevicePath, Grants, Places};
 use orion_wire::{DevicePolicy, Timezone};
 use serde::Serialize;
@@ -97,7 +97,11 @@ impl Shown {
             capabilities: capabilities.collect(),
             paths: ceiling.paths.iter().map(|grant| path(grant, places)).collect(),
             deny_paths: ceiling.deny_paths.clone(),
-            built_in_denies: built_in_denies(places.style).to_vec(),
+            built_in_denies: built_in(places.style)
+                .iter()
+                .filter(|entry| entry.kind != BuiltInKind::StartPlace)
+                .map(|entry| entry.pattern)
+                .collect(),
             own_files: private.iter().map(ToString::to_string).collect(),
             apps: ceiling.apps.iter().map(app).collect(),
             services: ceiling.services.iter().cloned().collect(),

@@ -11,14 +11,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use orion_domain::grants::{Grants, PathGrant, Scope};
-use orion_domain::{Access, CallId, PathStyle, Places, ToolError};
+use orion_domain::{Access, CallId, PathStyle, Places, RiskRaise, ToolError};
 use serde_json::Value;
 use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::apps::Apps;
+use crate::risk_gate::RiskGate;
 use crate::roots::Roots;
 use crate::sandbox::{Reach, confine};
+use crate::tools::testing::judged;
 use crate::tools::{Context, Outcome, find};
 use crate::trash::Trash;
 
@@ -156,6 +158,7 @@ impl Ground {
             if layers.is_confined() {
                 confine(roots, &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();
             }
+            let judged = judged(&self.trash, &self.places, tool, &arguments);
             let context = Context {
                 call,
                 roots,
@@ -164,6 +167,10 @@ impl Ground {
                 trash: &self.trash,
                 device_id: "kiosk",
                 dry_run,
+                risk: &RiskGate::new(None, RiskRaise::ALL.to_vec(), dry_run),
+                is_final: &std::cell::Cell::new(false),
+                touches: &judged.touches,
+                undo: judged.undo.as_ref(),
                 expected: None,
                 cancelled: &AtomicBool::new(false),
                 deadline: Instant::now() + Duration::from_secs(60),

@@ -1,6 +1,6 @@
 //! Copying what is in files and folders, from handle to handle.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
@@ -11,12 +11,13 @@ use super::judge::name;
 #[cfg(unix)]
 use super::judge::target;
 use super::judge::{Count, How, Landing, judge};
+use crate::changes::Staged;
 use crate::roots::{Located, Wanted, What, io_failure};
 use crate::tools::walk::{Mode, Next, Visit, walk};
 use crate::tools::{Context, regular};
 
 /// How much is copied between two looks at the clock, in bytes.
-const STEP_BYTES: u64 = 32 * 1024 * 1024;
+const STEP_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Refuses a copy for which there is clearly no room.
 pub(in crate::tools) fn refuse_without_room(
@@ -48,6 +49,66 @@ fn free(_: &Dir) -> Option<u64> {
     None
 }
 
+/// What has content, and holes where it has none.
+pub(in crate::tools) trait Holes {
+    /// Where its next content begins and ends, from a place on. Where that cannot be told, all is content.
+    fn content(&mut self, from: u64, end: u64) -> (u64, u64);
+}
+
+/// What can be gone on with behind a hole.
+pub(in crate::tools) trait Skip {
+    /// Leaves a hole of so many bytes.
+    fn skip(&mut self, bytes: u64) -> io::Result<()>;
+}
+
+impl Skip for Staged {
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        self.leave_hole(bytes)
+    }
+}
+
+impl Skip for std::fs::File {
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        let end = self.stream_position()?.saturating_add(bytes);
+        self.set_len(end)?;
+        self.seek(SeekFrom::Start(end)).map(drop)
+    }
+}
+
+impl Holes for File {
+    fn content(&mut self, from: u64, end: u64) -> (u64, u64) {
+        content_of(self, from, end)
+    }
+}
+
+impl Holes for std::fs::File {
+    fn content(&mut self, from: u64, end: u64) -> (u64, u64) {
+        content_of(self, from, end)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn content_of(file: &mut (impl std::os::fd::AsFd + Seek), from: u64, end: u64) -> (u64, u64) {
+    use rustix::fs::{SeekFrom as To, seek};
+    use rustix::io::Errno;
+    let start = match seek(&*file, To::Data(from)) {
+        Ok(start) => start.min(end),
+        Err(Errno::NXIO) => end,
+        Err(_) => from,
+    };
+    let stop = seek(&*file, To::Hole(start)).map_or(end, |stop| stop.min(end));
+    // Asking has moved the place that is read from.
+    match file.seek(SeekFrom::Start(from)) {
+        Ok(_) if stop > start || start == end => (start, stop.max(start)),
+        Ok(_) | Err(_) => (from, end),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn content_of<F>(_: &mut F, from: u64, end: u64) -> (u64, u64) {
+    (from, end)
+}
+
 /// What was copied, as it is told while it goes on.
 pub(in crate::tools) struct Progress<'a, 'c> {
     context: &'a Context<'c>,
@@ -63,20 +124,30 @@ impl<'a, 'c> Progress<'a, 'c> {
     /// Copies a file as far as it goes by now: one that grows meanwhile has an end all the same.
     pub(in crate::tools) fn copy(
         &mut self,
-        from: &mut impl Read,
-        to: &mut impl Write,
+        from: &mut (impl Read + Seek + Holes),
+        to: &mut (impl Write + Skip),
         bytes: u64,
         path: &DevicePath,
     ) -> Result<(), ToolError> {
-        let mut left = bytes;
-        while left > 0 {
+        let failed = |error: &io::Error| io_failure(error, Wanted::File, path);
+        let mut at = 0;
+        while at < bytes {
             self.context.check()?;
-            let copied = io::copy(&mut from.take(left.min(STEP_BYTES)), to)
-                .map_err(|error| io_failure(&error, Wanted::File, path))?;
+            let (start, end) = from.content(at, bytes);
+            if start > at {
+                // A hole stays one: filled, it could take more than there is.
+                to.skip(start - at).map_err(|error| failed(&error))?;
+                from.seek(SeekFrom::Start(start)).map_err(|error| failed(&error))?;
+                self.done += start - at;
+                at = start;
+                continue;
+            }
+            let copied = io::copy(&mut from.take((end - at).min(STEP_BYTES)), to)
+                .map_err(|error| failed(&error))?;
             if copied == 0 {
                 break;
             }
-            left -= copied;
+            at += copied;
             self.done += copied;
             (self.context.progress)(self.done, Some(self.total), "bytes copied");
         }
@@ -145,6 +216,7 @@ fn file(
     let failed = |error: &io::Error| io_failure(error, Wanted::File, &path);
     let mut reading = OpenOptions::new();
     let (from, metadata) = regular::open(visit.dir, last, &path, reading.read(true))?;
+    progress.context.raise_if_executable(&metadata, &path)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).follow(FollowSymlinks::No);
     #[cfg(unix)]

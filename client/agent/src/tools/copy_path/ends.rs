@@ -43,7 +43,7 @@ pub(in crate::tools) enum Thing {
 
 impl Thing {
     /// How much it is, for a person.
-    pub(in crate::tools) fn told(self, Count { entries, bytes }: Count) -> String {
+    pub(in crate::tools) fn told(self, Count { entries, bytes, .. }: Count) -> String {
         let bytes = counted(bytes, "byte");
         match (self, entries) {
             (Self::File, _) => format!("1 file, {bytes}"),

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use crate::changes::Target;
+use crate::changes::{Target, disk_bytes};
 use crate::roots::{Located, Wanted, What, io_failure, refused};
 use crate::tools::Context;
 use crate::tools::walk::{Mode, Next, Visit, walk};
@@ -26,6 +26,8 @@ pub(in crate::tools) struct Count {
     pub(in crate::tools) entries: u64,
     /// Bytes in files.
     pub(in crate::tools) bytes: u64,
+    /// What that takes on the disk, in bytes.
+    pub(in crate::tools) disk_bytes: u64,
 }
 
 /// Where something is to be: as the call names it, where that really is, and the root above.
@@ -43,7 +45,7 @@ pub(in crate::tools) fn survey(
     how: How,
     context: &Context<'_>,
 ) -> Result<Count, ToolError> {
-    let mut count = Count { entries: 1, bytes: 0 };
+    let mut count = Count { entries: 1, bytes: 0, disk_bytes: 0 };
     let top = start
         .dir
         .dir_metadata()
@@ -58,12 +60,20 @@ pub(in crate::tools) fn survey(
             ));
         }
         count.entries += 1;
+        count.disk_bytes = count.disk_bytes.saturating_add(disk_bytes(&metadata));
         if visit.what == What::File {
             count.bytes = count.bytes.saturating_add(metadata.len());
         }
         Ok(Next::On)
     })?;
     Ok(count)
+}
+
+/// Whether something can be moved from the one place to the other by its name alone, as far as that can
+/// be told before.
+pub(in crate::tools) fn shares_file_system(from: &Located, to: &Located) -> bool {
+    let of = |located: &Located| located.dir.dir_metadata().ok().map(|it| file_system(&it));
+    of(from) == of(to)
 }
 
 /// Refuses to give a folder another name if anything in it may not go there.
@@ -102,6 +112,12 @@ pub(super) fn judge(
             format!("{asked} is kept out on this device, so nothing is put there."),
             "device: paths",
         ));
+    }
+    context.risk.raise_if_starting(&asked)?;
+    if visit.what == What::File
+        && let Some(metadata) = visit.metadata()
+    {
+        context.raise_if_executable(&metadata, &asked)?;
     }
     if how == How::Renamed {
         return Ok(());

@@ -1,8 +1,10 @@
 //! `copy_path` on real files and folders.
 
-use orion_domain::{Access, ErrorCode};
+use cap_std::fs::Dir;
+use orion_domain::{Access, DevicePath, ErrorCode, PathStyle};
 use serde_json::{Value, json};
 
+use super::content::refuse_without_room;
 use crate::tools::testing::{ALL, Device};
 
 const TOOL: &str = "copy_path";
@@ -157,16 +159,14 @@ fn it_stays_inside() {
 #[test]
 fn what_there_is_no_room_for_is_not_begun() {
     let device = Device::new();
-    device.put("files/a/huge", "");
-    let huge = std::fs::OpenOptions::new().write(true).open(device.at("files/a/huge")).unwrap();
-    if huge.set_len(1 << 43).is_err() {
-        return;
-    }
-    for (source, destination) in [("a", "b"), ("a/huge", "c")] {
-        let code = device.call(TOOL, copy(source, destination)).unwrap_err().code;
-        assert_eq!(code, ErrorCode::ResourceExhausted);
-    }
-    std::fs::remove_file(device.at("files/a/huge")).unwrap();
+    device.put("files/a", "content");
+    let files = device.at("files");
+    let dir = Dir::open_ambient_dir(&files, cap_std::ambient_authority()).unwrap();
+    let path = DevicePath::parse(PathStyle::Posix, files.to_str().unwrap()).unwrap();
+    let error = refuse_without_room(&dir, 1 << 62, &path).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ResourceExhausted);
+    assert!(error.details["free_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(refuse_without_room(&dir, 1, &path), Ok(()));
 }
 
 #[test]
@@ -239,4 +239,36 @@ fn modes_are_taken_over_without_the_right_to_run_as_another() {
         modes.map(|name| mode(&format!("files/{name}")) & 0o7777),
         [0o755, 0o750, 0o755, 0o500, 0o400]
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_with_holes_is_copied_with_its_holes() {
+    use std::io::{Seek, SeekFrom, Write};
+    use std::os::unix::fs::MetadataExt;
+
+    let device = Device::new();
+    device.folder("files/in");
+    let mut file = std::fs::File::create(device.at("files/in/holes")).unwrap();
+    file.write_all(b"begin").unwrap();
+    file.seek(SeekFrom::Start(1 << 40)).unwrap();
+    file.write_all(b"end").unwrap();
+    drop(file);
+    let copies = [("in/holes", "one"), ("in", "all")];
+    for (source, destination) in copies {
+        device.call("copy_path", json!({"source": source, "destination": destination})).unwrap();
+    }
+    for name in ["files/one", "files/all/holes"] {
+        let copy = std::fs::metadata(device.at(name)).unwrap();
+        assert_eq!(copy.len(), (1 << 40) + 3);
+        assert!(copy.blocks() * 512 < 1 << 20, "{name} takes {} blocks", copy.blocks());
+        let mut file = std::fs::File::open(device.at(name)).unwrap();
+        let mut begin = [0; 6];
+        std::io::Read::read_exact(&mut file, &mut begin).unwrap();
+        assert_eq!(&begin, b"begin\0");
+        file.seek(SeekFrom::End(-4)).unwrap();
+        let mut end = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut end).unwrap();
+        assert_eq!(end, b"\0end");
+    }
 }

@@ -1,9 +1,15 @@
-//! Where a text stands in another: once, or what to say.
+//! Where a text stands in another: once, or what to say. Each search takes time by the length of the
+//! two together, and between searches the clock is looked at.
 
+use memchr::memmem::Finder;
 use orion_domain::{DevicePath, ErrorCode, ToolError};
+
+use crate::tools::Context;
 
 /// How many places are told.
 const MAX_PLACES: usize = 10;
+/// How many places are counted. Where there are as many, there may be more.
+const MAX_COUNTED: usize = 1_000;
 /// How many lines are looked at for one that is similar, and how much of each, in characters.
 const MAX_LINES: usize = 20_000;
 const MAX_LINE: usize = 200;
@@ -11,34 +17,43 @@ const MAX_LINE: usize = 200;
 const ALIKE: f64 = 0.6;
 
 /// Where the only place begins, in bytes.
-pub(super) fn only(text: &str, wanted: &str, path: &DevicePath) -> Result<usize, ToolError> {
+pub(super) fn only(
+    text: &str,
+    wanted: &str,
+    path: &DevicePath,
+    context: &Context<'_>,
+) -> Result<usize, ToolError> {
+    let finder = Finder::new(wanted);
     let mut places = Vec::new();
-    let mut count = 0_u64;
+    let mut count = 0;
     let mut from = 0;
     // Places may overlap; each would be another edit.
-    while let Some(at) = text.get(from..).and_then(|rest| rest.find(wanted)) {
+    while count < MAX_COUNTED
+        && let Some(at) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest))
+    {
+        context.check()?;
         count += 1;
         if places.len() < MAX_PLACES {
             places.push(from + at);
         }
-        let first = wanted.chars().next().map_or(1, char::len_utf8);
-        from += at + first;
+        from += at + 1;
     }
     match places.as_slice() {
         [at] => Ok(*at),
-        [] => Err(missing(text, wanted, path)),
+        [] => Err(missing(text, wanted, path, context)?),
         _ => {
-            let lines: Vec<usize> = places
-                .iter()
-                .map(|at| 1 + text.as_bytes().iter().take(*at).filter(|b| **b == b'\n').count())
-                .collect();
+            let ends = |at: usize| {
+                memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or_default()).count()
+            };
+            let lines: Vec<usize> = places.iter().map(|at| 1 + ends(*at)).collect();
             let told: Vec<String> = lines.iter().map(ToString::to_string).collect();
-            let more = if count > MAX_PLACES as u64 { ", and more" } else { "" };
+            let more = if count > MAX_PLACES { ", and more" } else { "" };
+            let least = if count == MAX_COUNTED { "at least " } else { "" };
             Err(not_unique(
                 path,
                 count,
                 format!(
-                    "The text stands in {path} {count} times, in lines {}{more}. Give more of the lines around the one that is meant.",
+                    "The text stands in {path} {least}{count} times, in lines {}{more}. Give more of the lines around the one that is meant.",
                     told.join(", ")
                 ),
             )
@@ -47,43 +62,50 @@ pub(super) fn only(text: &str, wanted: &str, path: &DevicePath) -> Result<usize,
     }
 }
 
-fn missing(text: &str, wanted: &str, path: &DevicePath) -> ToolError {
-    if text.contains("\r\n")
-        && !wanted.contains('\r')
+/// What is said where the text stands nowhere.
+fn missing(
+    text: &str,
+    wanted: &str,
+    path: &DevicePath,
+    context: &Context<'_>,
+) -> Result<ToolError, ToolError> {
+    let find = |wanted: &str| Finder::new(wanted).find(text.as_bytes()).is_some();
+    if !wanted.contains('\r')
         && wanted.contains('\n')
-        && text.contains(&wanted.replace('\n', "\r\n"))
+        && find("\r\n")
+        && find(&wanted.replace('\n', "\r\n"))
     {
-        return not_unique(
+        return Ok(not_unique(
             path,
             0,
             format!(
                 "The text does not stand in {path} as it was given: lines end with \\r\\n there, and have to do so in old_text and new_text."
             ),
-        );
+        ));
     }
     let error = not_unique(path, 0, format!("The text does not stand in {path}. Read it again."));
     let Some(line) = wanted.lines().map(str::trim).find(|line| !line.is_empty()) else {
-        return error;
+        return Ok(error);
     };
     let line: String = line.chars().take(MAX_LINE).collect();
-    let nearest = text
-        .lines()
-        .take(MAX_LINES)
-        .enumerate()
-        .map(|(index, it)| {
-            let it: String = it.trim_end().chars().take(MAX_LINE).collect();
-            (strsim::normalized_levenshtein(&line, it.trim()), index + 1, it)
-        })
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match nearest {
+    let mut nearest: Option<(f64, usize, String)> = None;
+    for (index, it) in text.lines().take(MAX_LINES).enumerate() {
+        context.check()?;
+        let it: String = it.chars().take(MAX_LINE).collect();
+        let score = strsim::normalized_levenshtein(&line, it.trim());
+        if nearest.as_ref().is_none_or(|(best, ..)| score >= *best) {
+            nearest = Some((score, index + 1, it.trim_end().to_owned()));
+        }
+    }
+    Ok(match nearest {
         Some((score, number, it)) if score >= ALIKE => {
             error.with("nearest_line", number).suggesting(vec![format!("line {number}: {it}")])
         }
         Some(_) | None => error,
-    }
+    })
 }
 
-fn not_unique(path: &DevicePath, count: u64, message: String) -> ToolError {
+fn not_unique(path: &DevicePath, count: usize, message: String) -> ToolError {
     ToolError::new(ErrorCode::TextNotUnique, message)
         .with("attempted_path", path.to_string())
         .with("count", count)

@@ -114,3 +114,28 @@ fn a_file_with_another_name_elsewhere_is_not_edited() {
     std::fs::hard_link(device.at("outside/secret.txt"), device.at("files/twin")).unwrap();
     assert_eq!(device.refused(TOOL, edit("twin", "secret", "x")), ErrorCode::PathNotAllowed);
 }
+
+#[test]
+fn a_long_text_that_almost_stands_everywhere_is_looked_for_in_time() {
+    let mut device = Device::new();
+    device.time = std::time::Duration::from_secs(60);
+    device.put("files/a", "a".repeat(2_000_000));
+    let begun = std::time::Instant::now();
+    let almost = format!("{}b", "a".repeat(499_999));
+    let error = device.call(TOOL, edit("a", &almost, "x")).unwrap_err();
+    assert_eq!(error.details["count"], json!(0));
+    let everywhere = device.call(TOOL, edit("a", &"a".repeat(500_000), "x")).unwrap_err();
+    assert!(everywhere.message.contains("at least 1000 times"), "{}", everywhere.message);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(40), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_search_for_a_text_ends_with_the_call() {
+    let mut device = Device::new();
+    device.time = std::time::Duration::from_millis(100);
+    device.put("files/a", "a".repeat(2_000_000));
+    let begun = std::time::Instant::now();
+    let error = device.call(TOOL, edit("a", &"a".repeat(1_000_000), "x")).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Timeout);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
+}

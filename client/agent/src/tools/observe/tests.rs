@@ -6,18 +6,18 @@ use super::*;
 use crate::tools::testing::{ALL, Device};
 
 fn touching(device: &Device, paths: &[(&str, Access)]) -> Touches {
-    paths.iter().fold(Touches::nothing(), |touches, (name, access)| {
+    paths.iter().fold(Touches::nothing().and_all_in_it(), |touches, (name, access)| {
         touches.and_path(DevicePath::resolve(&device.places, &device.text(name)).unwrap(), *access)
     })
 }
 
 fn see(device: &Device, touches: &Touches) -> Vec<Observation> {
-    device.with_context(|context| observe(touches, true, context)).unwrap()
+    device.with_context(|context| observe(touches, context)).unwrap()
 }
 
 fn drift(device: &Device, touches: &Touches, before: &[Observation]) -> Option<String> {
-    let expected = Expected { touches, before, deep: true };
-    let error = device.with_context(|context| compare(&expected, context)).err()?;
+    let expected = Expected { touches, before };
+    let error = device.with_context(|context| compare(expected, context)).err()?;
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
     assert_eq!(error.details["reason"], "drift");
     let path = error.details["attempted_path"].as_str().unwrap().to_owned();
@@ -55,8 +55,7 @@ fn what_changes_is_told_with_its_path_and_what_does_not_is_not() {
     device.put("files/folder/x/c.txt", "");
     let told = drift(&device, &touches, &before);
     assert_eq!(told.unwrap(), "/folder: what is in it has changed, at the same size");
-    std::fs::remove_file(device.at("files/folder/x/c.txt")).unwrap();
-    assert_eq!(drift(&device, &touches, &before), None);
+    let before = see(&device, &touches);
 
     device.put("files/none.txt", "");
     let told = drift(&device, &touches, &before);
@@ -88,11 +87,15 @@ fn nothing_outside_is_seen_and_nothing_is_hashed_that_may_not_be_read() {
     let touches =
         touching(&device, &[("files/a.txt", Access::Write), ("files/folder", Access::Delete)]);
     let seen = see(&device, &touches);
-    assert!(seen.iter().all(|it| it.digest.is_none()), "{seen:?}");
+    assert_ne!(seen[0].digest, Some(Digest::of(b"secret")));
+    assert!(seen.iter().all(Observation::is_comparable), "{seen:?}");
+    assert_eq!(drift(&device, &touches, &seen), None);
+    device.put("files/a.txt", "public");
+    assert!(drift(&device, &touches, &seen).is_some(), "its times tell");
 
     let device = Device::lending(&[("files", ALL)]);
     let outside = touching(&device, &[("outside/secret.txt", Access::Read)]);
-    let error = device.with_context(|context| observe(&outside, true, context)).unwrap_err();
+    let error = device.with_context(|context| observe(&outside, context)).unwrap_err();
     assert_eq!(error.code, ErrorCode::PathNotAllowed);
 }
 
@@ -104,14 +107,14 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
     let a = touching(&device, &[("files/a.txt", Access::Write)]);
     let b = touching(&device, &[("files/b.txt", Access::Write)]);
     let seen = see(&device, &b);
-    let expected = Expected { touches: &a, before: &seen, deep: true };
-    let error = device.with_context(|context| compare(&expected, context)).unwrap_err();
+    let expected = Expected { touches: &a, before: &seen };
+    let error = device.with_context(|context| compare(expected, context)).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
 
 #[cfg(unix)]
 #[test]
-fn what_may_not_be_read_is_compared_by_what_may_be_seen_and_a_folder_not_at_all() {
+fn what_may_not_be_read_is_compared_by_what_may_be_seen() {
     let device = Device::lending(&[("files", &[Access::Write, Access::Delete])]);
     device.link("files/way", "one");
     device.folder("files/folder");
@@ -123,7 +126,8 @@ fn what_may_not_be_read_is_compared_by_what_may_be_seen_and_a_folder_not_at_all(
     std::fs::remove_file(device.at("files/way")).unwrap();
     device.link("files/way", "two");
     assert_eq!(drift(&device, &link, &before).unwrap(), "/way: it leads elsewhere");
-    assert_eq!(of_folder[0].digest, None, "nothing of it can be compared");
+    device.put("files/folder/new", "");
+    assert!(drift(&device, &folder, &of_folder).is_some());
 }
 
 #[test]
@@ -136,4 +140,99 @@ fn a_folder_that_holds_more_than_is_looked_at_has_no_digest() {
     device.put("files/deep/b.txt", "12345");
     let seen = see(&device, &touches);
     assert_eq!((seen[0].digest, seen[0].bytes), (None, 0));
+}
+
+/// Gives a file other content of the same size, and its old times back.
+#[cfg(unix)]
+fn forge(device: &Device, name: &str, content: &[u8]) {
+    let modified = std::fs::metadata(device.at(name)).unwrap().modified().unwrap();
+    std::fs::write(device.at(name), content).unwrap();
+    let file = std::fs::File::options().write(true).open(device.at(name)).unwrap();
+    file.set_modified(modified).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn content_that_changed_with_size_and_time_kept_has_drifted_in_a_folder_and_in_a_large_file() {
+    let device = Device::new();
+    device.put("files/folder/a.txt", "12345");
+    let large = usize::try_from(MAX_HASHED_BYTES).unwrap() + 1;
+    device.put("files/large", vec![1; large]);
+    for name in ["folder", "large"] {
+        let touches = touching(&device, &[(&format!("files/{name}"), Access::Delete)]);
+        let before = see(&device, &touches);
+        assert!(before[0].is_comparable() && drift(&device, &touches, &before).is_none());
+        match name {
+            "folder" => forge(&device, "files/folder/a.txt", b"54321"),
+            _ => forge(&device, "files/large", &vec![2; large]),
+        }
+        assert!(drift(&device, &touches, &before).is_some(), "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_changes_all_the_time_cannot_be_compared() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let device = Device::new();
+    device.put("files/folder/log", "");
+    let touches = touching(&device, &[("files/folder", Access::Delete)]);
+    let (over, log) = (std::sync::Arc::new(AtomicBool::new(false)), device.at("files/folder/log"));
+    let is_over = std::sync::Arc::clone(&over);
+    let writer = std::thread::spawn(move || {
+        while !is_over.load(Ordering::Relaxed) {
+            std::fs::write(&log, "more").unwrap();
+        }
+    });
+    let seen = see(&device, &touches);
+    over.store(true, Ordering::Relaxed);
+    writer.join().unwrap();
+    assert!(!seen[0].is_comparable(), "{seen:?}");
+    assert!(drift(&device, &touches, &seen).is_some());
+    assert!(see(&device, &touches)[0].is_comparable(), "by now it rests");
+}
+
+/// What others do between the comparison and the step is found in what the step took.
+#[cfg(unix)]
+#[test]
+fn what_a_step_took_and_was_not_shown_goes_back() {
+    use crate::changes::{Change, Over, Room};
+    let located = |context: &Context<'_>, name: &str| {
+        let path = context.path(name).unwrap();
+        Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
+    };
+    for name in ["folder", "file"] {
+        let device = Device::new();
+        device.put("files/folder/a.txt", "12345");
+        device.put("files/file", "12345");
+        let touches = touching(&device, &[(&format!("files/{name}"), Access::Delete)]);
+        let before = see(&device, &touches);
+        let expected = Expected { touches: &touches, before: &before };
+        device.with_context(|context| {
+            let context = Context { expected: Some(expected), ..*context };
+            context.compare().unwrap();
+            let target = located(&context, name);
+            if name == "folder" {
+                forge(&device, "files/folder/a.txt", b"54321");
+            } else {
+                forge(&device, "files/file", b"54321");
+            }
+            let print = target.look().unwrap().unwrap();
+            let room = Room::take(&context, &target.path, 0).unwrap();
+            let mut change = Change::begin(&context, "delete_directory", &[&target.path], room);
+            let error: ToolError = change.discard(&target, &print, 1, 5).unwrap_err().into();
+            assert_eq!(error.details["reason"], "drift", "{error:?}");
+            drop(change);
+            let elsewhere = located(&context, "elsewhere");
+            let room = Room::take(&context, &target.path, 0).unwrap();
+            let mut change = Change::begin(&context, "move_path", &[&target.path], room);
+            let error: ToolError =
+                change.rename(&target, &elsewhere, Over::Nothing).unwrap_err().into();
+            assert_eq!(error.details["reason"], "drift", "{error:?}");
+        });
+        assert!(
+            device.at(&format!("files/{name}")).exists() && !device.at("files/elsewhere").exists()
+        );
+        assert_eq!(device.trashed(), [""; 0]);
+    }
 }

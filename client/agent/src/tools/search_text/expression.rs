@@ -2,29 +2,50 @@
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use orion_domain::ToolError;
+use regex_automata::nfa::thompson::{self, NFA};
 
 use crate::tools::invalid;
 
 /// The longest expression, in bytes.
 const MAX_BYTES: usize = 4096;
 /// What it may take once it is compiled, in bytes.
-const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
+const MAX_COMPILED_BYTES: usize = 4 * 1024 * 1024;
+/// How many states it may have once it is compiled.
+const MAX_STATES: usize = 50_000;
 /// What a thread may keep of it while it searches, in bytes.
-const MAX_CACHE_BYTES: usize = 8 * 1024 * 1024;
+const MAX_CACHE_BYTES: usize = 512 * 1024;
+/// How much is done between two looks at the clock: a library that matches does not look at it. For
+/// each byte it may have to follow every state, so that this is states times bytes; about a tenth of a
+/// second at worst.
+const MAX_WORK: usize = 100_000_000;
+/// The longest line that is searched by any expression, in bytes. What takes more is hardly text.
+const MAX_LINE_BYTES: usize = 256 * 1024;
 /// How deep groups may stand in each other.
 const MAX_NESTING: u32 = 100;
 
-/// Reads an expression that is matched line by line.
-pub(super) fn parse(text: &str) -> Result<RegexMatcher, ToolError> {
+/// An expression that is matched line by line.
+#[derive(Debug, Clone)]
+pub(super) struct Expression {
+    pub(super) matcher: RegexMatcher,
+    /// The longest line that is searched by it, in bytes: the larger the expression, the shorter.
+    pub(super) max_line_bytes: usize,
+}
+
+/// Reads an expression.
+pub(super) fn parse(text: &str) -> Result<Expression, ToolError> {
     if text.is_empty() || text.len() > MAX_BYTES {
         return Err(invalid(format!("A regular expression has 1 to {MAX_BYTES} bytes.")));
     }
-    if let Err(error) =
-        regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text)
-    {
-        return Err(refused(text, &error));
+    let parsed =
+        regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text);
+    let hir = parsed.map_err(|error| refused(text, &error))?;
+    let bounds = thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_COMPILED_BYTES));
+    let nfa = NFA::compiler().configure(bounds).build_from_hir(&hir);
+    let states = nfa.map_or(usize::MAX, |nfa| nfa.states().len());
+    if states > MAX_STATES {
+        return Err(too_large(text));
     }
-    RegexMatcherBuilder::new()
+    let matcher = RegexMatcherBuilder::new()
         .multi_line(true)
         .nest_limit(MAX_NESTING + 1)
         .size_limit(MAX_COMPILED_BYTES)
@@ -32,19 +53,29 @@ pub(super) fn parse(text: &str) -> Result<RegexMatcher, ToolError> {
         // A line ends with LF or with CR LF, and `$` matches before both.
         .crlf(true)
         .build(text)
-        .map_err(|error| {
-            let shown = shown(text);
-            invalid(match error.kind() {
-                ErrorKind::NotAllowed(_) => format!(
-                    "`{shown}` can match a line's end, and lines are matched one by one; write an expression for one line."
-                ),
-                ErrorKind::Regex(_) | ErrorKind::InvalidLineTerminator(_) | ErrorKind::Banned(_) => {
-                    format!("`{shown}` takes more than {MAX_COMPILED_BYTES} bytes once compiled; repeat less in it.")
-                }
-                // The library may come to know more.
-                _ => format!("`{shown}` is not a regular expression that can be matched line by line."),
-            })
-        })
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotAllowed(_) => invalid(format!(
+                "`{}` can match a line's end, and lines are matched one by one; write an expression for one line.",
+                shown(text)
+            )),
+            ErrorKind::Regex(_) | ErrorKind::InvalidLineTerminator(_) | ErrorKind::Banned(_) => {
+                too_large(text)
+            }
+            // The library may come to know more.
+            _ => invalid(format!(
+                "`{}` is not a regular expression that can be matched line by line.",
+                shown(text)
+            )),
+        })?;
+    let max_line_bytes = (MAX_WORK / states.max(1)).min(MAX_LINE_BYTES);
+    Ok(Expression { matcher, max_line_bytes })
+}
+
+fn too_large(text: &str) -> ToolError {
+    invalid(format!(
+        "`{}` is too large once compiled: {MAX_STATES} states and {MAX_COMPILED_BYTES} bytes are the most. Repeat less in it.",
+        shown(text)
+    ))
 }
 
 fn refused(text: &str, error: &regex_syntax::Error) -> ToolError {
@@ -87,5 +118,14 @@ mod tests {
         assert!(error(&deep).message.contains("nest"), "{}", error(&deep).message);
         let long = "x".repeat(MAX_BYTES + 1);
         assert_eq!(error(&long).code, orion_domain::ErrorCode::InvalidArgument);
+    }
+    #[test]
+    fn the_larger_an_expression_is_the_shorter_are_the_lines_that_it_searches() {
+        let line = |text: &str| parse(text).unwrap().max_line_bytes;
+        assert_eq!(line("fn main"), MAX_LINE_BYTES);
+        assert_eq!(line(r"(?i)fn\s+main"), MAX_LINE_BYTES);
+        let large = line("a[ab]{20000}[xyz]");
+        assert!((2_000..10_000).contains(&large), "{large}");
+        assert!(parse("[ab]{60000}").unwrap_err().message.contains("Repeat less"));
     }
 }

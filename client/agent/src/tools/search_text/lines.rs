@@ -8,6 +8,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 use orion_catalog::tools::search_text::Match;
 
+use super::expression::Expression;
 use super::feed::Source;
 use crate::report::MAX_RESULT_BYTES;
 use crate::tools::list_directory::{Limits, json_bytes};
@@ -15,8 +16,6 @@ use crate::tools::scan::Watch;
 
 /// How much of a file is searched, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024 * 1024;
-/// The longest line that is searched, in bytes. What takes more is hardly text.
-const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// How much of a line is told, in characters.
 const MAX_TOLD_CHARACTERS: usize = 500;
 
@@ -27,6 +26,8 @@ pub(super) struct Lines {
     pub(super) searched: u64,
     /// Files that could not be read, or not to their end.
     pub(super) skipped: u64,
+    /// Files among those that were searched only up to a line that is too long.
+    pub(super) long_lines: u64,
     /// The lines, in order.
     pub(super) found: Vec<Line>,
     bytes: usize,
@@ -38,6 +39,8 @@ pub(super) struct Line {
     pub(super) searched: u64,
     /// Files among these that were skipped by then.
     pub(super) skipped: u64,
+    /// Files among those that have a line that is too long.
+    pub(super) long_lines: u64,
     /// What it counts for in the result.
     pub(super) bytes: usize,
     pub(super) told: Match,
@@ -60,12 +63,14 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// A search for at most one line more than `most`, which tells that there are more.
-    pub(super) fn new(matcher: RegexMatcher, watch: Watch<'a>, most: u64) -> Self {
+    pub(super) fn new(expression: Expression, watch: Watch<'a>, most: u64) -> Self {
+        let Expression { matcher, max_line_bytes } = expression;
         let searcher = SearcherBuilder::new()
             .line_number(true)
             .line_terminator(LineTerminator::crlf())
             .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(MAX_LINE_BYTES))
+            // No more than this is given to the matcher at once, either.
+            .heap_limit(Some(max_line_bytes))
             .build();
         Self { matcher, searcher, watch, most }
     }
@@ -96,21 +101,32 @@ impl<'a> Search<'a> {
         // A file that grows is searched as far as it went; some file systems tell no sizes.
         let left = if size == 0 { MAX_FILE_BYTES } else { size.min(MAX_FILE_BYTES) };
         let before = (lines.found.len(), lines.bytes);
-        let mut sink = Collect { source, path: None, most: self.most, lines, useless: false };
+        let (most, watch) = (self.most, self.watch);
+        let mut sink = Collect { source, path: None, most, watch, lines, useless: false };
         let watched = Watched { file, left, watch: self.watch };
         let result = self.searcher.search_reader(&self.matcher, watched, &mut sink);
         if sink.useless {
             lines.found.truncate(before.0);
             lines.bytes = before.1;
-        } else if result.is_err() || size > MAX_FILE_BYTES {
+        } else if let Err(error) = result {
+            lines.skipped += 1;
+            lines.long_lines += u64::from(is_long_line(&error));
+        } else if size > MAX_FILE_BYTES {
             lines.skipped += 1;
         } else {
             lines.searched += 1;
         }
         for line in lines.found.iter_mut().skip(before.0) {
             (line.searched, line.skipped) = (lines.searched, lines.skipped);
+            line.long_lines = lines.long_lines;
         }
     }
+}
+
+/// Whether the searcher stopped at a line that is longer than its buffer may be: an error of its own,
+/// behind which no operating system stands.
+fn is_long_line(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none()
 }
 
 struct Collect<'a> {
@@ -118,6 +134,7 @@ struct Collect<'a> {
     /// The file's path, once something is found in it.
     path: Option<String>,
     most: u64,
+    watch: Watch<'a>,
     lines: &'a mut Lines,
     /// It is no text, or has a name that cannot be told.
     useless: bool,
@@ -137,8 +154,8 @@ impl Sink for Collect<'_> {
         let told = Match { path: path.clone(), line, text };
         self.path = Some(path);
         self.lines.bytes += bytes;
-        self.lines.found.push(Line { searched: 0, skipped: 0, bytes, told });
-        Ok(self.lines.weight() <= self.most)
+        self.lines.found.push(Line { searched: 0, skipped: 0, long_lines: 0, bytes, told });
+        Ok(self.lines.weight() <= self.most && !self.watch.is_over())
     }
 
     fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {

@@ -291,3 +291,18 @@ proptest! {
         prop_assert_eq!(lines(&device, &outcome.data), all);
     }
 }
+
+#[test]
+fn an_expression_that_takes_long_for_each_byte_skips_long_lines_and_says_so() {
+    let device = Device::new();
+    device.put("files/long", "ab".repeat(3 * 512 * 1024));
+    device.put("files/short", format!("{}x\n", "a".repeat(30)));
+    let begun = std::time::Instant::now();
+    let outcome = device.call(TOOL, json!({"pattern": "a[ab]{20000}[xyz]"})).unwrap();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+    let told = ["files_searched", "files_skipped", "files_with_long_lines"];
+    assert_eq!(told.map(|name| outcome.data[name].clone()), [json!(1), json!(1), json!(1)]);
+    assert!(outcome.message.contains("1 file was left at one"), "{}", outcome.message);
+    let plain = device.data(TOOL, json!({"pattern": "a[ab]{20}[xyz]"}));
+    assert_eq!(plain["count"], json!(1));
+}

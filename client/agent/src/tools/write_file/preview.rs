@@ -9,7 +9,8 @@ use orion_domain::{Access, ToolError};
 
 use super::{refuse_hard_links, refuse_unwritable};
 use crate::roots::{Located, Wanted, io_failure};
-use crate::tools::difference::{MAX_COMPARED_BYTES, unified};
+use crate::tools::difference::{MAX_COMPARED_BYTES, replaced, unified};
+use crate::tools::memory::room;
 use crate::tools::{Context, regular};
 
 /// The size in bytes that the file would have, and the difference.
@@ -21,7 +22,7 @@ pub(super) fn preview(
     let (path, content) = (&located.asked, &arguments.content);
     let added = content.len() as u64;
     let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-        return Ok((added, unified(path, "", content)));
+        return Ok((added, unified(path, "", content, context)?));
     };
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
     let metadata = located.dir.symlink_metadata(name).map_err(|error| failed(&error))?;
@@ -34,13 +35,16 @@ pub(super) fn preview(
     if ![path, &real].iter().all(|path| context.roots.lends(path, Access::Read)) {
         return Ok((size, in_bytes("the old content may not be read here")));
     }
+    let _room = room(context, 2 * MAX_COMPARED_BYTES)?;
     let (file, _) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
     let mut bytes = Vec::new();
     file.take(MAX_COMPARED_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     let small = bytes.len() as u64 <= MAX_COMPARED_BYTES && added <= MAX_COMPARED_BYTES;
     let diff = match String::from_utf8(bytes).ok().filter(|_| small) {
-        Some(old) if arguments.append => unified(path, &old, &format!("{old}{content}")),
-        Some(old) => unified(path, &old, content),
+        Some(old) if arguments.append => {
+            replaced(path, &old, old.len()..old.len(), content, context)?
+        }
+        Some(old) => unified(path, &old, content, context)?,
         None => in_bytes("too large to compare, or not text"),
     };
     Ok((size, diff))

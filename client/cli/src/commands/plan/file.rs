@@ -31,12 +31,14 @@ struct Step {
 /// # Errors
 /// It is not a plan.
 pub(super) fn read(text: &str) -> Result<(Vec<v1::NewPlanStep>, bool), Failure> {
-    // JSON is YAML.
-    let file: File = serde_yaml_ng::from_str(text).map_err(|error| {
+    let unreadable = |error: serde_yaml_ng::Error| {
         Failure::Usage(format!(
             "the plan cannot be read: {error}; `orion plan run --help` shows one"
         ))
-    })?;
+    };
+    // JSON is YAML. A value of YAML has no name twice, where arguments would take the last.
+    serde_yaml_ng::from_str::<serde_yaml_ng::Value>(text).map_err(unreadable)?;
+    let file: File = serde_yaml_ng::from_str(text).map_err(unreadable)?;
     let mut steps = Vec::new();
     for (number, step) in (1_u32..).zip(file.steps) {
         let Step { device, devices, tool, arguments } = step;
@@ -133,6 +135,8 @@ steps:
             "steps: [{device: a, devices: [b], tool: x}]",
             "steps: [{devices: [], tool: x}]",
             "steps: [{device: a, tool: x, args: {}}]",
+            "steps: [{device: a, tool: x, arguments: {path: a, path: b}}]",
+            r#"{"steps":[{"device":"a","tool":"x","arguments":{"p":[{"a":1,"a":2}]}}]}"#,
         ] {
             assert_eq!(read(text).unwrap_err().exit_code(), 2, "{text}");
         }

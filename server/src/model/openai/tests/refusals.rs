@@ -34,6 +34,75 @@ async fn a_server_that_takes_no_tools_is_told_of_them_in_words_from_then_on() {
 }
 
 #[tokio::test]
+async fn a_server_that_failed_or_refuses_a_message_is_offered_tools_again() {
+    let failed = r#"{"error":{"message":"the tool parser does not support this"}}"#;
+    let message = r#"{"error":{"message":"messages with role 'tool' must follow a preceding message with 'tool_calls'"}}"#;
+    let failing = || refuse("500 Internal Server Error", failed);
+    let replies = vec![
+        failing(),
+        failing(),
+        failing(),
+        refuse("400 Bad Request", message),
+        Reply::stream(HELLO),
+    ];
+    let (address, serving) = serve(replies).await;
+    let model = model(&address, "");
+    for status in [500, 400] {
+        let error = ask(&model).await.unwrap_err();
+        assert!(
+            matches!(error, ModelError::Refused { status: said, .. } if said == status),
+            "{error}"
+        );
+    }
+    assert_eq!(ask(&model).await, Ok(said("Hi")));
+    let asked = serving.await.unwrap().asked;
+    assert!(asked.iter().all(|(_, body)| body.get("tools").is_some()));
+}
+
+#[tokio::test]
+async fn a_server_that_refused_tools_is_offered_them_again_after_a_while() {
+    let no = r#"{"detail":[{"loc":["body","tools"],"msg":"Extra inputs are not permitted"}]}"#;
+    let (address, serving) = serve(vec![
+        refuse("422 Unprocessable Entity", no),
+        Reply::stream(HELLO),
+        Reply::stream(HELLO),
+    ])
+    .await;
+    let model = OpenAi { text_mode_ttl: Duration::ZERO, ..model(&address, "") };
+    assert_eq!(ask(&model).await, Ok(said("Hi")));
+    assert_eq!(ask(&model).await, Ok(said("Hi")));
+    let asked = serving.await.unwrap().asked;
+    let native: Vec<bool> = asked.iter().map(|(_, body)| body.get("tools").is_some()).collect();
+    assert_eq!(native, [true, false, true]);
+}
+
+#[test]
+fn what_well_known_servers_say_of_tools_that_they_do_not_take_is_understood() {
+    use crate::model::openai::attempt::refuses_tools;
+    for (status, text) in [
+        (400, "registry.ollama.ai/library/gemma does not support tools"),
+        (
+            400,
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+        ),
+        (400, "tools param requires --jinja flag"),
+        (404, "No endpoints found that support tool use."),
+        (400, "Unsupported parameter: 'tools' is not supported with this model."),
+        (400, "deepseek-reasoner does not support Function Calling"),
+    ] {
+        let status = reqwest::StatusCode::from_u16(status).unwrap();
+        assert!(refuses_tools(status, text), "{text}");
+        assert!(!refuses_tools(reqwest::StatusCode::INTERNAL_SERVER_ERROR, text), "{text}");
+    }
+    for text in [
+        "no such model",
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+    ] {
+        assert!(!refuses_tools(reqwest::StatusCode::BAD_REQUEST, text), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn only_auto_falls_back_and_only_for_tools() {
     let no_tools = r#"{"error":{"message":"no tools here"}}"#;
     let no_model = r#"{"error":{"message":"no such model"}}"#;

@@ -69,8 +69,8 @@ fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
 fn what_is_kept_out_from_the_start_stays_out() {
     let lent = policy(&json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x"]}));
     assert_eq!(
-        told(&Ask::make("D:/x/.ssh/id"), &lent),
-        ["no change would: **/.ssh is kept out on every device from the start"]
+        told(&Ask::make("D:/x/AppData/Local/orion/id"), &lent),
+        ["no change would: **/AppData/*/orion is kept out on every device from the start"]
     );
     let grants: Grants = serde_json::from_value(
         json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:relative"]}),

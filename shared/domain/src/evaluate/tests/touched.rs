@@ -142,9 +142,9 @@ fn every_line_of_grants_is_compiled() {
     assert_eq!(all.apps, ["chrome".to_owned()].into());
     assert_eq!((all.read_only, all.strict, all.deny_all_paths), (true, true, false));
     assert_eq!(all.allowed_roots(Access::Delete), ["D:/a"]);
-    let own = all.denied.iter().filter(|entry| !entry.built_in);
+    let own = all.denied.iter().filter(|entry| entry.built_in.is_none());
     assert_eq!(own.map(|entry| entry.pattern.as_text()).collect::<Vec<_>>(), ["D:/a/b"]);
-    assert!(all.denied.iter().any(|entry| entry.built_in));
+    assert!(all.denied.iter().any(|entry| entry.built_in.is_some()));
     let first: Grants = serde_json::from_value(json!({"paths": ["D:/a", "D:/b"]})).unwrap();
     assert_eq!((first.workspace(), Grants::default().workspace()), (Some("D:/a"), None));
     let none = compiled(json!({}));

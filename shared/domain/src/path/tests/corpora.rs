@@ -144,6 +144,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
                     Capability::FileDelete,
                 ],
                 has_effects: access != Access::Read,
+                called: None,
             },
             touches: Some(&touches),
             caller: &caller,
@@ -152,6 +153,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
             confirmed: true,
             at: Moment::default(),
             tainted: false,
+            raises: &[],
             counted: None,
         };
         evaluate(&question, &policy).decision()

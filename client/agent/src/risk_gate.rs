@@ -1,0 +1,95 @@
+//! What raises the risk of a call that only the device's disk shows. A preview reports it; the call
+//! itself goes on only where a person has approved it with that in sight, or the policy allows it.
+
+use std::cell::RefCell;
+
+use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
+
+use crate::guard::Verdict;
+
+/// Stands between a call and what raises its risk. Without a verdict or an approval, nothing passes.
+#[derive(Debug, Default)]
+pub struct RiskGate {
+    verdict: Option<Verdict>,
+    /// What the person who approved the call was shown.
+    approved: Vec<RiskRaise>,
+    dry_run: bool,
+    reported: RefCell<Vec<RiskRaise>>,
+}
+
+impl RiskGate {
+    /// The gate of one call, with what its approval says was shown.
+    #[must_use]
+    pub fn new(verdict: Option<Verdict>, approved: Vec<RiskRaise>, dry_run: bool) -> Self {
+        Self { verdict, approved, dry_run, reported: RefCell::default() }
+    }
+
+    /// Says what raises the risk of the call, and at which path.
+    ///
+    /// # Errors
+    /// `APPROVAL_REQUIRED` with the reason in `raises`, where a person has to see it first. A preview
+    /// goes on and reports it.
+    pub fn raise(&self, raise: RiskRaise, path: &DevicePath) -> Result<(), ToolError> {
+        let is_allowed =
+            self.verdict.as_ref().is_some_and(|verdict| verdict.allows_raised(raise, path));
+        if is_allowed || self.approved.contains(&raise) {
+            return Ok(());
+        }
+        if self.dry_run {
+            let mut reported = self.reported.borrow_mut();
+            if !reported.contains(&raise) {
+                reported.push(raise);
+            }
+            return Ok(());
+        }
+        let message = format!(
+            "{path}: {} Nothing was done: a person has to approve this call first.",
+            raise.sentence()
+        );
+        Err(ToolError::new(ErrorCode::ApprovalRequired, message)
+            .with("attempted_path", path.to_string())
+            .with("raises", vec![raise.as_str()]))
+    }
+
+    /// Raises the risk where a path has a name of what starts programs, and the policy does not name
+    /// `execute` for it.
+    ///
+    /// # Errors
+    /// As [`RiskGate::raise`].
+    pub fn raise_if_starting(&self, path: &DevicePath) -> Result<(), ToolError> {
+        if self.verdict.as_ref().is_some_and(|verdict| verdict.raises_for_writing(path)) {
+            self.raise(RiskRaise::StartsPrograms, path)?;
+        }
+        Ok(())
+    }
+
+    /// What a preview found.
+    #[must_use]
+    pub fn into_reported(self) -> Vec<RiskRaise> {
+        self.reported.into_inner()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_domain::PathStyle;
+
+    use super::*;
+
+    #[test]
+    fn nothing_passes_unseen_and_a_preview_reports_each_reason_once() {
+        let path = DevicePath::parse(PathStyle::Posix, "/srv/a").unwrap();
+        let raise = RiskRaise::StartsPrograms;
+        let error = RiskGate::default().raise(raise, &path).unwrap_err();
+        assert_eq!(error.code, ErrorCode::ApprovalRequired);
+        assert_eq!(error.details["raises"], serde_json::json!(["starts_programs"]));
+        let other = RiskGate::new(None, vec![RiskRaise::CannotBeUndone], false);
+        assert!(other.raise(raise, &path).is_err(), "another reason was shown");
+        let seen = RiskGate::new(None, vec![raise], false);
+        assert_eq!(seen.raise(raise, &path), Ok(()));
+        let preview = RiskGate::new(None, Vec::new(), true);
+        assert_eq!(preview.raise(raise, &path), Ok(()));
+        assert_eq!(preview.raise(raise, &path), Ok(()));
+        assert_eq!(preview.into_reported(), [raise]);
+    }
+}

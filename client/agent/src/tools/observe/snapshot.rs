@@ -1,0 +1,227 @@
+//! What stands at a name, by handle: what there is to compare later. Content tells where it may be read
+//! and is not too much; else the kernel's own number and times do, among them the time of change, which
+//! nobody can set.
+
+use std::io::Read as _;
+
+use cap_std::fs::{Metadata, OpenOptions};
+use orion_domain::observation::Kind;
+use orion_domain::{Access, Digest, ErrorCode, Observation, ToolError};
+use sha2::{Digest as _, Sha256};
+
+use crate::changes::{Target, inode};
+use crate::roots::{Located, Wanted, What, io_failure};
+use crate::tools::walk::{Mode, Next, Visit, walk};
+use crate::tools::{Context, regular};
+
+/// Larger files are compared by number and times, in bytes.
+pub(super) const MAX_HASHED_BYTES: u64 = 16 * 1024 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// See the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    kind: Kind,
+    bytes: u64,
+    mode: u32,
+    digest: Option<Digest>,
+    /// The newest time of change that the digest stands on, in nanoseconds since 1970; none where it
+    /// stands on content.
+    pub(super) changed_ns: Option<i64>,
+}
+
+impl Snapshot {
+    pub(super) const NOTHING: Self =
+        Self { kind: Kind::Nothing, bytes: 0, mode: 0, digest: None, changed_ns: None };
+
+    /// What a name stands for. `whole` looks into a folder.
+    ///
+    /// # Errors
+    /// What the operating system refuses, `TIMEOUT` and `CANCELLED`.
+    pub(super) fn at(
+        target: &Target,
+        whole: bool,
+        context: &Context<'_>,
+    ) -> Result<Self, ToolError> {
+        let path = &target.path;
+        let metadata = match target.dir.symlink_metadata(&target.name) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::NOTHING);
+            }
+            Err(error) => return Err(io_failure(&error, Wanted::Path, path)),
+        };
+        let may_read = context.roots.lends(path, Access::Read);
+        let stamp = |kind| Self::stamp(kind, &metadata);
+        let told = |kind, digest| Self { digest, changed_ns: None, ..stamp(kind) };
+        Ok(match What::of(metadata.file_type()) {
+            What::File if may_read && metadata.len() <= MAX_HASHED_BYTES => {
+                match content(target, context) {
+                    Ok(digest) => told(Kind::File, digest),
+                    Err(error) if is_over(&error) => return Err(error),
+                    // The agent's account may delete what it may not read.
+                    Err(_) => stamp(Kind::File),
+                }
+            }
+            What::File => stamp(Kind::File),
+            What::Link if may_read => {
+                let leads = target.dir.read_link_contents(&target.name);
+                let leads = leads.map_err(|error| io_failure(&error, Wanted::Path, path))?;
+                told(Kind::Link, Some(Digest::of(leads.as_os_str().as_encoded_bytes())))
+            }
+            // Where it leads may be for nobody to know; that it was replaced is.
+            What::Link => stamp(Kind::Link),
+            What::Special => stamp(Kind::Special),
+            What::Folder => Self::of_folder(&target.entered()?, whole, context)?,
+        })
+    }
+
+    /// What a folder is, and with `whole` what it holds. One that cannot be looked through as a whole
+    /// has no digest, and so is never as it was.
+    ///
+    /// # Errors
+    /// What the operating system refuses, `TIMEOUT` and `CANCELLED`.
+    pub(super) fn of_folder(
+        folder: &Located,
+        whole: bool,
+        context: &Context<'_>,
+    ) -> Result<Self, ToolError> {
+        let metadata = folder
+            .dir
+            .dir_metadata()
+            .map_err(|error| io_failure(&error, Wanted::Directory, &folder.asked))?;
+        let mut hasher = Sha256::new();
+        hasher.update(inode(&metadata).to_be_bytes());
+        let mut snapshot = Self {
+            bytes: 0,
+            digest: None,
+            changed_ns: Some(i64::MIN),
+            ..Self::stamp(Kind::Folder, &metadata)
+        };
+        let walked = if whole {
+            walk(folder, Mode::Whole, context, &mut |visit| {
+                snapshot.take(visit, &mut hasher);
+                Ok(Next::On)
+            })
+        } else {
+            Ok(false)
+        };
+        match walked {
+            Ok(false) => Ok(Self { digest: Digest::from_slice(&hasher.finalize()), ..snapshot }),
+            Err(error) if is_over(&error) => Err(error),
+            Ok(true) | Err(_) => Ok(Self { bytes: 0, ..snapshot }),
+        }
+    }
+
+    fn take(&mut self, visit: &Visit<'_>, hasher: &mut Sha256) {
+        for name in visit.below {
+            hasher.update((name.len() as u64).to_be_bytes());
+            hasher.update(name.as_bytes());
+        }
+        hasher.update(u64::MAX.to_be_bytes());
+        let Some(metadata) = visit.metadata() else { return };
+        hasher.update(stamp_of(&metadata));
+        if visit.what == What::File {
+            self.bytes = self.bytes.saturating_add(metadata.len());
+        }
+        self.changed_ns = self.changed_ns.max(Some(times(&metadata).changed_ns));
+    }
+
+    fn stamp(kind: Kind, metadata: &Metadata) -> Self {
+        Self {
+            kind,
+            bytes: metadata.len(),
+            mode: mode(metadata),
+            digest: Some(Digest::of(&stamp_of(metadata))),
+            changed_ns: Some(times(metadata).changed_ns),
+        }
+    }
+
+    /// As it is reported of a path.
+    pub(super) fn observation(self, path: String, real: String) -> Observation {
+        let Self { kind, bytes, mode, digest, changed_ns: _ } = self;
+        Observation { path, real, kind, bytes, mode, digest }
+    }
+
+    /// What is different from before, where it has been given another name since: that alone is a
+    /// change to its own number and times, and none to its content or to what is in it.
+    pub(super) fn drift_of_moved(self, before: &Observation) -> Option<String> {
+        let mut now = self.observation(before.path.clone(), before.real.clone());
+        if self.kind != Kind::Folder && self.changed_ns.is_some() {
+            now.digest = before.digest;
+        }
+        before.drift(&now)
+    }
+}
+
+/// Whether the call has to stop.
+const fn is_over(error: &ToolError) -> bool {
+    matches!(error.code, ErrorCode::Timeout | ErrorCode::Cancelled)
+}
+
+/// SHA-256 of a file; none where it has become larger meanwhile than is read.
+fn content(target: &Target, context: &Context<'_>) -> Result<Option<Digest>, ToolError> {
+    let Target { dir, name, path, .. } = target;
+    let (file, _) = regular::open(dir, name, path, OpenOptions::new().read(true))?;
+    let mut file = file.take(MAX_HASHED_BYTES + 1);
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut read = 0_u64;
+    loop {
+        context.check()?;
+        match file.read(&mut buffer).map_err(|error| io_failure(&error, Wanted::File, path))? {
+            0 => break,
+            more => {
+                read += more as u64;
+                hasher.update(buffer.get(..more).unwrap_or_default());
+            }
+        }
+    }
+    Ok(if read > MAX_HASHED_BYTES { None } else { Digest::from_slice(&hasher.finalize()) })
+}
+
+/// Number, size and times: any change to it changes them.
+fn stamp_of(metadata: &Metadata) -> Vec<u8> {
+    let Times { modified_ns, changed_ns } = times(metadata);
+    let is_folder = What::of(metadata.file_type()) == What::Folder;
+    let size = if is_folder { 0 } else { metadata.len() };
+    [inode(metadata), size, modified_ns.cast_unsigned(), changed_ns.cast_unsigned()]
+        .map(u64::to_be_bytes)
+        .concat()
+}
+
+struct Times {
+    modified_ns: i64,
+    changed_ns: i64,
+}
+
+#[cfg(unix)]
+fn times(metadata: &Metadata) -> Times {
+    use cap_fs_ext::OsMetadataExt as _;
+    let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
+    Times {
+        modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
+        changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+/// Windows tells the time of change for an open file only; the time of writing has to do.
+#[cfg(not(unix))]
+fn times(metadata: &Metadata) -> Times {
+    let since = metadata
+        .modified()
+        .ok()
+        .and_then(|at| at.into_std().duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
+    let ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default();
+    Times { modified_ns: ns, changed_ns: ns }
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> u32 {
+    cap_fs_ext::OsMetadataExt::mode(metadata) & 0o7777
+}
+
+#[cfg(not(unix))]
+fn mode(metadata: &Metadata) -> u32 {
+    metadata.permissions().readonly().into()
+}

@@ -1,0 +1,281 @@
+//! Who holds the connections of a port, and which is closed for whom. A stranger's connection counts for
+//! its address, and makes room for newer ones; one that belongs to a person or a device is kept.
+
+mod limits;
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use governor::clock::DefaultClock;
+use governor::state::InMemoryState;
+use governor::state::direct::NotKeyed;
+use governor::{Quota, RateLimiter};
+use orion_domain::UserName;
+
+pub use limits::ConnectionLimits;
+pub use state::{CloseReason, ConnectionState};
+
+use crate::people::Source;
+
+/// How many kinds of closings are told apart between two lines in the log.
+const MAX_TALLIES: usize = 64;
+/// How many requests of an address may be refused at once, and in each second from then on, before a
+/// connection of it is closed.
+const REFUSED_BURST: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
+const REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// How long an address waits on each new connection, and until when, after one of it was closed for what
+/// it did: who floods comes again at once.
+const PENALTY_DELAY: Duration = Duration::from_millis(250);
+const PENALTY: Duration = Duration::from_secs(10);
+/// How long an address that holds no connection is remembered.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// How many addresses are remembered.
+const MAX_ADDRESSES: usize = 10_000;
+
+/// For whom a connection counts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// Nobody has shown who they are.
+    Address(Source),
+    /// A person who is signed in.
+    Person(UserName),
+    /// A device that showed its certificate, by its id.
+    Device(String),
+}
+
+impl Owner {
+    const fn is_known(&self) -> bool {
+        match self {
+            Self::Address(_) => false,
+            Self::Person(_) | Self::Device(_) => true,
+        }
+    }
+}
+
+type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock>;
+
+#[derive(Debug)]
+struct Address {
+    refused: Bucket,
+    seen: Instant,
+    penalty_until: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    connections: BTreeMap<u64, (Owner, Arc<ConnectionState>)>,
+    by_owner: HashMap<Owner, BTreeSet<u64>>,
+    /// How many belong to nobody known.
+    strangers: usize,
+    addresses: HashMap<Source, Address>,
+    closed: HashMap<(Source, CloseReason), u64>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct ConnectionTable {
+    limits: ConnectionLimits,
+    open: Mutex<Open>,
+}
+
+/// A connection in the table; dropped when it is over.
+#[derive(Debug)]
+pub struct Admission {
+    id: u64,
+    table: Arc<ConnectionTable>,
+    state: Arc<ConnectionState>,
+    delay: Option<Duration>,
+}
+
+impl ConnectionTable {
+    /// An empty one.
+    #[must_use]
+    pub fn new(limits: ConnectionLimits) -> Arc<Self> {
+        Arc::new(Self { limits, open: Mutex::default() })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in a new connection, in place of a stranger's where there is no room. None where nobody
+    /// has to make room for it.
+    #[must_use]
+    pub fn admit(self: &Arc<Self>, source: Source, now: Instant) -> Option<Admission> {
+        let limits = &self.limits;
+        let mut open = self.open();
+        let owner = Owner::Address(source.clone());
+        let of_address = open.by_owner.get(&owner).map_or(0, BTreeSet::len);
+        let crowded = if of_address >= limits.per_address {
+            Some(owner.clone())
+        } else if open.strangers >= limits.strangers || open.connections.len() >= limits.total {
+            let addresses = open.by_owner.iter().filter(|(owner, _)| !owner.is_known());
+            let most = addresses.max_by_key(|(_, ids)| ids.len()).map(|(owner, _)| owner.clone());
+            Some(most.unwrap_or_else(|| owner.clone()))
+        } else {
+            None
+        };
+        if let Some(crowded) = crowded
+            && !open.make_room(&crowded, now, limits.grace)
+        {
+            open.tally(&source, CloseReason::NoRoom);
+            return None;
+        }
+        let id = open.next;
+        open.next += 1;
+        let state = Arc::new(ConnectionState::new(now));
+        open.insert(id, owner, Arc::clone(&state));
+        let fresh = || Address {
+            refused: RateLimiter::direct(
+                Quota::per_second(REFUSED_PER_SECOND).allow_burst(REFUSED_BURST),
+            ),
+            seen: now,
+            penalty_until: None,
+        };
+        if open.addresses.len() < MAX_ADDRESSES || open.addresses.contains_key(&source) {
+            open.addresses.entry(source.clone()).or_insert_with(fresh).seen = now;
+        }
+        let penalty_until = open.addresses.get(&source).and_then(|address| address.penalty_until);
+        let delay = penalty_until.is_some_and(|until| now < until).then_some(PENALTY_DELAY);
+        Some(Admission { id, table: Arc::clone(self), state, delay })
+    }
+
+    /// Closes what took too long, and logs what was closed since the last time.
+    pub fn sweep(&self, now: Instant) {
+        let mut open = self.open();
+        for (owner, connection) in open.connections.values() {
+            connection.check(owner.is_known(), now, &self.limits);
+        }
+        let Open { by_owner, addresses, .. } = &mut *open;
+        addresses.retain(|source, address| {
+            now.saturating_duration_since(address.seen) < REMEMBERED
+                || by_owner.contains_key(&Owner::Address(source.clone()))
+        });
+        for ((source, reason), count) in open.closed.drain() {
+            tracing::warn!(from = %source, count, %reason, "connections were closed");
+        }
+    }
+}
+
+impl Open {
+    fn insert(&mut self, id: u64, owner: Owner, state: Arc<ConnectionState>) {
+        self.strangers += usize::from(!owner.is_known());
+        self.by_owner.entry(owner.clone()).or_default().insert(id);
+        self.connections.insert(id, (owner, state));
+    }
+
+    fn remove(&mut self, id: u64) -> Option<(Owner, Arc<ConnectionState>)> {
+        let (owner, state) = self.connections.remove(&id)?;
+        self.strangers -= usize::from(!owner.is_known());
+        if let Some(ids) = self.by_owner.get_mut(&owner) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_owner.remove(&owner);
+            }
+        }
+        Some((owner, state))
+    }
+
+    /// Closes a connection of this address: the oldest of those that have asked for nothing yet, else
+    /// the oldest. One that is younger than the grace is left alone.
+    fn make_room(&mut self, owner: &Owner, now: Instant, grace: Duration) -> bool {
+        let Some(ids) = self.by_owner.get(owner) else { return false };
+        let of_age = |id: &&u64| {
+            let state = self.connections.get(id).map(|(_, state)| state);
+            state.is_some_and(|state| now.saturating_duration_since(state.since()) >= grace)
+        };
+        let is_silent =
+            |id: &&u64| self.connections.get(id).is_some_and(|(_, state)| !state.has_asked());
+        let mut of_age = ids.iter().filter(of_age).peekable();
+        let oldest = of_age.peek().copied().copied();
+        let Some(id) = of_age.find(is_silent).copied().or(oldest) else { return false };
+        if let Some((owner, state)) = self.remove(id) {
+            state.close(CloseReason::NoRoom);
+            if let Owner::Address(source) = owner {
+                self.tally(&source, CloseReason::NoRoom);
+            }
+        }
+        true
+    }
+
+    fn tally(&mut self, source: &Source, reason: CloseReason) {
+        if self.closed.len() < MAX_TALLIES {
+            *self.closed.entry((source.clone(), reason)).or_default() += 1;
+        }
+    }
+}
+
+impl Admission {
+    /// What happens on it.
+    #[must_use]
+    pub const fn state(&self) -> &Arc<ConnectionState> {
+        &self.state
+    }
+
+    /// How long it waits before anything of it is read.
+    #[must_use]
+    pub const fn delay(&self) -> Option<Duration> {
+        self.delay
+    }
+
+    /// Somebody has shown who they are: from now on it counts for them, and is kept. Where they have
+    /// as many as are kept for one, it stays as it is.
+    pub fn belongs_to(&self, owner: &Owner) {
+        if self.state.is_signed_in() {
+            return;
+        }
+        let mut open = self.table.open();
+        let Some((current, _)) = open.connections.get(&self.id) else { return };
+        let kept = open.by_owner.get(owner).map_or(0, BTreeSet::len);
+        if current.is_known() || kept >= self.table.limits.per_owner {
+            return;
+        }
+        if let Some((_, state)) = open.remove(self.id) {
+            state.signed_in();
+            open.insert(self.id, owner.clone(), state);
+        }
+    }
+
+    /// A request on it was refused. An address of which too many are refused loses the connection,
+    /// unless that belongs to somebody who is known.
+    pub fn refused(&self, source: &Source) {
+        let open = self.table.open();
+        let is_known = open.connections.get(&self.id).is_some_and(|(owner, _)| owner.is_known());
+        let within =
+            open.addresses.get(source).is_none_or(|address| address.refused.check().is_ok());
+        if !is_known && !within {
+            self.state.close(CloseReason::Refused);
+        }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        let mut open = self.table.open();
+        let removed = open.remove(self.id);
+        let (Some((owner, _)), Some(reason)) = (removed, self.state.closed_for()) else { return };
+        let source = match owner {
+            Owner::Address(source) => source,
+            Owner::Device(id) => Source::Device(id),
+            Owner::Person(user) => {
+                tracing::warn!(%user, %reason, "a connection was closed");
+                return;
+            }
+        };
+        if reason.is_misuse()
+            && let Some(address) = open.addresses.get_mut(&source)
+        {
+            address.penalty_until = Some(Instant::now() + PENALTY);
+        }
+        if reason != CloseReason::Protocol {
+            open.tally(&source, reason);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! HTTP/2 frames as they pass, in whatever pieces the network brings them: what kind they are and which
+//! streams they open and end. Only the nine bytes before each frame are looked at.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// The bytes that a client sends before its first frame.
+const PREFACE_BYTES: usize = 24;
+/// The bytes before each frame's own.
+const HEADER_BYTES: usize = 9;
+/// How many streams are told apart. HTTP/2 refuses all beyond its own, much lower, limit.
+const MAX_STREAMS: usize = 4096;
+
+const END_STREAM: u8 = 0x1;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FrameKind {
+    /// Part of a message.
+    Data,
+    /// The beginning of a request or an answer, or the end of an answer.
+    Headers,
+    /// `RST_STREAM`: a stream ends at once.
+    Reset,
+    /// All others: they carry nothing of a request.
+    Control,
+}
+
+/// One frame, by its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// What it is.
+    pub(super) kind: FrameKind,
+    /// How many bytes follow its header.
+    pub(super) len: usize,
+    /// Whether its sender says no more on this stream.
+    pub(super) ends_stream: bool,
+    /// Which stream it is about; 0 is the connection itself.
+    pub(super) stream: u32,
+}
+
+impl Frame {
+    fn read(header: [u8; HEADER_BYTES]) -> Self {
+        let [a, b, c, kind, flags, s, t, u, v] = header;
+        let kind = match kind {
+            0x0 => FrameKind::Data,
+            0x1 => FrameKind::Headers,
+            0x3 => FrameKind::Reset,
+            _ => FrameKind::Control,
+        };
+        let carries_end = matches!(kind, FrameKind::Data | FrameKind::Headers);
+        Self {
+            kind,
+            len: usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c),
+            ends_stream: carries_end && flags & END_STREAM != 0,
+            stream: u32::from_be_bytes([s & 0x7f, t, u, v]),
+        }
+    }
+}
+
+/// Reads frames in one direction.
+#[derive(Debug)]
+pub(super) struct FrameReader {
+    /// How many bytes still to pass over.
+    skip: usize,
+    /// The part of a header that has come.
+    header: [u8; HEADER_BYTES],
+    filled: usize,
+}
+
+impl FrameReader {
+    /// What a client sends: its preface comes first.
+    #[must_use]
+    pub(super) const fn of_client() -> Self {
+        Self { skip: PREFACE_BYTES, header: [0; HEADER_BYTES], filled: 0 }
+    }
+
+    /// What a server sends.
+    #[must_use]
+    pub(super) const fn of_server() -> Self {
+        Self { skip: 0, header: [0; HEADER_BYTES], filled: 0 }
+    }
+
+    /// The next frame whose header ends in these bytes, which become those behind it; none when more
+    /// bytes are needed.
+    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Frame> {
+        let passed = self.skip.min(bytes.len());
+        *bytes = bytes.get(passed..).unwrap_or_default();
+        self.skip -= passed;
+        while let Some((&byte, rest)) = bytes.split_first() {
+            if let Some(place) = self.header.get_mut(self.filled) {
+                *place = byte;
+            }
+            *bytes = rest;
+            self.filled += 1;
+            if self.filled == HEADER_BYTES {
+                self.filled = 0;
+                let frame = Frame::read(self.header);
+                self.skip = frame.len;
+                return Some(frame);
+            }
+        }
+        None
+    }
+}
+
+/// Which streams of a connection are open, as both directions show it, and when each moved last. A
+/// stream is over once the server has ended it or either side has reset it: nothing of it is kept then.
+#[derive(Debug, Default)]
+pub(super) struct OpenStreams {
+    open: HashMap<u32, Instant>,
+    newest: u32,
+}
+
+impl OpenStreams {
+    /// Takes in a frame of the client. False where more streams are open than can be told apart.
+    #[must_use]
+    pub(super) fn received(&mut self, frame: Frame, now: Instant) -> bool {
+        match frame.kind {
+            FrameKind::Headers if frame.stream > self.newest => {
+                self.newest = frame.stream;
+                self.open.insert(frame.stream, now);
+            }
+            FrameKind::Reset => {
+                self.open.remove(&frame.stream);
+            }
+            FrameKind::Headers | FrameKind::Data | FrameKind::Control => {}
+        }
+        self.open.len() <= MAX_STREAMS
+    }
+
+    /// Takes in a frame of the server.
+    pub(super) fn sent(&mut self, frame: Frame, now: Instant) {
+        if frame.ends_stream || frame.kind == FrameKind::Reset {
+            self.open.remove(&frame.stream);
+        } else if let Some(moved) = self.open.get_mut(&frame.stream) {
+            *moved = now;
+        }
+    }
+
+    /// Whether none is open.
+    #[must_use]
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Of how many nothing was sent for so long.
+    #[must_use]
+    pub(super) fn silent(&self, now: Instant, long: Duration) -> usize {
+        let silent = |moved: &&Instant| now.saturating_duration_since(**moved) >= long;
+        self.open.values().filter(silent).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frame_bytes(kind: u8, flags: u8, stream: u32, len: usize) -> Vec<u8> {
+        let mut bytes = u32::try_from(len).unwrap().to_be_bytes()[1..].to_vec();
+        bytes.extend([kind, flags]);
+        bytes.extend(stream.to_be_bytes());
+        // What looks like a header must not be taken for one.
+        bytes.extend(std::iter::repeat_n(0, len));
+        bytes
+    }
+
+    fn read(reader: &mut FrameReader, mut bytes: &[u8]) -> Vec<Frame> {
+        std::iter::from_fn(|| reader.next(&mut bytes)).collect()
+    }
+
+    #[test]
+    fn the_streams_that_a_server_has_not_ended_are_open_and_silent_where_it_sends_nothing() {
+        let (began, long) = (Instant::now(), Duration::from_secs(60));
+        let frame = |kind, ends_stream, stream| Frame { kind, len: 0, ends_stream, stream };
+        let mut streams = OpenStreams::default();
+        for stream in [1, 3, 5] {
+            assert!(streams.received(frame(FrameKind::Headers, true, stream), began));
+        }
+        let later = began + long;
+        // Trailers open nothing.
+        assert!(streams.received(frame(FrameKind::Headers, true, 5), later));
+        assert_eq!(streams.silent(later, long), 3);
+        streams.sent(frame(FrameKind::Headers, false, 1), later);
+        assert_eq!(streams.silent(later, long), 2);
+        streams.sent(frame(FrameKind::Data, true, 1), later);
+        streams.sent(frame(FrameKind::Reset, false, 3), later);
+        assert!(!streams.is_empty());
+        assert!(streams.received(frame(FrameKind::Reset, false, 5), later));
+        assert!(streams.is_empty());
+        let most = u32::try_from(MAX_STREAMS).unwrap();
+        let opening = |n| frame(FrameKind::Headers, true, 7 + 2 * n);
+        let told_apart = (0..=most).filter(|n| streams.received(opening(*n), later));
+        assert_eq!(told_apart.count(), MAX_STREAMS);
+    }
+
+    proptest! {
+        #[test]
+        fn frames_are_read_the_same_however_their_bytes_are_split(
+            frames in prop::collection::vec((0_u8..12, any::<u8>(), any::<u32>(), 0_usize..40), 0..12),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        ) {
+            let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+            for (kind, flags, stream, len) in &frames {
+                bytes.extend(frame_bytes(*kind, *flags, *stream, *len));
+            }
+            let mut reader = FrameReader::of_client();
+            let whole = read(&mut reader, &bytes);
+            let told: Vec<_> = whole.iter().map(|frame| (frame.stream, frame.len)).collect();
+            let sent: Vec<_> =
+                frames.iter().map(|(_, _, stream, len)| (stream & 0x7fff_ffff, *len)).collect();
+            prop_assert_eq!(told, sent);
+
+            let mut at: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            at.extend([0, bytes.len()]);
+            at.sort_unstable();
+            let (mut reader, mut pieces) = (FrameReader::of_client(), Vec::new());
+            for ends in at.windows(2) {
+                pieces.extend(read(&mut reader, &bytes[ends[0]..ends[1]]));
+            }
+            prop_assert_eq!(pieces, whole);
+        }
+    }
+}

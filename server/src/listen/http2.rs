@@ -1,0 +1,207 @@
+//! HTTP/2 on one connection, with a bound for all that a peer can make it hold, and each request with
+//! what is known of its connection.
+
+use std::convert::Infallible;
+use std::error::Error as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use http_body::Frame;
+use hyper::body::Incoming;
+use hyper::server::conn::http2::Builder;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::codegen::http::{Request, Response};
+use tower::{Service, ServiceExt as _};
+
+use super::connections::{Admission, CloseReason, ConnectionState};
+use super::metered::Metered;
+use super::{Connection, Peer};
+
+/// How often pings go out on a quiet connection.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(8);
+/// How long an answer to a ping may take; a half-open link is found within the sum of the two.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long all headers of a request may be, in bytes, by HTTP/2's own count.
+const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
+/// How many streams a client may open and reset before they are taken up.
+const MAX_PENDING_RESETS: usize = 20;
+/// How many streams may be reset for a fault of the client before the connection ends. A refused call whose
+/// body arrives late counts as one, and an honest program may have many of those.
+const MAX_ERROR_RESETS: usize = 1024;
+/// How much of one answer is kept ready, in bytes.
+const MAX_SEND_BUFFER_BYTES: usize = 128 * 1024;
+
+/// What a connection may have under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Http2Limits {
+    /// Requests at once.
+    pub streams: u32,
+    /// Bytes that may come on one stream before they are read.
+    pub stream_window: u32,
+    /// Bytes that may come on all streams before they are read.
+    pub connection_window: u32,
+}
+
+/// Serves one connection to its end.
+pub(super) async fn serve<S>(
+    connection: Connection,
+    admission: Arc<Admission>,
+    limits: Http2Limits,
+    service: S,
+    shutdown: CancellationToken,
+) where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+{
+    let state = Arc::clone(admission.state());
+    let (peer, of_request) = (connection.peer.clone(), Arc::clone(&state));
+    let service = service.map_request(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert::<Peer>(peer.clone());
+        request.extensions_mut().insert(Arc::clone(&admission));
+        request
+    });
+    let service = Counted { inner: service, state: of_request };
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .max_concurrent_streams(limits.streams)
+        .initial_stream_window_size(limits.stream_window)
+        .initial_connection_window_size(limits.connection_window)
+        .max_header_list_size(MAX_HEADER_LIST_BYTES)
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_ERROR_RESETS)
+        .max_send_buf_size(MAX_SEND_BUFFER_BYTES);
+    let io = TokioIo::new(Metered::new(connection, Arc::clone(&state)));
+    let mut serving =
+        std::pin::pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
+    let mut is_draining = false;
+    loop {
+        tokio::select! {
+            served = serving.as_mut() => {
+                if let Err(error) = served {
+                    tracing::debug!(%error, "a connection ended");
+                    // A client that hangs up in the middle breaks no rule.
+                    if !error.source().is_some_and(|source| source.is::<io::Error>()) {
+                        state.close(CloseReason::Protocol);
+                    }
+                }
+                return;
+            }
+            // What it holds goes with it.
+            () = state.closed() => return,
+            () = state.drained(), if !is_draining => {}
+            () = shutdown.cancelled(), if !is_draining => {}
+        }
+        is_draining = true;
+        serving.as_mut().graceful_shutdown();
+    }
+}
+
+/// Notes on the connection what is worked on.
+#[derive(Clone)]
+struct Counted<S> {
+    inner: S,
+    state: Arc<ConnectionState>,
+}
+
+impl<S> Service<Request<Incoming>> for Counted<S>
+where
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<WorkedBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let work = Work::begin(&self.state);
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let Ok(response) = answer.await;
+            Ok(response.map(|body| WorkedBody { body, work }))
+        })
+    }
+}
+
+/// One answer; counted on its connection while it is worked on.
+#[derive(Debug)]
+struct Work {
+    state: Arc<ConnectionState>,
+    is_counted: bool,
+}
+
+impl Work {
+    fn begin(state: &Arc<ConnectionState>) -> Self {
+        state.works();
+        Self { state: Arc::clone(state), is_counted: true }
+    }
+
+    fn go_on(&mut self) {
+        if !self.is_counted {
+            self.is_counted = true;
+            self.state.works();
+        }
+    }
+
+    fn pause(&mut self) {
+        if self.is_counted {
+            self.is_counted = false;
+            self.state.rests(Instant::now());
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}
+
+/// An answer's body. What it has handed over has to be taken before it is asked for more, so until
+/// then nobody works on it.
+#[derive(Debug)]
+struct WorkedBody {
+    body: Body,
+    work: Work,
+}
+
+impl http_body::Body for WorkedBody {
+    type Data = <Body as http_body::Body>::Data;
+    type Error = tonic::Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        self.work.go_on();
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_ready() {
+            self.work.pause();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}

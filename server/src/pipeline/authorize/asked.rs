@@ -1,0 +1,64 @@
+//! What people are told of a call that they are asked about, and what their approval is bound to.
+
+use orion_domain::{ApprovalBasis, CallBinding, Observation};
+
+use super::Judged;
+
+impl Judged {
+    /// Why the risk is what it is, a sentence each.
+    #[must_use]
+    pub fn risk_because(&self) -> Vec<String> {
+        let does = self.parsed.facts;
+        let mut because = match self.parsed.undo.as_ref().filter(|undo| undo.redo) {
+            Some(undo) => vec![format!(
+                "It does {} of call {} again, so it is of {} risk.",
+                does.name, undo.first, does.risk
+            )],
+            None => vec![format!("{} is of {} risk.", does.name, does.risk)],
+        };
+        because.extend(self.raises().iter().map(|raise| raise.sentence().to_owned()));
+        if self.incoming.strangers.taint() && does.has_effects {
+            because.push(format!(
+                "It changes something, and content that strangers may have written is in this chat, so it counts as {}.",
+                self.risk()
+            ));
+        }
+        if self.is_quoted() {
+            because.push("The call itself stands in that content.".to_owned());
+        }
+        because
+    }
+
+    /// What a person's yes would be bound to that is good until `expires_at`, Unix milliseconds.
+    #[must_use]
+    pub fn binding<'a>(
+        &'a self,
+        basis: ApprovalBasis,
+        observed: &'a [Observation],
+        expires_at: i64,
+    ) -> CallBinding<'a> {
+        CallBinding {
+            call: self.incoming.id,
+            device: self.target.device.id,
+            tool: self.target.spec.name,
+            arguments: &self.parsed.arguments,
+            caller: &self.incoming.caller,
+            touches: &self.parsed.touches,
+            basis,
+            observed,
+            policy_version: &self.target.device.policy.version,
+            raises: self.raises(),
+            expires_at,
+        }
+    }
+
+    /// What it would touch, a line each.
+    #[must_use]
+    pub fn touches(&self) -> Vec<String> {
+        let touches = &self.parsed.touches;
+        let paths = touches.paths.iter().map(|path| format!("{} {}", path.access, path.path));
+        let apps = touches.apps.iter().map(|app| format!("open {app}"));
+        let urls = touches.urls.iter().map(|url| format!("open {url}"));
+        paths.chain(apps).chain(urls).collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! What an undoing does, by what is on record of the call that it names.
+
+use orion_catalog::tools::undo_call::{Arguments, UndoCall};
+use orion_catalog::{ParsedCall, Tool as _, find};
+use orion_domain::{CallId, Caller, ErrorCode, Role, ToolError, Touches, Undo};
+
+use super::validate::Target;
+use crate::backend::Backend;
+use crate::store::{CallRow, StoreError};
+
+/// An undoing as what it does for this person on this device; any other call stays as it is.
+///
+/// # Errors
+/// The record cannot be read; inside, what the caller is told where that cannot be done. Of a call of
+/// somebody else that is the same as of one that there is not.
+pub(super) async fn as_it_acts(
+    backend: &Backend,
+    caller: &Caller,
+    target: &Target,
+    parsed: ParsedCall,
+) -> Result<Result<ParsedCall, ToolError>, StoreError> {
+    if target.spec.name != UndoCall::NAME {
+        return Ok(Ok(parsed));
+    }
+    let arguments = serde_json::from_slice::<Arguments>(parsed.arguments.as_bytes());
+    let named = arguments.map(|arguments| arguments.call_id.parse::<CallId>());
+    let Ok(Ok(named)) = named else {
+        return Ok(Err(ToolError::new(
+            ErrorCode::InvalidArgument,
+            "call_id is not the whole id of a call. `orion calls list` shows the ids of your calls.",
+        )));
+    };
+    let Some(row) = row(backend, named).await? else { return Ok(Err(unknown(target))) };
+    let is_theirs = row.caller.user == caller.user || caller.role == Role::Admin;
+    let is_here = row.device.as_ref().is_some_and(|(device, _)| *device == target.device.id);
+    if !is_theirs || !is_here {
+        return Ok(Err(unknown(target)));
+    }
+    let undo = match &row.undo {
+        Some(earlier) => Undo::of_undo(named, earlier),
+        // It was refused before anybody knew what it would have done.
+        None if row.tool == UndoCall::NAME => return Ok(Err(unknown(target))),
+        None => Undo::of_call(named, row.tool.clone()),
+    };
+    let touched = if undo.redo {
+        let first = row_of_first(backend, &undo, row).await?;
+        match first.and_then(|first| touches(target, &first)) {
+            Some(touched) => touched,
+            None => return Ok(Err(unknown(target))),
+        }
+    } else {
+        Touches::nothing()
+    };
+    Ok(parsed.undoing(undo, &touched))
+}
+
+async fn row(backend: &Backend, call: CallId) -> Result<Option<CallRow>, StoreError> {
+    match backend.store.call(&call.to_string()).await {
+        Ok(row) => Ok(Some(row)),
+        Err(StoreError::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn row_of_first(
+    backend: &Backend,
+    undo: &Undo,
+    named: CallRow,
+) -> Result<Option<CallRow>, StoreError> {
+    if named.id == undo.first { Ok(Some(named)) } else { row(backend, undo.first).await }
+}
+
+/// What a call on record touched, by where paths begin on its device by now.
+fn touches(target: &Target, row: &CallRow) -> Option<Touches> {
+    let (spec, _) = find(&row.tool)?;
+    let arguments = serde_json::from_slice(&row.arguments).ok()?;
+    Some(spec.parse(arguments, target.device.places()?).ok()?.touches)
+}
+
+/// The same for a call that is none of theirs and one that there is not.
+fn unknown(target: &Target) -> ToolError {
+    ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!(
+            "There is no call of yours on {} by that id that can be taken back. `orion calls list` shows your calls.",
+            target.device.name
+        ),
+    )
+}

@@ -1,0 +1,85 @@
+//! How fast one person makes calls, from wherever and with whatever token. What is faster is refused before
+//! it is read and recorded as a count: a call that is denied leaves rows of its own, and a flood of
+//! them would fill the record.
+
+use std::num::NonZeroU32;
+
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use orion_domain::{ErrorCode, ToolError, UserName};
+
+use crate::config::Calls;
+
+/// What makes calls, or judges them as if they were made.
+const CALLS: [&str; 3] = [
+    "/orion.v1.ToolService/CallTool",
+    "/orion.v1.PolicyService/ExplainCall",
+    "/orion.v1.PlanService/CreatePlan",
+];
+/// How many people are remembered before those who are quiet are forgotten.
+const REMEMBERED: usize = 10_000;
+
+/// See the module.
+pub(super) struct Pace {
+    per_second: u32,
+    limiter: DefaultKeyedRateLimiter<UserName>,
+}
+
+impl Pace {
+    /// As the operator set it.
+    pub(super) fn new(calls: &Calls) -> Self {
+        let positive = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        let per_second = positive(calls.per_person_per_second);
+        let quota = Quota::per_second(per_second).allow_burst(positive(calls.burst_per_person));
+        Self { per_second: per_second.get(), limiter: RateLimiter::keyed(quota) }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// `RATE_LIMITED`: it must not be looked at.
+    pub(super) fn check(&self, path: &str, user: &UserName) -> Result<(), ToolError> {
+        if !CALLS.contains(&path) {
+            return Ok(());
+        }
+        if self.limiter.len() > REMEMBERED {
+            self.limiter.retain_recent();
+        }
+        self.limiter.check_key(user).map_err(|_| {
+            ToolError::new(
+                ErrorCode::RateLimited,
+                format!(
+                    "{user} makes more than {} calls a second, so this one was not looked at. Wait a second and try again.",
+                    self.per_second
+                ),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TABLE;
+    use super::*;
+
+    #[test]
+    fn a_person_makes_a_burst_of_calls_and_then_so_many_a_second_and_others_go_on() {
+        let calls = Calls { per_person_per_second: 1, burst_per_person: 3, ..Calls::default() };
+        let [ann, bob] = ["ann", "bob"].map(|name| name.parse::<UserName>().unwrap());
+        let pace = Pace::new(&calls);
+        for _ in 0..3 {
+            assert_eq!(pace.check(CALLS[0], &ann), Ok(()));
+        }
+        let refused = pace.check(CALLS[1], &ann).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::RateLimited);
+        assert!(refused.message.starts_with("ann makes more than 1 calls a second"), "{refused:?}");
+        assert_eq!(pace.check("/orion.v1.ToolService/GetCall", &ann), Ok(()));
+        assert_eq!(pace.check(CALLS[0], &bob), Ok(()));
+    }
+
+    #[test]
+    fn what_is_paced_is_in_the_table() {
+        for path in CALLS {
+            assert!(TABLE.iter().any(|row| row.0 == path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Every statement of the store is explained by the database: none walks through a table that grows, and
+//! none sorts what has no bound.
+
+mod source;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use sqlx::AssertSqlSafe;
+
+use super::*;
+
+/// Tables that stay small, and why. Every other table grows.
+const SMALL: &[(&str, &str)] = &[
+    ("audit_checkpoints", "2,048 are kept"),
+    ("audit_head", "one row"),
+    ("audit_tree", "one row"),
+    ("authorities", "two or three count, and one more comes every few years"),
+    ("device_modes", "a row for each device that is dangerous just now"),
+    ("policies", "a version for each change that a person makes"),
+    ("users", "there are at most so many accounts"),
+];
+
+/// Indexes of few rows of a table that grows, and why they stay few.
+const FEW: &[(&str, &str)] = &[
+    ("approvals_open", "as many questions stand as may"),
+    ("calls_open_or_unknown", "calls under way, and the few of which nobody knows how they ended"),
+    ("calls_queued_approved", "as many calls wait as may"),
+    ("devices_pending", "devices that wait for an admin"),
+];
+
+/// What may be read whole or sorted all the same: a part of the statement, what its plan then says, and why.
+const BOUNDED: &[(&str, &str, &str)] = &[
+    // The answer is the table, or as much of it as is listed, in the order of an index.
+    ("SELECT * FROM devices ORDER BY name", "SCAN devices USING INDEX", "lists every device"),
+    ("SELECT id FROM approvals ORDER BY id DESC LIMIT", "SCAN approvals USING", "ends at 500"),
+    ("AS step_count FROM plans ORDER BY id DESC LIMIT", "SCAN plans USING INDEX", "ends at 100"),
+    ("FROM calls ORDER BY id DESC LIMIT", "SCAN calls USING INDEX", "ends at what is listed"),
+    (
+        "FROM calls WHERE dry_run = 0 ORDER BY id",
+        "SCAN calls USING INDEX",
+        "ends at what is listed",
+    ),
+    ("ORDER BY id DESC LIMIT 1 OFFSET", "SCAN calls USING INDEX", "ends after what a trial judges"),
+    // Read once when the backend starts.
+    ("UPDATE certificates SET authority", "SCAN certificates", "once, at the start"),
+    ("problem_at FROM device_chains", "SCAN device_chains", "once, at the start"),
+    ("SELECT serial FROM certificates JOIN", "SCAN certificates", "once, at the start"),
+    ("SELECT EXISTS (SELECT 1 FROM authorities)", "SCAN devices", "ends at the first row"),
+    // Asked by an admin, by hand, of a file that no backend need have open.
+    ("MAX(held.not_after)", "", "`orion-server ca retire`"),
+    ("CASE WHEN trusts IS NULL THEN", "SCAN devices USING INDEX", "`orion-server ca list`"),
+    // Of sessions and tokens a person has at most 200 together; who asks about everybody's is an admin.
+    ("SELECT * FROM tokens WHERE $2", "", "lists every token"),
+    ("substr(lower(hex(hash))", "SCAN tokens", "takes back a token by a part of its id"),
+    ("DELETE FROM tokens WHERE user_name", "ORDER BY", "one person's"),
+    ("SELECT * FROM tokens WHERE user_name", "ORDER BY", "one person's"),
+    ("trusted_at, retired_at FROM authorities", "ORDER BY", "two or three"),
+    // Sorted is what other bounds leave.
+    ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
+    ("AND approvals.id > $2 ORDER BY", "ORDER BY", "what is under way"),
+    ("DELETE FROM content_labels", "GROUP BY", "one chat's, fifty and one a device"),
+    ("AS labels JOIN calls", "ORDER BY", "one chat's, fifty and one a device"),
+    ("FROM plans WHERE state", "ORDER BY", "a hundred plans are open or run"),
+    ("FROM standing_rules", "ORDER BY", "the rules that hold; 200 a device"),
+    (
+        "SELECT DISTINCT device_id FROM standing_rules",
+        "DISTINCT",
+        "the rules that hold or ended since",
+    ),
+    ("CROSS JOIN calls ON id = page_id", "ORDER BY", "one page"),
+    ("SELECT tool, undo_json, admitted_at", "ORDER BY", "those of one moment, and then one page"),
+    (
+        "AND +seq < $1 ORDER BY +seq DESC",
+        "ORDER BY",
+        "numbers of rows about calls that begin alike",
+    ),
+];
+
+/// What is put together while the backend runs. It must not grow.
+const PUT_TOGETHER: &[(&str, &str)] = &[(
+    "INSERT INTO audit (seq, at, kind, call_id, body, prev_hash, hash) VALUES {}",
+    "as many rows of values as are committed together",
+)];
+
+/// The lines of a statement's plan that walk or sort.
+async fn heavy(raw: &mut SqliteConnection, sql: &str) -> Result<Vec<String>, sqlx::Error> {
+    let explain = format!("EXPLAIN QUERY PLAN {sql}");
+    let lines: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(AssertSqlSafe(explain)).fetch_all(raw).await?;
+    let is_heavy = |line: &String| {
+        line.starts_with("SCAN ") || line.contains("TEMP B-TREE") || line.contains("AUTOMATIC")
+    };
+    Ok(lines.into_iter().map(|(.., line)| line).filter(is_heavy).collect())
+}
+
+/// The table that a line of a plan walks through, which may be called otherwise in the statement; none
+/// where it walks through what another line of the plan found.
+fn walked<'t>(tables: &'t BTreeSet<String>, sql: &str, line: &str) -> Option<&'t str> {
+    let name = line.strip_prefix("SCAN ")?.split(' ').next()?;
+    let is_called_so =
+        |table: &&String| table.as_str() == name || sql.contains(&format!(" {table} AS {name}"));
+    tables.iter().find(is_called_so).map(String::as_str)
+}
+
+#[tokio::test]
+async fn no_statement_walks_through_a_table_that_grows_or_sorts_without_a_bound() {
+    let place = Place::new().await;
+    let mut raw = place.raw().await;
+    let tables: Vec<(String,)> =
+        sqlx::query_as("SELECT name FROM sqlite_master WHERE type = 'table'")
+            .fetch_all(&mut raw)
+            .await
+            .unwrap();
+    let tables: BTreeSet<_> = tables.into_iter().map(|(name,)| name).collect();
+    let statements = source::statements();
+    assert!(statements.len() > 150, "only {} statements were found", statements.len());
+    let (mut found, mut needed) = (String::new(), BTreeSet::new());
+    for sql in &statements {
+        if PUT_TOGETHER.iter().any(|(text, _)| text == sql) {
+            continue;
+        }
+        let lines = match heavy(&mut raw, sql).await {
+            Ok(lines) => lines,
+            Err(error) => {
+                writeln!(found, "\n{sql}\n    cannot be prepared: {error}").unwrap();
+                continue;
+            }
+        };
+        for line in lines {
+            if line.starts_with("SCAN ") {
+                match walked(&tables, sql, &line) {
+                    None => continue,
+                    Some(table) if SMALL.iter().any(|(small, _)| *small == table) => continue,
+                    Some(_) if FEW.iter().any(|(few, _)| line.ends_with(few)) => continue,
+                    Some(_) => {}
+                }
+            }
+            let known = BOUNDED
+                .iter()
+                .position(|(part, says, _)| sql.contains(part) && line.contains(says));
+            match known {
+                Some(at) => drop(needed.insert(at)),
+                None => writeln!(found, "\n{sql}\n    {line}").unwrap(),
+            }
+        }
+    }
+    assert!(found.is_empty(), "these walk or sort; give them an index or a bound:{found}");
+    let idle: Vec<_> = (0..BOUNDED.len()).filter(|at| !needed.contains(at)).collect();
+    assert_eq!(idle, Vec::<usize>::new(), "these exceptions are not needed");
+}

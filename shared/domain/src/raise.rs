@@ -1,0 +1,74 @@
+//! Why one call is of higher risk than its tool: what its paths or the device's disk show.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::risk::Risk;
+
+/// A reason for which one call is of high risk, whatever its tool is.
+///
+/// The paths alone tell some of it, on both sides. The rest only the device sees: it reports that with
+/// a preview, and refuses the call itself until a person has approved it with the reason in sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RiskRaise {
+    /// It writes what can start programs: a dot-file, something in a dot-folder, or a file that has or
+    /// gets an execute bit.
+    StartsPrograms,
+    /// What it replaces or deletes cannot be kept, so that nothing can be taken back.
+    CannotBeUndone,
+}
+
+impl RiskRaise {
+    /// Every reason, in the order of the reference.
+    pub const ALL: [Self; 2] = [Self::StartsPrograms, Self::CannotBeUndone];
+
+    /// The word that files and wire use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StartsPrograms => "starts_programs",
+            Self::CannotBeUndone => "cannot_be_undone",
+        }
+    }
+
+    /// The sentence that a person reads.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::StartsPrograms => "This file can start programs.",
+            Self::CannotBeUndone => "This change cannot be undone.",
+        }
+    }
+
+    /// The risk that a call has at least for this reason.
+    #[must_use]
+    pub const fn risk(self) -> Risk {
+        match self {
+            Self::StartsPrograms | Self::CannotBeUndone => Risk::High,
+        }
+    }
+}
+
+impl fmt::Display for RiskRaise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_of_high_risk_and_reads_back() {
+        for raise in RiskRaise::ALL {
+            assert_eq!(raise.risk(), Risk::High);
+            let written = serde_json::to_string(&raise).unwrap();
+            assert_eq!(written, format!("\"{raise}\""));
+            assert_eq!(serde_json::from_str::<RiskRaise>(&written).unwrap(), raise);
+            assert!(raise.sentence().ends_with('.'));
+        }
+    }
+}

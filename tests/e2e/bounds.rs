@@ -1,0 +1,104 @@
+//! What the worst calls can take of a device: a slot until their deadline and little longer, and little
+//! memory, however many of them there are.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use orion_catalog::find;
+use orion_tests::{Deceived, LyingServer};
+use orion_wire::v1;
+use serde_json::{Value, json};
+
+const CONFIG: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+const MIB: u64 = 1024 * 1024;
+const SLOTS: usize = 32;
+/// By how much the agent may grow. A quarter of it is the goal.
+const MAX_GROWN: u64 = 256 * MIB;
+
+/// Files with which each tool has as much to do as it can.
+fn prepare(files: &Path) {
+    let put = |name: &str, text: String| std::fs::write(files.join(name), text).unwrap();
+    put("same", "a".repeat(2_000_000));
+    put("one_line", "ab".repeat(3 * 512 * 1024));
+    put("lines", "\n".repeat(15_000_000) + "x");
+    put("few_lines", "\n".repeat(1_000_000));
+    put("list.yaml", format!("[{}0]", "0,".repeat(120_000)));
+    put("list.json", format!("[{}0]", "0,".repeat(500_000)));
+    put("table.toml", (0..60_000).map(|number| format!("a{number}=0\n")).collect());
+}
+
+/// The worst call of each kind.
+fn worst(device: &Deceived, number: usize) -> (&'static str, Value, bool) {
+    let path = |name: &str| device.path(name);
+    match number % 8 {
+        0 => (
+            "search_text",
+            json!({"path": device.files(), "pattern": "a[ab]{20000}[xyz]", "glob": "*", "max_results": 200}),
+            false,
+        ),
+        1 => {
+            let almost = format!("{}b", "a".repeat(499_999));
+            ("edit_file", json!({"path": path("same"), "old_text": almost, "new_text": "x"}), false)
+        }
+        2 => {
+            let all = "a".repeat(500_000);
+            ("edit_file", json!({"path": path("same"), "old_text": all, "new_text": "x"}), false)
+        }
+        3 => ("edit_file", json!({"path": path("lines"), "old_text": "x", "new_text": "y"}), true),
+        4 => (
+            "write_file",
+            json!({"path": path("few_lines"), "content": "a\n".repeat(500_000), "append": false, "create_dirs": true}),
+            true,
+        ),
+        5 => ("read_config", json!({"path": path("list.yaml")}), false),
+        6 => ("read_config", json!({"path": path("list.json")}), false),
+        _ => {
+            let changes = json!([{"line": 1, "old": "a0=0", "new": "a0=1"}]);
+            (
+                "modify_config",
+                json!({"path": path("table.toml"), "changes": changes, "confirm": false}),
+                true,
+            )
+        }
+    }
+}
+
+/// Has the device run the worst calls, five times as many as it has slots. By how many bytes it grew at most.
+async fn run_the_worst_calls() -> u64 {
+    let server = LyingServer::start().await;
+    let device = Deceived::start_with(&server, CONFIG, prepare).await;
+    let mut link = server.link().await;
+    link.lend(json!({"profile": "developer", "paths": [device.files()]})).await;
+    let honest = link.order("create_directory", &json!({"path": device.path("first")}));
+    assert_eq!(link.dispatch(honest).await.0, "succeeded");
+    let idle = device.agent().usage();
+    let orders: Vec<_> = (0..5 * SLOTS)
+        .map(|number| {
+            let (tool, arguments, dry_run) = worst(&device, number);
+            let order = link.any_order(find(tool).unwrap().0, &arguments, dry_run);
+            (tool, v1::Dispatch { time_left_ms: 5_000, ..order })
+        })
+        .collect();
+    let begun = Instant::now();
+    let mut ends: BTreeMap<(&str, String), u64> = BTreeMap::new();
+    link.run_all(orders, SLOTS, |tool, result| {
+        *ends.entry((tool, result.code)).or_default() += 1;
+    })
+    .await;
+    let took = begun.elapsed();
+    // Five times all slots, each for its deadline and two seconds at most.
+    assert!(took < 5 * Duration::from_secs(7) + Duration::from_secs(5), "{took:?} {ends:?}");
+    assert_eq!(ends.values().sum::<u64>(), 5 * SLOTS as u64);
+    let held_up = ends.keys().filter(|(_, code)| code == "OUTCOME_UNKNOWN").count();
+    assert_eq!(held_up, 0, "{ends:?}");
+    let honest = link.order("create_directory", &json!({"path": device.path("last")}));
+    assert_eq!(link.dispatch(honest).await.0, "succeeded");
+    device.agent().usage().peak.saturating_sub(idle.resident)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_worst_calls_take_no_slot_for_long_nor_memory_without_end() {
+    let grown = run_the_worst_calls().await;
+    assert!(grown < MAX_GROWN, "{} MiB above idle", grown / MIB);
+}

@@ -1,0 +1,23 @@
+//! A port of the backend's own kind, with room for all that tests and benchmarks do.
+
+use std::sync::Arc;
+
+use orion_server::listen::Door;
+use orion_server::listen::connections::ConnectionLimits;
+use orion_server::listen::http2::Http2Limits;
+use orion_wire::LINK_WINDOW;
+use rustls::ServerConfig;
+use tokio::net::TcpListener;
+
+/// One that lets in as many as the machine can hold.
+#[must_use]
+pub fn door(listener: TcpListener, tls: Option<Arc<ServerConfig>>) -> Door {
+    const MANY: usize = 100_000;
+    let limits = ConnectionLimits { strangers: MANY, ..ConnectionLimits::new(MANY, MANY) };
+    let http2 = Http2Limits {
+        streams: 4096,
+        stream_window: LINK_WINDOW,
+        connection_window: 2 * LINK_WINDOW,
+    };
+    Door { listener, tls, limits, http2 }
+}

@@ -1,0 +1,157 @@
+//! One end of a plain connection that speaks HTTP/2 as it likes: frames made by hand, sent as fast as
+//! they are taken, never more than it was told to, and to this machine only.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+/// What a client says first, with no settings of its own.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// How long a write may wait for the other side.
+const WAIT: Duration = Duration::from_millis(250);
+
+/// Kinds of frames, by their numbers.
+pub mod kind {
+    /// `DATA`
+    pub const DATA: u8 = 0;
+    /// `HEADERS`
+    pub const HEADERS: u8 = 1;
+    /// `PRIORITY`
+    pub const PRIORITY: u8 = 2;
+    /// `RST_STREAM`
+    pub const RST_STREAM: u8 = 3;
+    /// `SETTINGS`
+    pub const SETTINGS: u8 = 4;
+    /// `PING`
+    pub const PING: u8 = 6;
+    /// `WINDOW_UPDATE`
+    pub const WINDOW_UPDATE: u8 = 8;
+    /// `CONTINUATION`
+    pub const CONTINUATION: u8 = 9;
+}
+
+/// `END_STREAM`
+pub const END_STREAM: u8 = 1;
+/// `END_HEADERS`
+pub const END_HEADERS: u8 = 4;
+
+/// One frame.
+#[must_use]
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut bytes = vec![len[1], len[2], len[3], kind, flags];
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+/// The headers of a gRPC request to this path, and others after them.
+#[must_use]
+pub fn headers(path: &str, others: &[(&str, &str)]) -> Vec<u8> {
+    // `POST` and `http` stand in the table of HPACK, as do the names of the next three.
+    let mut bytes = vec![0x83, 0x86];
+    for (name, value) in
+        [(vec![0x04], path), (vec![0x01], "x"), (vec![0x0f, 0x10], "application/grpc")]
+    {
+        bytes.extend(name);
+        text(&mut bytes, value);
+    }
+    for (name, value) in [("te", "trailers")].iter().chain(others) {
+        bytes.push(0);
+        text(&mut bytes, name);
+        text(&mut bytes, value);
+    }
+    bytes
+}
+
+fn text(bytes: &mut Vec<u8>, text: &str) {
+    let mut len = text.len();
+    if len < 127 {
+        bytes.push(u8::try_from(len).unwrap());
+    } else {
+        bytes.push(127);
+        len -= 127;
+        while len >= 128 {
+            bytes.push(u8::try_from(len % 128).unwrap() | 128);
+            len /= 128;
+        }
+        bytes.push(u8::try_from(len).unwrap());
+    }
+    bytes.extend(text.as_bytes());
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Flooder {
+    stream: TcpStream,
+    /// Whether it takes what it is told.
+    reads: bool,
+}
+
+impl Flooder {
+    /// A bare connection, from this address.
+    ///
+    /// # Errors
+    /// It is not taken.
+    ///
+    /// # Panics
+    /// Either address is not this machine's own.
+    pub async fn connect(from: IpAddr, to: SocketAddr) -> std::io::Result<Self> {
+        assert!(
+            from.is_loopback() && to.ip().is_loopback(),
+            "{from} and {to} must be this machine"
+        );
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((from, 0).into())?;
+        Ok(Self { stream: socket.connect(to).await?, reads: true })
+    }
+
+    /// A connection that has begun to speak HTTP/2.
+    ///
+    /// # Errors
+    /// It is not taken.
+    pub async fn greeted(from: IpAddr, to: SocketAddr, reads: bool) -> std::io::Result<Self> {
+        let mut flooder = Self::connect(from, to).await?;
+        flooder.reads = reads;
+        flooder.send(PREFACE).await?;
+        Ok(flooder)
+    }
+
+    /// Sends, and takes what there is unless it does not read. False where the other side does not
+    /// take it now.
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub async fn send(&mut self, bytes: &[u8]) -> std::io::Result<bool> {
+        if self.reads {
+            self.take()?;
+        }
+        match timeout(WAIT, self.stream.write_all(bytes)).await {
+            Ok(sent) => sent.map(|()| true),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Takes what there is.
+    fn take(&self) -> std::io::Result<()> {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match self.stream.try_read(&mut buffer) {
+                Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until the other side has ended the connection. False where it has not in that time.
+    pub async fn ended(&mut self, within: Duration) -> bool {
+        let mut buffer = [0; 16 * 1024];
+        let reading = async { while matches!(self.stream.read(&mut buffer).await, Ok(1..)) {} };
+        timeout(within, reading).await.is_ok()
+    }
+}
