@@ -298,8 +298,7 @@ impl Agent {
 mod tests {
     use std::sync::Arc;
 
-    use orion_domain::{CallId, DeviceId, ErrorCode, ToolError};
-    use orion_mtls::DeviceKey;
+    use orion_domain::{CallId, ErrorCode, ToolError};
     use uuid::Uuid;
 
     use super::*;
@@ -314,16 +313,7 @@ mod tests {
 
     async fn agent(folder: &std::path::Path) -> Agent {
         let settings = Settings::parse("", None, &[]).unwrap();
-        let identity = Identity {
-            device_id: DeviceId::new(Uuid::from_u128(7)),
-            name: "kiosk".parse().unwrap(),
-            addresses: Vec::new(),
-            renew_at: 0,
-            not_after: 0,
-            certificate: String::new(),
-            authorities: String::new(),
-            key: DeviceKey::generate().unwrap(),
-        };
+        let identity = Identity::for_tests();
         let toolbox = Toolbox {
             places: settings.places.clone(),
             apps: Apps::default(),

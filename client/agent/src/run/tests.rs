@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use orion_audit::device::{DeviceEntry, Happened};
-use orion_domain::{DeviceId, Envelope};
-use orion_mtls::DeviceKey;
+use orion_domain::Envelope;
 use uuid::Uuid;
 
 use super::*;
@@ -27,16 +26,7 @@ struct Stopped {
 
 impl Stopped {
     fn new() -> Self {
-        let identity = Identity {
-            device_id: DeviceId::new(Uuid::from_u128(7)),
-            name: "kiosk".parse().unwrap(),
-            addresses: Vec::new(),
-            renew_at: 0,
-            not_after: 0,
-            certificate: String::new(),
-            authorities: String::new(),
-            key: DeviceKey::generate().unwrap(),
-        };
+        let identity = Identity::for_tests();
         let folder = tempfile::tempdir().unwrap();
         Self { folder, identity, call: CallId::new(Uuid::from_u128(1)) }
     }

@@ -47,6 +47,23 @@ pub struct Identity {
     pub key: DeviceKey,
 }
 
+#[cfg(test)]
+impl Identity {
+    /// A device with a key and no certificate.
+    pub(crate) fn for_tests() -> Self {
+        Self {
+            device_id: DeviceId::new(uuid::Uuid::from_u128(7)),
+            name: "kiosk".parse().unwrap(),
+            addresses: Vec::new(),
+            renew_at: 0,
+            not_after: 0,
+            certificate: String::new(),
+            authorities: String::new(),
+            key: DeviceKey::generate().unwrap(),
+        }
+    }
+}
+
 /// A device that is to be one, and has no certificate yet.
 #[derive(Debug)]
 pub struct Pending {

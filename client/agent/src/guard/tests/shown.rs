@@ -1,7 +1,7 @@
 //! An approval is to what was shown, and says so.
 
 use orion_domain::observation::Kind;
-use orion_domain::{DevicePath, Observation};
+use orion_domain::{DevicePath, Observation, Touches};
 
 use super::*;
 
@@ -18,19 +18,30 @@ pub(super) fn nothing_at(path: &DevicePath) -> Observation {
 
 pub(super) fn with_proof(
     guard: &Guard,
-    mut call: Dispatched,
+    call: Dispatched,
     basis: ApprovalBasis,
     expires_at: i64,
 ) -> Dispatched {
     let (spec, _) = orion_catalog::find(&call.tool).unwrap();
     let parsed = spec.parse(call.arguments_value.clone(), &places()).unwrap();
+    with_proof_of(guard, call, &parsed.touches, basis, expires_at)
+}
+
+/// The call with an approval of it as something that touches this.
+pub(super) fn with_proof_of(
+    guard: &Guard,
+    mut call: Dispatched,
+    touches: &Touches,
+    basis: ApprovalBasis,
+    expires_at: i64,
+) -> Dispatched {
     let binding = CallBinding {
         call: call.call,
         device: device(),
         tool: &call.tool,
         arguments: &call.arguments,
         caller: &call.caller,
-        touches: &parsed.touches,
+        touches,
         basis,
         observed: &call.observed,
         policy_version: &guard.policy().version,

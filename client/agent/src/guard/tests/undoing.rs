@@ -2,6 +2,7 @@
 
 use orion_domain::Touches;
 
+use super::shown::with_proof_of;
 use super::*;
 use crate::changes::as_it_acts;
 use crate::tools::testing::Device;
@@ -65,30 +66,8 @@ fn an_approval_of_an_undoing_that_takes_back_is_none_of_one_that_does_again() {
     let as_it_is = as_it_acts(&trash, as_written.clone()).unwrap();
     assert_eq!(as_it_is.facts.name, "delete_file");
     let with = |touches: &Touches| {
-        let expires_at = now_ms() + 60_000;
-        let binding = CallBinding {
-            call: redo.call,
-            device: super::device(),
-            tool: &redo.tool,
-            arguments: &redo.arguments,
-            caller: &redo.caller,
-            touches,
-            basis: ApprovalBasis::Standing,
-            observed: &[],
-            policy_version: &guard.policy().version,
-            raises: &[],
-            expires_at,
-        }
-        .digest();
-        let proof = v1::ApprovalProof {
-            approval_id: Uuid::from_u128(9).to_string(),
-            binding: binding.as_bytes().to_vec().into(),
-            approved_by: "bob".to_owned(),
-            expires_at,
-            raises: Vec::new(),
-            basis: orion_wire::approval_basis(ApprovalBasis::Standing).into(),
-        };
-        let sent = Dispatched { approval: Some(proof.try_into().unwrap()), ..redo.clone() };
+        let until = now_ms() + 60_000;
+        let sent = with_proof_of(&guard, redo.clone(), touches, ApprovalBasis::Standing, until);
         guard.admit(&sent, |_| false).map(drop).map_err(|error| error.code)
     };
     assert_eq!(with(&as_written.touches), Err(ErrorCode::ApprovalRequired));
