@@ -20,7 +20,9 @@ const PAIRS: &[(&str, &str)] = &[
     ("/opt", "/opu"),
     ("/etc/passwd/x", "/etc/passwe/x"),
     ("/proc/self/environ", "/proc/self/environt"),
-    ("{state}/key.pem", "{state}/key.pen"),
+    // Both by a name that keeps keys out: what is told comes from the name alone.
+    ("{state}/key.pem", "{state}/kez.pem"),
+    ("{state}/identity.toml", "{state}/identity.tomm"),
     ("to-out/secret.txt", "to-out/secreu.txt"),
     ("to-out/etc/passwd", "to-out/etd/passwd"),
     ("to-out/etc", "to-out/etd"),

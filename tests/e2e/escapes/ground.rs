@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use orion_domain::CallState;
 use orion_tests::{Client, Deceived, Device, FileCall, Link, LyingServer, Outside, World};
 use orion_wire::v1;
-use serde_json::json;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::lists::Tried;
 use super::tally::Tally;
@@ -36,6 +37,9 @@ pub(super) enum Way {
 /// See the module.
 pub(super) struct Ground {
     pub(super) outside: Outside,
+    /// A call that was made on the device, for undoings to name: else they are refused for that, and
+    /// their paths are not looked at.
+    made: String,
     side: Side,
     numbers: usize,
 }
@@ -72,7 +76,13 @@ impl Ground {
                 (Side::Alone { device, link, _server: server }, outside.unwrap())
             }
         };
-        Self { outside, side, numbers: 0 }
+        let made = match &side {
+            Side::Both { world, .. } => {
+                world.admin().call("kiosk", "get_datetime", json!({})).await.id
+            }
+            Side::Alone { .. } => Uuid::now_v7().to_string(),
+        };
+        Self { outside, made, side, numbers: 0 }
     }
 
     /// What a reader of the counts has to know.
@@ -109,6 +119,14 @@ impl Ground {
         tally
     }
 
+    fn arguments(&self, call: &FileCall, text: &str, number: usize) -> Value {
+        let mut arguments = call.arguments(text, number);
+        if let Some(named) = arguments.get_mut("call_id") {
+            *named = json!(self.made);
+        }
+        arguments
+    }
+
     /// One call by one path: its code, and everything that was told.
     pub(super) async fn ask(
         &mut self,
@@ -117,7 +135,7 @@ impl Ground {
         dry_run: bool,
     ) -> (String, String) {
         call.prepare(self.outside.root(), 0);
-        let arguments = call.arguments(text, 0);
+        let arguments = self.arguments(call, text, 0);
         match &mut self.side {
             Side::Both { world, .. } => {
                 one(world.admin(), call.spec.name, &arguments, dry_run).await
@@ -137,16 +155,16 @@ impl Ground {
         let first = self.numbers;
         self.numbers += texts.len();
         let root = self.outside.root().to_owned();
-        let prepared = |index: usize| {
+        let prepare = |(index, text): (usize, &String)| {
             let number = first + index;
             call.prepare(&root, number);
-            (call.arguments(&texts[index], number), index % 4 == 3)
+            (self.arguments(call, text, number), index % 4 == 3)
         };
+        let prepared: Vec<_> = texts.iter().enumerate().map(prepare).collect();
         let mut tally = Tally::default();
         let (outside, name) = (&self.outside, call.name());
         match &mut self.side {
             Side::Alone { link, .. } => {
-                let prepared: Vec<_> = (0..texts.len()).map(prepared).collect();
                 let orders: Vec<_> = prepared
                     .into_iter()
                     .enumerate()
@@ -161,8 +179,7 @@ impl Ground {
                 link.run_all(orders, AT_ONCE, judge).await;
             }
             Side::Both { world, .. } => {
-                let calls = (0..texts.len()).map(prepared).collect();
-                for (index, (code, said)) in run(world.admin(), call.spec.name, calls).await {
+                for (index, (code, said)) in run(world.admin(), call.spec.name, prepared).await {
                     tally.judge(outside, &name, &texts[index], &code, &said);
                 }
             }
@@ -176,7 +193,7 @@ impl Ground {
 type Answers = Vec<(usize, (String, String))>;
 
 /// Makes the calls at the public API, several at once, with a yes for each that waits for one.
-async fn run(admin: &Client, tool: &'static str, calls: Vec<(serde_json::Value, bool)>) -> Answers {
+async fn run(admin: &Client, tool: &'static str, calls: Vec<(Value, bool)>) -> Answers {
     let (calls, next) = (Arc::new(calls), Arc::new(AtomicUsize::new(0)));
     let answers = Arc::new(Mutex::new(Vec::with_capacity(calls.len())));
     let mut workers = tokio::task::JoinSet::new();
@@ -199,12 +216,7 @@ async fn run(admin: &Client, tool: &'static str, calls: Vec<(serde_json::Value, 
 }
 
 /// The code of one call, and everything that was told.
-async fn one(
-    admin: &Client,
-    tool: &str,
-    arguments: &serde_json::Value,
-    dry_run: bool,
-) -> (String, String) {
+async fn one(admin: &Client, tool: &str, arguments: &Value, dry_run: bool) -> (String, String) {
     let request = v1::CallToolRequest {
         tool: tool.to_owned(),
         device: "kiosk".to_owned(),
