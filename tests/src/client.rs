@@ -1,5 +1,7 @@
 //! A person at the public API.
 
+use std::net::IpAddr;
+
 use orion_wire::v1;
 use orion_wire::v1::send_message_response::Event;
 use serde_json::Value;
@@ -7,6 +9,7 @@ use tokio_stream::StreamExt as _;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
+
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
@@ -60,6 +63,17 @@ impl Client {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         let bearer = (!token.is_empty()).then(|| format!("Bearer {token}").parse().unwrap());
         Self { channel: endpoint.connect_lazy(), bearer: Bearer(bearer), token: token.to_owned() }
+    }
+
+    /// Somebody with a token, at `address` from an address of their own.
+    ///
+    /// # Panics
+    /// `address` is none.
+    #[must_use]
+    pub fn from(own: IpAddr, address: &str, token: &str) -> Self {
+        let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+        let channel = endpoint.local_address(Some(own)).connect_lazy();
+        Self { channel, ..Self::new(address, token) }
     }
 
     /// The same person on a connection of their own at `address`, who never takes anything of an answer.

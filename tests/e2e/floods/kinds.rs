@@ -1,7 +1,7 @@
 //! What floods there are, and how each is made.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -19,6 +19,9 @@ static MANY_KEYS: LazyLock<String> = LazyLock::new(|| {
     let keys = (0..110_000).map(|n| format!("\"key{n:06}\":{n}")).collect::<Vec<_>>();
     format!("{{{}}}", keys.join(","))
 });
+
+/// The address that floods.
+pub(super) const FLOODED: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// How long a flooder waits before it comes again where it was cut off.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -97,10 +100,13 @@ pub(super) fn call_request(device: &str, tool: &str, arguments: String) -> v1::C
 }
 
 impl Flood {
-    /// Whether somebody new comes through the door that is flooded, from the very same address, and gets
-    /// in all the same: not where that door is crowded on purpose faster than anybody can speak.
-    pub(super) fn leaves_room_for_newcomers(self) -> bool {
-        !matches!(self, Self::Silent | Self::Dripping | Self::HungUpLogins)
+    /// Where somebody new comes from: the very address that floods, but where its door is crowded on
+    /// purpose faster than anybody can speak.
+    pub(super) fn newcomers(self) -> IpAddr {
+        match self {
+            Self::Silent | Self::Dripping | Self::HungUpLogins => IpAddr::from([127, 0, 0, 2]),
+            _ => FLOODED,
+        }
     }
 
     /// How many connections it has at a time.
