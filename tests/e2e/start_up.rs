@@ -36,6 +36,11 @@ async fn what_starts_programs_is_asked_about_with_the_reason_on_the_card_and_run
     let kiosk = developer(&world).await;
     put_script(&kiosk, "run.sh");
     kiosk.put("plain.sh", "plain");
+    // Repositories of Git by what is in them, whatever they are called.
+    kiosk.put("repo/HEAD", "ref: refs/heads/main\n");
+    kiosk.put("repo/config", "[core]\n");
+    kiosk.put("half/config", "[core]\nfsmonitor = x\n");
+    kiosk.put("half/head.txt", "ref: refs/heads/main\n");
     for (tool, arguments) in [
         ("write_file", json!({"path": ".toolrc.d/x", "content": "x"})),
         ("write_file", json!({"path": "run.sh", "content": "new"})),
@@ -43,6 +48,12 @@ async fn what_starts_programs_is_asked_about_with_the_reason_on_the_card_and_run
         ("copy_path", json!({"source": "run.sh", "destination": "copy.sh"})),
         ("copy_path", json!({"source": "plain.sh", "destination": "copy.sh", "overwrite": true})),
         ("move_path", json!({"source": "run.sh", "destination": "moved.sh"})),
+        ("write_file", json!({"path": "repo/config", "content": "[core]\nfsmonitor = x\n"})),
+        ("edit_file", json!({"path": "repo/config", "old_text": "= x", "new_text": "= y"})),
+        ("write_file", json!({"path": "repo/commondir", "content": "../half"})),
+        ("copy_path", json!({"source": "plain.sh", "destination": "repo/config.worktree"})),
+        ("move_path", json!({"source": "half/head.txt", "destination": "half/HEAD"})),
+        ("copy_path", json!({"source": "repo", "destination": "again"})),
     ] {
         let before = kiosk.tree();
         let asked = world.admin().call("kiosk", tool, arguments.clone()).await;

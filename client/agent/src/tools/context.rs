@@ -17,6 +17,9 @@ use crate::risk_gate::RiskGate;
 use crate::roots::{Located, Roots};
 use crate::trash::Trash;
 
+/// The files in a repository of Git that name what is run, or where else such a file is.
+const GIT_SETTINGS: &[&str] = &["config", "config.worktree", "commondir"];
+
 /// What a call is run with.
 pub struct Context<'a> {
     /// The call.
@@ -103,16 +106,22 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The same for what stands at a place, if anything does.
+    /// The same for what stands at a place, if anything does, and where the place is in a repository of
+    /// Git: what its settings name is run by every command in it, whatever the folder is called.
     ///
     /// # Errors
     /// As [`RiskGate::raise`].
-    pub(super) fn raise_if_executable_at(
+    pub(super) fn raise_if_starting_at(
         &self,
         located: &Located,
         path: &DevicePath,
     ) -> Result<(), ToolError> {
-        let found = located.name().and_then(|name| located.dir.symlink_metadata(name).ok());
+        let Some(name) = located.name() else { return Ok(()) };
+        let is_setting = GIT_SETTINGS.iter().any(|setting| name.eq_ignore_ascii_case(setting));
+        if is_setting && located.dir.symlink_metadata("HEAD").is_ok() {
+            self.risk.raise(RiskRaise::StartsPrograms, path)?;
+        }
+        let found = located.dir.symlink_metadata(name).ok();
         found.map_or(Ok(()), |metadata| self.raise_if_executable(&metadata, path))
     }
 

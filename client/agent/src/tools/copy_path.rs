@@ -36,7 +36,7 @@ impl Execute for CopyPath {
             Thing::Folder => None,
         };
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
-        context.raise_if_executable_at(&to, &destination)?;
+        context.raise_if_starting_at(&to, &destination)?;
         if let Some((_, metadata)) = &file {
             context.raise_if_executable(metadata, &destination)?;
         }

@@ -41,7 +41,7 @@ impl Execute for EditFile {
         if located.found.is_none() {
             return Err(nearby::suggest(Wanted::File.missing(path), &located, context));
         }
-        context.raise_if_executable_at(&located, path)?;
+        context.raise_if_starting_at(&located, path)?;
         let (mut file, print) = open_as_needed(&located, context)?;
         let _room = room(context, print.bytes.min(MAX_CONTENT_BYTES as u64) + COMPARED_BYTES)?;
         let old = text(&mut file, path, context)?;

@@ -31,8 +31,8 @@ impl Execute for MovePath {
         let thing = thing(&from, context)?;
         refuse_overlap(&real(&from)?, &landed)?;
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
-        context.raise_if_executable_at(&from, &destination)?;
-        context.raise_if_executable_at(&to, &destination)?;
+        context.raise_if_starting_at(&from, &destination)?;
+        context.raise_if_starting_at(&to, &destination)?;
         let landing = Landing { asked: &destination, real: &landed, root: &to.root };
         let origin = Target::of(&from)?;
         let print = origin.look()?.ok_or_else(|| Wanted::Path.missing(&source))?;

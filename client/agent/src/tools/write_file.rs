@@ -59,7 +59,7 @@ fn write(
         return Err(missing_parent(&located, context).into());
     }
     refuse_depth(&located)?;
-    context.raise_if_executable_at(&located, path)?;
+    context.raise_if_starting_at(&located, path)?;
     let created = located.found.is_none();
     let mode = if arguments.append { "append" } else { "write" };
     let returns = |size_bytes: u64, diff: Option<String>| Returns {

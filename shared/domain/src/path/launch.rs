@@ -72,9 +72,12 @@ pub(crate) fn may_start_programs(path: &DevicePath, named: usize) -> bool {
     }
     let ending = path.style() == PathStyle::Windows
         && WINDOWS_PROGRAMS.iter().any(|ending| last.loose().ends_with(ending));
+    let is_named = path.names.len() > named;
+    // Without it no folder is a repository of Git, and with it any is, whose `config` names what is run.
+    let makes_repository = is_named && last.loose() == "head";
     // A name in other letters than the list has may be another file.
     let is_harmless = || HARMLESS_DOT_FILES.iter().any(|(name, _)| *name == last.written());
-    ending || (path.names.len() > named && is_dotted(last) && !is_harmless())
+    ending || makes_repository || (is_named && is_dotted(last) && !is_harmless())
 }
 
 /// By its loose form: where a file system drops invisible characters, they hide no dot.
@@ -102,6 +105,10 @@ mod tests {
             ("/srv/.data/app/.a", 2, true),
             ("/srv/.data", 2, false),
             ("/a/\u{200b}.envrc", 0, true),
+            ("/home/ann/p/lib/HEAD", 2, true),
+            ("/home/ann/p/lib/Head", 2, true),
+            ("/home/ann/p/HEAD/x", 2, false),
+            ("/home/ann/p/HEAD.md", 2, false),
             ("/", 0, false),
         ] {
             assert_eq!(starts(PathStyle::Posix, path, named), expected, "{path}");
