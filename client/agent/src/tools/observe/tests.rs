@@ -184,10 +184,11 @@ fn what_changes_all_the_time_cannot_be_compared() {
             std::fs::write(&log, "more").unwrap();
         }
     });
-    let seen = see(&device, &touches);
+    // On a busy machine the other may rest for as long as one look takes, which is then a true one.
+    let met = (0..1_000).map(|_| see(&device, &touches)).find(|seen| !seen[0].is_comparable());
     over.store(true, Ordering::Relaxed);
     writer.join().unwrap();
-    assert!(!seen[0].is_comparable(), "{seen:?}");
+    let seen = met.expect("no look met a change");
     assert!(drift(&device, &touches, &seen).is_some());
     assert!(see(&device, &touches)[0].is_comparable(), "by now it rests");
 }
