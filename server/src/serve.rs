@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use orion_mtls::device_listener_trusting;
+use orion_mtls::{device_listener_trusting, secret_file};
 use orion_wire::LINK_WINDOW;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -329,7 +329,8 @@ fn make_private_dir(path: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// A backend uses it.
 pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
-    let file = File::create(data_dir.join("lock")).context("the data folder cannot be written")?;
+    let lock = secret_file::private().write(true).create(true).open(data_dir.join("lock"));
+    let file = lock.context("the data folder cannot be written")?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => bail!(
@@ -381,7 +382,8 @@ fn write_addresses(data_dir: &Path, people: SocketAddr, devices: SocketAddr) -> 
     let text = format!("people = \"{people}\"\ndevices = \"{devices}\"\n");
     let (path, new) = (data_dir.join(ADDRESSES), data_dir.join("addresses.toml.new"));
     let write = || {
-        let mut file = File::create(&new)?;
+        let mut options = secret_file::private();
+        let mut file = options.write(true).create(true).truncate(true).open(&new)?;
         file.write_all(text.as_bytes())?;
         std::fs::rename(&new, &path)
     };

@@ -5,7 +5,7 @@ mod error;
 mod identity;
 mod status;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl State {
         make_private(dir)?;
         let path = dir.join(LOCK);
         let failed = |source| StateError::Io { path: path.clone(), source };
-        let lock = OpenOptions::new()
+        let lock = secret_file::private()
             .create(true)
             .truncate(false)
             .write(true)

@@ -22,7 +22,8 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     let arguments = match approval.arguments.as_object() {
         Some(arguments) => {
             let line = |(name, value): (&String, &Value)| match value.as_str() {
-                Some(text) => format!("{name}: {text}"),
+                // What a value goes on with is not to be taken for another argument.
+                Some(text) => format!("{name}: {}", text.replace('\n', "\n  | ")),
                 None => format!("{name}: {value}"),
             };
             clipped(&arguments.iter().map(line).collect::<Vec<_>>().join("\n"))
@@ -43,15 +44,15 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     };
     let body = facts([
         ("arguments", arguments),
-        ("touches", approval.touches.join("\n")),
+        ("touches", lines(&approval.touches)),
         ("how much", how_much(approval)),
         ("preview", preview(&approval.preview)),
         ("can be undone", if approval.can_undo { "yes" } else { "no" }.to_owned()),
-        ("risk", approval.risk_because.join("\n")),
+        ("risk", lines(&approval.risk_because)),
         ("strangers", strangers(approval)),
-        ("why", approval.rule.clone()),
-        ("asked by", approval.requester.clone()),
-        ("written by", approval.written_by.clone()),
+        ("why", text::one_line(&approval.rule, LINE)),
+        ("asked by", text::one_line(&approval.requester, LINE)),
+        ("written by", text::one_line(&approval.written_by, LINE)),
         ("who may say yes", who(approval)),
         ("said so far", votes(approval)),
         ("until", text::when(&out.zone, approval.expires_at)),
@@ -61,6 +62,11 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("id", approval.approval_id.clone()),
     ]);
     format!("{title}\n  {}", body.replace('\n', "\n  "))
+}
+
+/// Texts of which each is one line, whatever is in it.
+fn lines(texts: &[String]) -> String {
+    texts.iter().map(|text| text::one_line(text, LINE)).collect::<Vec<_>>().join("\n")
 }
 
 /// How much the call touches, as its preview tells.
@@ -92,7 +98,8 @@ fn strangers(approval: &ApprovalView) -> String {
     }
     lines.push("what they may have written is in this chat:".to_owned());
     lines.extend(approval.content.iter().map(|label| {
-        format!("- {} on {} {}", label.tool, label.device, label.place).trim_end().to_owned()
+        let label = format!("- {} on {} {}", label.tool, label.device, label.place);
+        text::one_line(label.trim_end(), LINE)
     }));
     clipped(&lines.join("\n"))
 }
@@ -118,7 +125,7 @@ pub(crate) fn who(approval: &ApprovalView) -> String {
 fn votes(approval: &ApprovalView) -> String {
     let line = |vote: &VoteView| {
         let word = if vote.yes { "yes" } else { "no" };
-        format!("{}: {word} {}", vote.user, vote.reason).trim_end().to_owned()
+        text::one_line(format!("{}: {word} {}", vote.user, vote.reason).trim_end(), LINE)
     };
     clipped(&approval.votes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -130,7 +137,7 @@ pub(crate) fn preview(envelope: &Value) -> String {
     }
     let message = envelope["message"].as_str().unwrap_or_default();
     let data = show::value(&envelope["data"]);
-    format!("{message}\n{}", clipped(&data)).trim_end().to_owned()
+    format!("{}\n{}", text::one_line(message, LINE), clipped(&data)).trim_end().to_owned()
 }
 
 /// A text of a bounded size, which says so where it was cut.

@@ -1,9 +1,11 @@
 //! JSON as it was received, laid out anew: fields stay in their order and nothing is dropped, which
 //! going through a tree of values would not promise.
 
+use orion_domain::is_hidden;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::text::escaped_json;
 
 /// The same JSON, indented, without a line break at its end.
 ///
@@ -26,6 +28,10 @@ pub(crate) fn yaml(bytes: &[u8]) -> Result<String, Failure> {
     let mut from = serde_json::Deserializer::from_slice(bytes);
     let value = serde_transcode::Transcoder::new(&mut from);
     let text = serde_yaml_ng::to_string(&value).map_err(|error| not_json(&error))?;
+    if text.chars().any(|c| is_hidden(c) && c != '\n') {
+        // Its plain texts cannot be escaped; JSON can, and is YAML as well.
+        return pretty(bytes).map(|text| escaped_json(&text));
+    }
     Ok(text.trim_end().to_owned())
 }
 

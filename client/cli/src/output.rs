@@ -7,6 +7,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use jiff::tz::TimeZone;
+use orion_domain::is_hidden;
 use serde::Serialize;
 
 use crate::args::{Format, Global};
@@ -56,11 +57,24 @@ impl Output {
         matches!(self.format, Format::Wide)
     }
 
-    /// Data as it is, without a line break after it, at once.
+    /// Data without a line break after it, at once. Whatever is in it, nothing is hidden in what people
+    /// and programs are shown of it.
     ///
     /// # Errors
     /// Whoever reads it went away, or the disk is full.
     pub(crate) fn data(&self, text: &str) -> Result<(), Failure> {
+        match self.format {
+            Format::Table | Format::Wide => self.bytes(&text::netted(text)),
+            Format::Json => self.bytes(&text::escaped_json(text)),
+            Format::Yaml => self.bytes(text),
+        }
+    }
+
+    /// Data to the byte: what is signed, and programs.
+    ///
+    /// # Errors
+    /// As [`Output::data`].
+    pub(crate) fn bytes(&self, text: &str) -> Result<(), Failure> {
         let mut out = anstream::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
@@ -128,14 +142,16 @@ impl Output {
 
     /// A line on standard error whatever was asked for. There is nobody to tell when that fails.
     pub(crate) fn error_line(&self, text: &str) {
-        let _ = writeln!(anstream::stderr().lock(), "{text}");
+        let _ = writeln!(anstream::stderr().lock(), "{}", text::netted(text));
     }
 
     /// Why the command did not do what it should.
     pub(crate) fn failure(&self, failure: &Failure) {
         match (self.format, failure) {
             (_, Failure::ReaderGone) => {}
-            (Format::Json, _) => self.error_line(&format!("{:#}", failure.to_json())),
+            (Format::Json, _) => {
+                self.error_line(&text::escaped_json(&format!("{:#}", failure.to_json())))
+            }
             (Format::Table | Format::Wide | Format::Yaml, _) => {
                 let mut lines = failure.to_lines().into_iter();
                 let first = lines.next().unwrap_or_default();
@@ -159,7 +175,12 @@ fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
 /// # Errors
 /// The value has no form in YAML.
 pub(crate) fn to_yaml<T: Serialize>(value: &T) -> Result<String, Failure> {
-    serde_yaml_ng::to_string(value).map_err(|error| unprintable(&error))
+    let text = serde_yaml_ng::to_string(value).map_err(|error| unprintable(&error))?;
+    if !text.chars().any(|c| is_hidden(c) && c != '\n') {
+        return Ok(text);
+    }
+    // Its plain texts cannot be escaped; JSON can, and is YAML as well.
+    Ok(format!("{}\n", text::escaped_json(&to_json(value)?)))
 }
 
 /// Rows under headings, without lines between them. Cells are made safe to print.

@@ -3,24 +3,39 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use orion_domain::is_hidden;
+use orion_domain::visible::{REPLACEMENT, visible_char};
 
-/// What stands in for a character that a terminal would obey.
-const REPLACEMENT: char = '\u{fffd}';
-
-fn is_obeyed(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// The text with line breaks and tabs, and nothing else that a terminal obeys.
+/// The text with line breaks and tabs, and nothing else that a terminal obeys or that is not seen. What
+/// joins letters and pictures is a part of honest texts.
 pub(crate) fn plain(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    text.chars()
-        .map(|c| if c != '\n' && c != '\t' && is_obeyed(c) { REPLACEMENT } else { c })
-        .collect()
+    netted(&text.replace("\r\n", "\n").replace('\u{1b}', "\u{fffd}"))
 }
 
-/// The same as one line of at most `limit` characters.
+/// What any output for people passes, whoever wrote it: the same, with the colours of our own.
+pub(crate) fn netted(text: &str) -> String {
+    let is_kept = |c| matches!(c, '\n' | '\t' | '\u{1b}' | '\u{200c}' | '\u{200d}');
+    text.chars().map(|c| if is_hidden(c) && !is_kept(c) { REPLACEMENT } else { c }).collect()
+}
+
+/// JSON with what is hidden as `\uXXXX`: another way of writing the same value.
+pub(crate) fn escaped_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Outside texts, JSON has no other hidden character than the ends of its lines.
+        if is_hidden(c) && c != '\n' {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// A text as one line of at most `limit` characters, in which nothing is hidden.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
     for (index, c) in text.chars().enumerate() {
@@ -28,11 +43,7 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
             line.push('…');
             return line;
         }
-        line.push(match c {
-            '\n' | '\r' | '\t' => ' ',
-            c if is_obeyed(c) => REPLACEMENT,
-            c => c,
-        });
+        line.push(visible_char(c));
     }
     line
 }
@@ -76,7 +87,20 @@ mod tests {
             plain("a\x1b[31mb\r\n\tc\u{9b}d\u{202e}e\r"),
             "a\u{fffd}[31mb\n\tc\u{fffd}d\u{fffd}e\u{fffd}"
         );
-        assert_eq!(one_line("a\nb\x07", 10), "a b\u{fffd}");
+        assert_eq!(one_line("a\nb\x07", 10), "a\u{240a}b\u{fffd}");
+        assert_eq!(plain("a\u{2028}b\u{200b}c\u{200d}"), "a\u{fffd}b\u{fffd}c\u{200d}");
+        assert_eq!(netted("\x1b[1ma\u{9b}b\x1b[0m"), "\x1b[1ma\u{fffd}b\x1b[0m");
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped_in_json_and_stay_what_they_are() {
+        let value = serde_json::json!({"a\u{7f}": "\n\u{9b}\u{202e}\u{2028}\u{200b}\u{e0041}é"});
+        let text = escaped_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(
+            text,
+            "{\n  \"a\\u007f\": \"\\n\\u009b\\u202e\\u2028\\u200b\\udb40\\udc41é\"\n}"
+        );
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 
     #[test]

@@ -255,7 +255,7 @@ fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
 }
 
 fn display(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(128).collect()
+    text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(128).collect()
 }
 
 /// What has become of a pending device, and its certificate once it is approved.

@@ -263,7 +263,8 @@ pub async fn begin_dangerous(
     by: &Caller,
     reason: &str,
 ) -> Result<(), ModeError> {
-    let reason: String = reason.chars().filter(|c| !c.is_control()).take(500).collect();
+    let reason: String =
+        reason.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
     if reason.trim().is_empty() {
         return Err(ModeError::NoReason);
     }
@@ -296,7 +297,8 @@ pub async fn end_dangerous(
     by: &Caller,
     reason: &str,
 ) -> Result<(), StoreError> {
-    let reason: String = reason.chars().filter(|c| !c.is_control()).take(500).collect();
+    let reason: String =
+        reason.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
     let (shared, device, by) = (Arc::clone(backend), row.id, by.user.clone());
     let work = async move {
         shared.store.end_dangerous(device, &by, &reason, now_ms()).await?;

@@ -153,7 +153,7 @@ async fn put(
     restores: Option<i64>,
 ) -> Result<Applied, StoreError> {
     let Checked { file, findings, changes } = checked;
-    let note: String = note.chars().filter(|c| !c.is_control()).take(NOTE).collect();
+    let note: String = note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(NOTE).collect();
     if file.is_none() {
         refused(backend, by, &text, &findings, &note, restores).await?;
         return Ok(Applied { row: None, findings, changes });

@@ -3,13 +3,11 @@
 //!
 //! Not here: how a tool is run (the device's business), and whether it may be (the domain's).
 
-mod programs;
 mod spec;
 mod table;
 pub mod tools;
 mod written;
 
-pub use programs::{runs_anything, runs_much};
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};
 pub use table::{CATALOG, find, nearest};
 pub use written::{kinds, typed};

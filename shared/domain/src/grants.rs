@@ -139,53 +139,12 @@ pub struct Grants {
     /// Applications by name.
     #[serde(alias = "allowed_apps", skip_serializing_if = "BTreeSet::is_empty")]
     pub apps: BTreeSet<String>,
-    /// Services, such as `nginx.service` or `compose:homelab/grafana`.
-    #[serde(alias = "allowed_services", skip_serializing_if = "BTreeSet::is_empty")]
-    pub services: BTreeSet<String>,
-    /// Programs that commands may start.
-    #[serde(alias = "allowed_commands", skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<CommandGrant>,
     /// Hosts with ports that may be talked to, such as `api.example.com:443`.
     #[serde(alias = "allowed_hosts", skip_serializing_if = "BTreeSet::is_empty")]
     pub hosts: BTreeSet<String>,
     /// Whether every write and delete is refused.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
-}
-
-/// A program and the arguments that it may be given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "CommandGrantForm")]
-pub struct CommandGrant {
-    /// A name on the path, or an absolute path.
-    pub program: String,
-    /// The arguments, each of which may be given. Left out: as the program's own grammar says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub args: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum CommandGrantForm {
-    Short(String),
-    Long(LongCommandGrant),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LongCommandGrant {
-    program: String,
-    #[serde(default)]
-    args: Option<Vec<String>>,
-}
-
-impl From<CommandGrantForm> for CommandGrant {
-    fn from(form: CommandGrantForm) -> Self {
-        match form {
-            CommandGrantForm::Short(program) => Self { program, args: None },
-            CommandGrantForm::Long(LongCommandGrant { program, args }) => Self { program, args },
-        }
-    }
 }
 
 /// An entry that could not be understood. It grants nothing.

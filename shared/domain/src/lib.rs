@@ -31,6 +31,7 @@ pub mod secret;
 pub mod state;
 pub mod touches;
 pub mod undo;
+pub mod visible;
 
 pub use approval::{ApprovalBasis, Approved, CallBinding};
 pub use call::{CallRequest, CanonicalArguments};
@@ -53,3 +54,4 @@ pub use secret::Secret;
 pub use state::CallState;
 pub use touches::{Access, Touches};
 pub use undo::Undo;
+pub use visible::{is_hidden, visible};

@@ -140,12 +140,19 @@ fn write_and_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Options for a file that nobody but its owner may read once it is made.
+#[must_use]
+pub fn private() -> OpenOptions {
+    // Elsewhere than on Unix, the folder's rights hold for what is in it.
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there is no mode to set"))]
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    options
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = private().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -134,10 +134,6 @@ fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
         let access: Vec<_> = path.access.iter().map(|access| access.as_str()).collect();
         format!("{} ({})", path.path, access.join(", "))
     };
-    let command = |command: &orion_domain::grants::CommandGrant| match &command.args {
-        Some(args) => format!("{} ({})", command.program, args.join(" ")),
-        None => command.program.clone(),
-    };
     let capabilities = grants.capabilities.iter().flatten().map(ToString::to_string).collect();
     vec![
         ("tools", grants.tools.clone().unwrap_or_default()),
@@ -145,8 +141,6 @@ fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
         ("paths", grants.paths.iter().map(path).collect()),
         ("deny_paths", grants.deny_paths.iter().cloned().collect()),
         ("apps", grants.apps.clone()),
-        ("services", grants.services.clone()),
-        ("commands", grants.commands.iter().map(command).collect()),
         ("hosts", grants.hosts.clone()),
     ]
 }

@@ -79,8 +79,8 @@ codes! {
     WithoutEffect = "without-effect";
     /// A pre-approval of a critical tool.
     CriticalPreapproved = "critical-preapproved";
-    /// A program that runs any other.
-    Interpreter = "interpreter";
+    /// A key that this version of Orion reads and nothing judges.
+    NotJudged = "not-judged";
     /// An entry that lends nearly everything.
     TooWide = "too-wide";
     /// Entries that case alone tells apart, where it does not.

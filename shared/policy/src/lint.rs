@@ -2,7 +2,6 @@
 //! what it says of itself.
 
 mod case;
-mod commands;
 mod examples;
 mod grants;
 mod reach;
@@ -76,7 +75,6 @@ impl PolicyFile {
             })
             .collect();
         grants::look(self, surroundings, &grounds, &mut findings);
-        commands::look(self, &mut findings);
         let members = self.members(&grounds);
         reach::look(self, surroundings, &grounds, &members, &mut findings);
         shadow::look(self, &grounds, &members, &mut findings);

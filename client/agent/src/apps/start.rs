@@ -71,6 +71,9 @@ impl Apps {
         }
         let place = Place::take(&self.running)?;
         let mut command = command(app, arguments, folder);
+        // Not all is ours: whoever started the agent may have left it something that programs inherit.
+        #[cfg(unix)]
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
         let mut child = command.spawn().map_err(|error| not_started(app, error.kind()))?;
         let pid = child.id();
         let reaped = std::thread::Builder::new()

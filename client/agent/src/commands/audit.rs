@@ -78,7 +78,7 @@ fn whole(chain: &DeviceChain) -> String {
 fn line(entry: &DeviceEntry) -> String {
     let DeviceEntry { seq, what: Happened { at, call_id, tool, state, code, .. }, .. } = entry;
     // What a backend may have sent is shown without what terminals obey.
-    let tool: String = tool.chars().filter(|c| !c.is_control()).collect();
+    let tool: String = tool.chars().filter(|c| !orion_domain::is_hidden(*c)).collect();
     format!("{seq:>6}  {}  {call_id}  {tool:<18}  {state}  {code}", shown(*at))
         .trim_end()
         .to_owned()

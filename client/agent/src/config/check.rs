@@ -19,7 +19,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::nearest;
+use super::file::{nearest, unjudged};
 use super::source::distrust;
 use super::{Settings, home, own_files};
 
@@ -201,10 +201,6 @@ const CEILING: &[&str] = &[
     "deny_paths",
     "apps",
     "allowed_apps",
-    "services",
-    "allowed_services",
-    "commands",
-    "allowed_commands",
     "hosts",
     "allowed_hosts",
     "read_only",
@@ -213,7 +209,7 @@ const CEILING: &[&str] = &[
 fn unknown_keys(table: &DeTable<'_>, known: &[&str], place: &str, findings: &mut Findings<'_>) {
     for (key, _) in table {
         let word = key.get_ref();
-        if !known.contains(&word.as_ref()) {
+        if !known.contains(&word.as_ref()) && unjudged(word).is_none() {
             let message = format!("`{}` is no key of {place}.", shown(word));
             let hint = did_you_mean(word, known.iter().copied());
             findings.error(key.span().start, "unknown-key", message, hint);
@@ -230,6 +226,12 @@ pub fn check(text: &str, ground: &Ground) -> Vec<Finding> {
         unknown_keys(root, TOP, "the file", &mut findings);
         let ceiling = get(root, &["ceiling"]);
         if let Some(ceiling) = ceiling.as_ref().and_then(Entry::table) {
+            for (key, _) in ceiling {
+                if let Some(message) = unjudged(key.get_ref()) {
+                    let hint = "Leave it out.";
+                    findings.error(key.span().start, "not-judged", format!("{message}."), hint);
+                }
+            }
             unknown_keys(ceiling, CEILING, "[ceiling]", &mut findings);
             entries::look(ceiling, &mut findings);
             paths::look(ceiling, ground, &mut findings);

@@ -64,6 +64,9 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
     // serde writes the unknown word first and then the known ones, all in backquotes.
     let mut quoted = message.split('`').skip(1).step_by(2);
     let hint = match quoted.next() {
+        Some(word) if unjudged(word).is_some() && message.starts_with("unknown field") => {
+            return format!("line {line}: {}; leave it out", unjudged(word).unwrap_or_default());
+        }
         Some(word) if message.starts_with("unknown ") => nearest(word, quoted)
             .map(|near| format!("; did you mean `{near}`?"))
             .unwrap_or_default(),
@@ -74,6 +77,12 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
         Some(_) | None => String::new(),
     };
     format!("line {line}: {}{hint}", message.trim_end())
+}
+
+/// What to say of a list that nothing judges: whoever keeps one must not believe that it holds.
+pub(super) fn unjudged(key: &str) -> Option<String> {
+    matches!(key, "services" | "allowed_services" | "commands" | "allowed_commands")
+        .then(|| format!("`{key}` is not judged by this version: no tool uses it"))
 }
 
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

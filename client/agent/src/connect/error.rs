@@ -102,7 +102,7 @@ impl ConnectError {
 /// Text from the other side as it may be shown: no control characters, and not endless.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(300).collect()
+    text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(300).collect()
 }
 
 #[cfg(test)]

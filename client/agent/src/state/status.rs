@@ -2,8 +2,10 @@
 //! not forced to disk and a failure to write it is not an error.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
+use orion_mtls::secret_file;
 use serde::{Deserialize, Serialize};
 
 const STATUS: &str = "status.json";
@@ -38,7 +40,10 @@ impl Status {
         let temporary = dir.join(".status.json.tmp");
         let written = serde_json::to_vec(self)
             .map_err(std::io::Error::other)
-            .and_then(|json| fs::write(&temporary, json))
+            .and_then(|json| {
+                let mut options = secret_file::private();
+                options.write(true).create(true).truncate(true).open(&temporary)?.write_all(&json)
+            })
             .and_then(|()| fs::rename(&temporary, dir.join(STATUS)));
         if let Err(error) = written {
             tracing::debug!(%error, "the status file could not be written");

@@ -94,6 +94,8 @@ pub(super) fn walk(
 /// A walk that is under way.
 pub(super) struct Walk<'a> {
     watch: Watch<'a>,
+    /// The folder that was named.
+    named: &'a DevicePath,
     root: &'a DevicePath,
     mode: Mode,
     reader: Reader,
@@ -126,6 +128,7 @@ impl<'a> Walk<'a> {
     ) -> Result<Self, ToolError> {
         let mut walk = Self {
             watch,
+            named: &start.asked,
             root: &start.root,
             mode,
             reader: Reader::default(),
@@ -204,7 +207,7 @@ impl<'a> Walk<'a> {
             Ok(Some(handle)) => {
                 self.names(&handle, &asked, real.as_ref()).map(|names| (handle, names))
             }
-            Ok(None) => return self.keep_out(&asked).map(|()| None),
+            Ok(None) => return self.keep_out().map(|()| None),
             Err(error) => {
                 self.cut |= is_short_of_handles(&error);
                 Err(io_failure(&error, Wanted::Directory, &asked))
@@ -294,15 +297,15 @@ impl<'a> Walk<'a> {
         let (roots, asked) = (self.watch.roots, here);
         let hidden = roots.hides(self.root, &real) || (asked != real && roots.denies(&asked));
         if hidden {
-            self.keep_out(&asked)?;
+            self.keep_out()?;
         }
         Ok(hidden)
     }
 
     /// Something that no tool sees. It can be passed over, but does not go with the rest. What it is
     /// is not told: only that the folder that was named cannot go as a whole.
-    fn keep_out(&self, path: &DevicePath) -> Result<(), ToolError> {
-        let named = self.frames.first().map_or(path, |first| &*first.asked);
+    fn keep_out(&self) -> Result<(), ToolError> {
+        let named = self.named;
         match self.mode {
             Mode::Deep => Ok(()),
             Mode::Whole => Err(refused(
@@ -336,3 +339,6 @@ fn too_much(path: &DevicePath, what: &str) -> ToolError {
     )
     .with("attempted_path", path.to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,7 +35,7 @@ impl Completion {
         shell
             .write_registration("COMPLETE", "orion", "orion", "orion", &mut script)
             .map_err(|error| Failure::Failed(format!("the script cannot be made: {error}")))?;
-        out.data(&String::from_utf8_lossy(&script))?;
+        out.bytes(&String::from_utf8_lossy(&script))?;
         Ok(0)
     }
 }

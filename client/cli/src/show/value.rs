@@ -24,6 +24,9 @@ fn object(object: &Map<String, Value>) -> String {
     }
     let mut parts = vec![facts(object.iter().filter_map(|(name, value)| match value {
         Value::Bool(_) | Value::Number(_) => Some((name.as_str(), value.to_string())),
+        Value::String(path) if matches!(name.as_str(), "path" | "source" | "destination") => {
+            Some((name.as_str(), text::one_line(path, 5000)))
+        }
         Value::String(content) if name != "diff" => Some((name.as_str(), content.clone())),
         Value::Array(items) if items.iter().all(Value::is_string) => {
             Some((name.as_str(), words(items)))
@@ -52,7 +55,8 @@ fn object(object: &Map<String, Value>) -> String {
 }
 
 fn words(items: &[Value]) -> String {
-    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    let lines = items.iter().filter_map(Value::as_str).map(|item| text::one_line(item, 2000));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn list(items: &[Value]) -> String {

@@ -151,7 +151,7 @@ pub fn hold(folder: &Path) -> Result<Option<File>, AuthorityError> {
 fn lock(folder: &Path) -> Result<File, AuthorityError> {
     let path = folder.join(LOCK);
     let failed = |error| AuthorityError::Unreadable { path: path.clone(), error };
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = secret_file::private().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(failed)?;
     #[cfg(unix)]
     {

@@ -1,6 +1,7 @@
 //! What people are told of a call that they are asked about, and what their approval is bound to.
 
-use orion_domain::{ApprovalBasis, CallBinding, Observation};
+use orion_catalog::tools::open_app;
+use orion_domain::{ApprovalBasis, CallBinding, Observation, visible};
 
 use super::Judged;
 
@@ -58,7 +59,10 @@ impl Judged {
         let touches = &self.parsed.touches;
         let paths = touches.paths.iter().map(|path| format!("{} {}", path.access, path.path));
         let apps = touches.apps.iter().map(|app| format!("open {app}"));
-        let urls = touches.urls.iter().map(|url| format!("open {url}"));
-        paths.chain(apps).chain(urls).collect()
+        let urls = touches.urls.iter().map(|url| match open_app::host_in_ascii(url) {
+            Ok(Some(host)) => format!("open {url} (its host is {host})"),
+            Ok(None) | Err(_) => format!("open {url}"),
+        });
+        paths.chain(apps).chain(urls).map(|line| visible(&line)).collect()
     }
 }

@@ -38,7 +38,8 @@ pub(super) async fn from_device(
                 return Err("a policy version that is none");
             }
             if !error.is_empty() {
-                let error: String = error.chars().filter(|c| !c.is_control()).take(500).collect();
+                let error: String =
+                    error.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
                 tracing::warn!(device = %known.name, ?version, %error, "the device refused its policy");
                 return Ok(());
             }
@@ -57,7 +58,8 @@ pub(super) async fn from_device(
         link_request::Message::CeilingUpdate(update) => {
             let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
-            let fault: String = fault.chars().filter(|c| !c.is_control()).take(500).collect();
+            let fault: String =
+                fault.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
             if session.has_ended() {
                 // The greeting of its newer connection told a later one.
                 return Err("ended by the backend");
@@ -88,7 +90,8 @@ pub(super) async fn from_device(
         }
         link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
             let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
-            let note = note.chars().filter(|c| !c.is_control()).take(MAX_NOTE).collect();
+            let note =
+                note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(MAX_NOTE).collect();
             let advance = Advance { done, total, note };
             if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
                 backend.bus.publish(crate::bus::Change::CallMoved(call));

@@ -44,7 +44,8 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
         DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
     let ceiling = grants(&ceiling).map_err(status::wire)?;
     let trusts = trusted(&authorities).map_err(status::wire)?;
-    let agent_version = agent_version.chars().filter(|c| !c.is_control()).take(64).collect();
+    let agent_version =
+        agent_version.chars().filter(|c| !orion_domain::is_hidden(*c)).take(64).collect();
     Ok((Greeting { facts, ceiling, agent_version, generation, trusts }, unfinished_calls.len()))
 }
 
@@ -131,7 +132,10 @@ const LONGEST_FOUND: usize = 300;
 /// not known, nothing.
 pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<Found> {
     let plain = |text: String| {
-        text.chars().filter(|c| !c.is_control()).take(LONGEST_FOUND).collect::<String>()
+        text.chars()
+            .filter(|c| !orion_domain::is_hidden(*c))
+            .take(LONGEST_FOUND)
+            .collect::<String>()
     };
     let known = |finding: v1::PolicyFinding| {
         let v1::PolicyFinding { kind, entry, found } = finding;

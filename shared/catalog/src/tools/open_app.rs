@@ -1,8 +1,11 @@
 //! `open_app`: one of the person's own programs, from the device's list.
 
-use orion_domain::{Access, Capability, ErrorCode, Places, Risk, ToolError, Touches};
+use orion_domain::{
+    Access, Capability, ErrorCode, Places, Risk, ToolError, Touches, is_hidden, visible,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unicode_security::{RestrictionLevel, RestrictionLevelDetection as _};
 
 use super::path;
 use crate::spec::{Category, Tool};
@@ -62,6 +65,43 @@ pub fn argument_kind(text: &str) -> ArgumentKind {
     }
 }
 
+/// The host of an address as DNS has it, where it is written in other letters than that; none where it
+/// is not. People see both, for letters of one script can look like those of another.
+///
+/// # Errors
+/// `URL_FORBIDDEN` for an address in which something is hidden, and for a host that mixes scripts or
+/// has letters that no name is written with: nobody can see where it leads.
+pub fn host_in_ascii(url: &str) -> Result<Option<String>, ToolError> {
+    if url.chars().any(|c| is_hidden(c) && !c.is_control()) {
+        return Err(forbidden(
+            url,
+            "has characters in it that are not seen or turn the text round",
+        ));
+    }
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = host.split_once(':').map_or(host, |(host, _)| host);
+    if host.is_ascii() {
+        return Ok(None);
+    }
+    let is_of_one_script = |label: &str| {
+        label.is_ascii() || label.check_restriction_level(RestrictionLevel::HighlyRestrictive)
+    };
+    if !host.split('.').all(is_of_one_script) {
+        return Err(forbidden(url, "has a host that mixes scripts or has letters of no language"));
+    }
+    idna::domain_to_ascii(host).map(Some).map_err(|_| forbidden(url, "has a host that is no name"))
+}
+
+fn forbidden(url: &str, what: &str) -> ToolError {
+    let shown = visible(&url.chars().take(200).collect::<String>());
+    ToolError::new(
+        ErrorCode::UrlForbidden,
+        format!("{shown} {what}. Write its host as DNS has it (xn--…) if it is really meant."),
+    )
+}
+
 impl Tool for OpenApp {
     type Arguments = Arguments;
     type Returns = Returns;
@@ -86,7 +126,10 @@ impl Tool for OpenApp {
         let mut touches = Touches { apps: vec![arguments.app.clone()], ..Touches::nothing() };
         for text in &arguments.args {
             match argument_kind(text) {
-                ArgumentKind::Url => touches.urls.push(text.clone()),
+                ArgumentKind::Url => {
+                    host_in_ascii(text)?;
+                    touches.urls.push(text.clone());
+                }
                 ArgumentKind::Path => {
                     touches = touches.and_path(path(places, text)?, Access::Read);
                 }
@@ -108,6 +151,45 @@ impl Tool for OpenApp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_in_other_letters_is_shown_as_dns_has_it_and_one_that_deceives_is_refused() {
+        let path = "https://example.com/\u{43f}\u{443}\u{442}\u{44c}";
+        for (url, expected) in [
+            ("https://example.com/", Some(None)),
+            (path, Some(None)),
+            ("http://[::1]:80/", Some(None)),
+            ("https://xn--mller-kva.example", Some(None)),
+            ("https://m\u{fc}ller.example:8443/x", Some(Some("xn--mller-kva.example"))),
+            (
+                "https://a@\u{43f}\u{440}\u{438}\u{43c}\u{435}\u{440}.\u{440}\u{444}",
+                Some(Some("xn--e1afmkfd.xn--p1ai")),
+            ),
+            // All in Cyrillic, and like Latin.
+            ("https://\u{440}\u{430}\u{443}.com", Some(Some("xn--80a5ak.com"))),
+            ("https://\u{4f8b}\u{3048}.jp", Some(Some("xn--r8jz45g.jp"))),
+            ("https://p\u{430}ypal.com", None),
+            ("https://\u{440}aypal.com", None),
+            ("https://ex\u{3b1}mple.com", None),
+            ("https://example\u{3002}com", None),
+            ("https://\u{ff45}xample.com", None),
+            ("https://exam\u{200b}ple.com", None),
+            ("https://exam\u{ad}ple.com", None),
+            ("https://\u{202e}moc.elpmaxe", None),
+            ("https://example.com/\u{202e}gpj.exe", None),
+            ("https://example.com/\u{2066}x", None),
+        ] {
+            let told = host_in_ascii(url);
+            match expected {
+                Some(host) => assert_eq!(told.unwrap().as_deref(), host, "{url}"),
+                None => {
+                    let error = told.unwrap_err();
+                    assert_eq!(error.code, ErrorCode::UrlForbidden, "{url:?}");
+                    assert!(!error.message.chars().any(is_hidden), "{error}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn arguments_are_sorted_before_anything_looks_at_them() {

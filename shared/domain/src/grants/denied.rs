@@ -100,7 +100,7 @@ impl BuiltInEntries {
         let list: Vec<DeniedPath> = built_in(style)
             .iter()
             .filter_map(|entry| {
-                let pattern = PathPattern::parse(&places, entry.pattern).ok()?;
+                let pattern = PathPattern::parse(&places, entry.pattern).ok()?.but(entry.but);
                 Some(DeniedPath { pattern, built_in: Some(entry.kind) })
             })
             .collect();

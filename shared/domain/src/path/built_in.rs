@@ -24,6 +24,8 @@ pub enum BuiltInKind {
 pub struct BuiltIn {
     /// The pattern, as policies write them.
     pub pattern: &'static str,
+    /// Names that its wildcards do not mean, with spaces between them.
+    pub but: &'static str,
     /// Why it is there.
     pub kind: BuiltInKind,
     /// Whose file it is.
@@ -58,7 +60,8 @@ fn read(style: PathStyle) -> Vec<BuiltIn> {
             {
                 (program, source) = (named, reference);
             } else if let Some(pattern) = pattern(line, style) {
-                entries.push(BuiltIn { pattern, kind, program, source });
+                let (pattern, but) = pattern.split_once(" but ").unwrap_or((pattern, ""));
+                entries.push(BuiltIn { pattern, but, kind, program, source });
             }
         }
     }
@@ -87,8 +90,9 @@ mod tests {
             let bare = Places { style, workspace: None, home: None };
             let mut seen = BTreeSet::new();
             for entry in built_in(style) {
-                let BuiltIn { pattern, kind, program, source } = *entry;
+                let BuiltIn { pattern, but, kind, program, source } = *entry;
                 assert!(PathPattern::parse(&bare, pattern).is_ok(), "{pattern}");
+                assert!(but.is_empty() || pattern.contains('*'), "{pattern}");
                 assert!(!program.is_empty(), "{pattern}");
                 let is_ours = kind == BuiltInKind::OwnState && source.starts_with("docs/");
                 assert!(source.starts_with("https://") || is_ours, "{pattern}");

@@ -17,6 +17,8 @@ pub struct PathPattern {
     style: PathStyle,
     root: Option<DevicePath>,
     tail: Vec<Token>,
+    /// Names that no wildcard of it stands for, in their exact form.
+    but: Vec<Box<str>>,
     /// Components that a path holds if it fits.
     pub(super) signature: Signature,
 }
@@ -89,7 +91,17 @@ impl PathPattern {
         tokens.push(Token::AnyDepth);
         let from = root.as_ref().map_or_else(Signature::default, |root| root.signature);
         let signature = tokens.iter().fold(from, |all, token| all.and(token.signature()));
-        Ok(Self { text: text.to_owned(), style, root, tail: tokens, signature })
+        let but = Vec::new();
+        Ok(Self { text: text.to_owned(), style, root, tail: tokens, but, signature })
+    }
+
+    /// The same without these names, with spaces between them: what a wildcard would stand for is not
+    /// meant where it is exactly one of them.
+    #[must_use]
+    pub(crate) fn but(mut self, names: &str) -> Self {
+        let exact = |name: &str| Name::new(self.style, name).exact().into();
+        self.but = names.split_whitespace().map(exact).collect();
+        self
     }
 
     /// Whether the path is matched, or lies beneath what is matched, as the style's file systems compare names.
@@ -133,7 +145,8 @@ impl PathPattern {
         let mut tail = self.tail.iter().take(self.tail.len().saturating_sub(1));
         for name in names {
             let fits = |token: &Token| {
-                token.fits(Comparison::Loose, name) || token.fits(Comparison::Exact, name)
+                self.fits(token, Comparison::Loose, name)
+                    || self.fits(token, Comparison::Exact, name)
             };
             if !tail.next().is_some_and(fits) {
                 return false;
@@ -185,8 +198,13 @@ impl PathPattern {
             &self.tail,
             names,
             |token| *token == Token::AnyDepth,
-            |token, name| token.fits(comparison, name),
+            |token, name| self.fits(token, comparison, name),
         )
+    }
+
+    fn fits(&self, token: &Token, comparison: Comparison, name: &Name) -> bool {
+        let is_left_out = || self.but.iter().any(|but| **but == *name.exact());
+        token.fits(comparison, name) && !(matches!(token, Token::Wild(..)) && is_left_out())
     }
 }
 

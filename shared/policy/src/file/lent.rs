@@ -1,6 +1,6 @@
 //! What a profile or a device lends, as it is written: what is not said is told from what is empty.
 
-use orion_domain::grants::{CommandGrant, PathGrant};
+use orion_domain::grants::PathGrant;
 use orion_domain::{Access, Capability, Grants, Profile};
 
 use crate::finding::{At, Code, Findings, Position, shown};
@@ -18,8 +18,6 @@ pub(crate) struct Lent {
     pub(crate) paths: Option<Vec<At<PathGrant>>>,
     pub(crate) deny_paths: Vec<At<String>>,
     pub(crate) apps: Option<Vec<String>>,
-    pub(crate) services: Option<Vec<String>>,
-    pub(crate) commands: Option<Vec<At<CommandGrant>>>,
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) read_only: Option<bool>,
 }
@@ -69,14 +67,7 @@ impl Lent {
             .map(|entry| At { at: entry.at, value: entry.value.to_owned() })
             .collect();
         let apps = owned(fields.take(&["apps", "allowed_apps"], findings), "`apps`", findings);
-        let services = fields.take(&["services", "allowed_services"], findings).map(|node| {
-            let items = read::items(node, "`services`", findings);
-            items.into_iter().filter_map(|item| service(item, findings)).collect()
-        });
-        let commands = fields.take(&["commands", "allowed_commands"], findings).map(|node| {
-            let items = read::items(node, "`commands`", findings);
-            items.into_iter().filter_map(|item| command(item, findings)).collect()
-        });
+        refuse_unjudged(fields, findings);
         let hosts = fields.take(&["hosts", "allowed_hosts"], findings).map(|node| {
             let items = read::texts(node, "`hosts`", findings);
             items.into_iter().filter_map(|item| host(item, findings)).collect()
@@ -92,8 +83,6 @@ impl Lent {
             paths,
             deny_paths,
             apps,
-            services,
-            commands,
             hosts,
             read_only,
         }
@@ -101,19 +90,8 @@ impl Lent {
 
     /// This on top of a profile: what is set here replaces, what is denied adds up.
     pub(crate) fn over(&self, profile: &Self) -> Self {
-        let Self {
-            at,
-            profile: _,
-            tools,
-            capabilities,
-            paths,
-            deny_paths,
-            apps,
-            services,
-            commands,
-            hosts,
-            read_only,
-        } = self.clone();
+        let Self { at, profile: _, tools, capabilities, paths, deny_paths, apps, hosts, read_only } =
+            self.clone();
         let deny_paths = profile.deny_paths.iter().cloned().chain(deny_paths).collect();
         Self {
             at,
@@ -123,8 +101,6 @@ impl Lent {
             paths: paths.or_else(|| profile.paths.clone()),
             deny_paths,
             apps: apps.or_else(|| profile.apps.clone()),
-            services: services.or_else(|| profile.services.clone()),
-            commands: commands.or_else(|| profile.commands.clone()),
             hosts: hosts.or_else(|| profile.hosts.clone()),
             read_only: read_only.or(profile.read_only),
         }
@@ -140,8 +116,6 @@ impl Lent {
             paths: self.paths.into_iter().flatten().map(|path| path.value).collect(),
             deny_paths: self.deny_paths.into_iter().map(|entry| entry.value).collect(),
             apps: set(self.apps),
-            services: set(self.services),
-            commands: self.commands.into_iter().flatten().map(|command| command.value).collect(),
             hosts: set(self.hosts),
             read_only: self.read_only.unwrap_or(false),
         }
@@ -266,39 +240,14 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
     Some(At { at: path.at, value: PathGrant { path: path.value.to_owned(), access } })
 }
 
-fn service(node: &Node, findings: &mut Findings) -> Option<String> {
-    let Value::Table(_) = &node.value else {
-        return Some(read::text(node, "a service", findings)?.value.to_owned());
-    };
-    let mut fields = Fields::of(node, "a service", findings)?;
-    let compose = fields.take(&["compose"], findings);
-    fields.finish(findings);
-    let Some(compose) = compose else {
-        let hint = "Write nginx.service, or { compose: project/service }.";
-        findings.error(node.at, Code::Missing, "This entry names no service.", hint);
-        return None;
-    };
-    Some(format!("compose:{}", read::text(compose, "a service", findings)?.value))
-}
-
-fn command(node: &Node, findings: &mut Findings) -> Option<At<CommandGrant>> {
-    let Value::Table(_) = &node.value else {
-        let program = read::text(node, "a command", findings)?;
-        let value = CommandGrant { program: program.value.to_owned(), args: None };
-        return Some(At { at: program.at, value });
-    };
-    let mut fields = Fields::of(node, "a command", findings)?;
-    let program = fields.take(&["program"], findings);
-    let args = owned(fields.take(&["args"], findings), "`args`", findings);
-    fields.finish(findings);
-    let Some(program) = program else {
-        let hint = "Write { program: git, args: [status] }.";
-        findings.error(node.at, Code::Missing, "This entry names no program.", hint);
-        return None;
-    };
-    let program = read::text(program, "a program", findings)?;
-    let value = CommandGrant { program: program.value.to_owned(), args };
-    Some(At { at: program.at, value })
+/// Nothing judges services and commands, and whoever lists some must not believe that it does.
+fn refuse_unjudged(fields: &mut Fields<'_>, findings: &mut Findings) {
+    for key in ["services", "allowed_services", "commands", "allowed_commands"] {
+        if let Some(node) = fields.take(&[key], findings) {
+            let message = format!("`{key}` is not judged by this version: no tool uses it.");
+            findings.error(node.at, Code::NotJudged, message, "Leave it out.");
+        }
+    }
 }
 
 fn host(name: At<&str>, findings: &mut Findings) -> Option<String> {

@@ -29,8 +29,6 @@ profiles:
     paths: ["~/Projects", { path: ~/Downloads, access: read }]
     deny_paths: ["~/Projects/secret"]
     apps: [chrome, code]
-    services: [nginx.service, { compose: homelab/grafana }]
-    commands: [git, { program: /usr/local/bin/backup, args: ["--dry-run"] }]
     hosts: ["api.example.com:443"]
     read_only: true
 devices:
@@ -51,8 +49,6 @@ devices:
         "paths": ["~/Projects", {"path": "~/Downloads", "access": ["read"]}],
         "deny_paths": ["~/Projects/secret"],
         "apps": ["chrome", "code"],
-        "services": ["nginx.service", "compose:homelab/grafana"],
-        "commands": ["git", {"program": "/usr/local/bin/backup", "args": ["--dry-run"]}],
         "hosts": ["api.example.com:443"],
         "read_only": true,
     });

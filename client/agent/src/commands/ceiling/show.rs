@@ -8,7 +8,7 @@ use orion_agent::agent::ceiling::KEPT_POLICY;
 use orion_agent::apps::Apps;
 use orion_agent::config::Settings;
 use orion_agent::config::place::Place;
-use orion_domain::grants::{CommandGrant, PathGrant, Scope};
+use orion_domain::grants::{PathGrant, Scope};
 use orion_domain::path::{BuiltInKind, built_in, covers};
 use orion_domain::{Access, DevicePath, Grants, Places};
 use orion_wire::{DevicePolicy, Timezone};
@@ -27,8 +27,6 @@ pub(super) struct Shown {
     built_in_denies: Vec<&'static str>,
     own_files: Vec<String>,
     apps: Vec<ShownApp>,
-    services: Vec<String>,
-    commands: Vec<ShownCommand>,
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
@@ -53,13 +51,6 @@ struct ShownApp {
     executable: Option<PathBuf>,
     /// Why there is none.
     missing: String,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownCommand {
-    program: String,
-    args: Option<Vec<String>>,
-    executable: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,8 +95,6 @@ impl Shown {
                 .collect(),
             own_files: private.iter().map(ToString::to_string).collect(),
             apps: ceiling.apps.iter().map(app).collect(),
-            services: ceiling.services.iter().cloned().collect(),
-            commands: ceiling.commands.iter().map(command).collect(),
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
@@ -147,12 +136,6 @@ fn path(grant: &PathGrant, places: &Places) -> ShownPath {
             access,
         },
     }
-}
-
-fn command(grant: &CommandGrant) -> ShownCommand {
-    let CommandGrant { program, args } = grant.clone();
-    let executable = which::which_global(&program).ok();
-    ShownCommand { program, args, executable }
 }
 
 /// What the policy that was taken last leaves of the ceiling.
@@ -221,12 +204,6 @@ impl fmt::Display for Shown {
             None => format!("{}: {}", it.name, it.missing),
         };
         section(f, "apps", &self.apps.iter().map(app).collect::<Vec<_>>())?;
-        section(f, "services", &self.services)?;
-        let command = |it: &ShownCommand| match &it.executable {
-            Some(executable) => format!("{} = {}", it.program, executable.display()),
-            None => format!("{} (not installed)", it.program),
-        };
-        section(f, "commands", &self.commands.iter().map(command).collect::<Vec<_>>())?;
         section(f, "hosts", &self.hosts)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;

@@ -1,4 +1,4 @@
-//! Tools, capabilities, applications, commands and hosts of a ceiling.
+//! Tools, capabilities, applications and hosts of a ceiling.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use orion_domain::Capability;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Entry, Findings, did_you_mean, get, list, shown};
+use super::{Findings, did_you_mean, get, list, shown};
 use crate::apps::Apps;
 
 /// Looks at everything that is no path.
@@ -29,9 +29,6 @@ pub(super) fn look(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
             let message = format!("`{}` is no permission.", shown(word));
             findings.error(entry.at, "unknown-permission", message, did_you_mean(word, known()));
         }
-    }
-    for entry in list(ceiling, &["commands", "allowed_commands"]) {
-        command(&entry, findings);
     }
     for entry in list(ceiling, &["hosts", "allowed_hosts"]) {
         let Some(host) = entry.text("") else { continue };
@@ -60,32 +57,6 @@ fn tool(name: &str, at: usize, findings: &mut Findings<'_>) {
             let message = format!("There is no tool `{}`.", shown(name));
             findings.error(at, "unknown-tool", message, hint.unwrap_or_default());
         }
-    }
-}
-
-fn command(entry: &Entry<'_>, findings: &mut Findings<'_>) {
-    let Some(program) = entry.text("program") else { return };
-    let args: Option<Vec<String>> = entry.under("args").map(|args| {
-        args.items().iter().filter_map(|arg| arg.text("").map(ToOwned::to_owned)).collect()
-    });
-    if let Some(why) = orion_catalog::runs_much(program, args.as_deref()) {
-        let message = format!("`{}` on the command list without arguments: {why}.", shown(program));
-        let hint = "List the arguments that it may be given.";
-        findings.warn(entry.at, "interpreter", message, hint);
-    }
-    if let Some(why) = orion_catalog::runs_anything(program, args.as_deref()) {
-        let message = format!("`{}` on the command list: {why}.", shown(program));
-        let hint = "List the program that is needed itself, or a script of your own by its whole path, with the arguments it may be given.";
-        findings.error(entry.at, "interpreter", message, hint);
-    }
-    let is_there = if Path::new(program).is_absolute() {
-        Path::new(program).exists()
-    } else {
-        which::which_global(program).is_ok()
-    };
-    if !is_there {
-        let message = format!("`{}` is not on this device.", shown(program));
-        findings.warn(entry.at, "not-installed", message, "Install it, or take it off the list.");
     }
 }
 

@@ -117,3 +117,23 @@ fn an_ended_application_leaves_no_zombie() {
         std::thread::yield_now();
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_application_has_nothing_open_of_the_agents() {
+    let _alone = alone();
+    let mut device = Device::new();
+    let script = "#!/bin/sh\nls -l /proc/$$/fd > \"$0.tmp\"\nmv \"$0.tmp\" \"$0.told\"\n";
+    device.put("outside/note", script);
+    device.put("outside/inherited", "");
+    let path = device.at("outside/note");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let (apps, _) = Apps::discover([], &BTreeMap::from([("note".to_owned(), path)]));
+    device.apps = apps;
+    // As the agent may have been started with it.
+    let held = std::fs::File::open(device.at("outside/inherited")).unwrap();
+    rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).unwrap();
+    device.call(TOOL, json!({"app": "note"})).unwrap();
+    let told = told(&device);
+    assert!(told.contains("/dev/null") && !told.contains("inherited"), "{told}");
+}

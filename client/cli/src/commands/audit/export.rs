@@ -50,7 +50,7 @@ impl Export {
                 last = line.as_bytes().iter().copied().take(16).collect();
                 match &mut target {
                     Some(target) => target.write(line)?,
-                    None => app.out.line(line)?,
+                    None => app.out.bytes(&format!("{line}\n"))?,
                 }
             }
         }

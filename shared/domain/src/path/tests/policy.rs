@@ -252,6 +252,13 @@ fn the_built_in_lists_are_valid(#[values(PathStyle::Posix, PathStyle::Windows)] 
 #[case(PathStyle::Posix, "/home/bob/.gnupg", true)]
 #[case(PathStyle::Posix, "/srv/app/.env", true)]
 #[case(PathStyle::Posix, "/srv/app/.env.example", false)]
+#[case(PathStyle::Posix, "/srv/app/.env.acme", true)]
+#[case(PathStyle::Posix, "/srv/app/.env.acme/.env.example", true)]
+#[case(PathStyle::Posix, "/srv/app/.env.example/.env.acme", true)]
+#[case(PathStyle::Posix, "/srv/app/.env.example.acme", true)]
+#[case(PathStyle::Posix, "/srv/app/.env.exam\u{200b}ple", true)]
+#[case(PathStyle::Windows, "C:/app/.ENV.Acme", true)]
+#[case(PathStyle::Windows, "C:/app/.env.Example", false)]
 #[case(PathStyle::Posix, "/Users/ann/Library/Keychains/login.keychain-db", true)]
 #[case(PathStyle::Posix, "/home/ann/.config/google-chrome-beta/Default/Cookies", true)]
 #[case(PathStyle::Posix, "/etc/orion/policy.yaml", true)]
@@ -268,6 +275,6 @@ fn secrets_are_denied_from_the_start(
 ) {
     let at = path(style, at);
     let mut secrets = built_in(style).iter().filter(|it| it.kind != BuiltInKind::StartPlace);
-    let denied = secrets.any(|entry| pattern(style, entry.pattern).denies(&at));
+    let denied = secrets.any(|entry| pattern(style, entry.pattern).but(entry.but).denies(&at));
     assert_eq!(denied, expected);
 }

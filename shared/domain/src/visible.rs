@@ -1,0 +1,61 @@
+//! Text that people are shown and that others wrote: paths, names, messages of models and devices.
+//! Nothing in it may end a line, move a cursor, turn the reading order round, or hide.
+
+/// What stands for a character that is not shown.
+pub const REPLACEMENT: char = '\u{fffd}';
+
+/// Whether a character is obeyed rather than shown, or not seen at all: controls, ends of lines,
+/// marks for the direction of reading, and what has no width (Unicode's `Default_Ignorable_Code_Point`
+/// but for the variation selectors, which stand behind honest characters).
+#[must_use]
+pub const fn is_hidden(c: char) -> bool {
+    c.is_ascii_control()
+        || matches!(c,
+            '\u{80}'..='\u{9f}'
+            | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}'
+            | '\u{e01f0}'..='\u{e0fff}')
+}
+
+/// A character as it stands in one line: ends of lines and tabs as their pictures, and
+/// [`REPLACEMENT`] for what else is hidden.
+#[must_use]
+pub const fn visible_char(c: char) -> char {
+    match c {
+        '\t' => '\u{2409}',
+        '\n' => '\u{240a}',
+        '\r' => '\u{240d}',
+        c if is_hidden(c) => REPLACEMENT,
+        c => c,
+    }
+}
+
+/// The text as one line in which nothing is hidden.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    text.chars().map(visible_char).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_ends_a_line_turns_it_round_or_hides() {
+        for (hidden, shown) in [
+            ("a\nb", "a\u{240a}b"),
+            ("a\r\tb", "a\u{240d}\u{2409}b"),
+            ("a\u{1b}[2Jb\u{7f}", "a\u{fffd}[2Jb\u{fffd}"),
+            ("a\u{85}b\u{9b}2J", "a\u{fffd}b\u{fffd}2J"),
+            ("a\u{2028}b\u{2029}c", "a\u{fffd}b\u{fffd}c"),
+            ("a\u{202e}b\u{2066}c\u{61c}", "a\u{fffd}b\u{fffd}c\u{fffd}"),
+            ("a\u{200b}b\u{feff}c\u{ad}\u{e0041}", "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}"),
+            ("/home/ann/Äpfel 日本 \u{2764}\u{fe0f}", "/home/ann/Äpfel 日本 \u{2764}\u{fe0f}"),
+        ] {
+            assert_eq!(visible(hidden), shown, "{hidden:?}");
+        }
+        assert!(!('\u{0}'..=char::MAX).any(|c| c.is_control() && !is_hidden(c)));
+    }
+}
