@@ -132,13 +132,13 @@ fn enough(judged: &Judged, seen: Seen) -> Result<Seen, ToolError> {
         // Nobody is asked about what would come to nothing.
         Preview::WouldFail(error) => return Err(error.clone()),
         Preview::Missing if judged.target.spec.has_effects => return Err(no_preview()),
-        Preview::Missing | Preview::TooLong(_) if judged.preview_first() => {
+        Preview::Missing if judged.preview_first() => {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                "A preview has to be shown first, and the device gave none that a card holds. Ask for less at once.",
+                "A preview has to be shown first, and a call that changes nothing has none. Nobody is asked: the rule that wants one has to be changed.",
             ));
         }
-        Preview::Missing | Preview::TooLong(_) | Preview::Shown(_) => {}
+        Preview::Missing | Preview::Shown(_) => {}
     }
     seen.comparable()
 }

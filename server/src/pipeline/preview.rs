@@ -1,5 +1,7 @@
 //! What a call would do, as its device says without doing it.
 
+mod cut;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use orion_domain::{
     CallRequest, CallState, Envelope, ErrorCode, Observation, RiskRaise, ToolError,
 };
 
+use self::cut::fitting;
 use super::Reply;
 use super::audit::Incoming;
 use super::authorize::{self, Judged};
@@ -29,8 +32,6 @@ const LARGEST_SEEN: usize = 512 * 1024;
 pub enum Preview {
     /// An envelope, JSON.
     Shown(Vec<u8>),
-    /// It said more than a card holds; kept is what raises the risk.
-    TooLong(Vec<RiskRaise>),
     /// It would not do what it should.
     WouldFail(ToolError),
     /// It did not say, or not soon enough.
@@ -45,7 +46,6 @@ impl Preview {
             Self::Shown(bytes) => serde_json::from_slice::<Envelope>(bytes)
                 .map(|it| it.meta.raises)
                 .unwrap_or_default(),
-            Self::TooLong(raises) => raises.clone(),
             Self::WouldFail(_) | Self::Missing => Vec::new(),
         }
     }
@@ -65,7 +65,7 @@ impl Preview {
     pub fn kept(self) -> Option<Vec<u8>> {
         match self {
             Self::Shown(envelope) => Some(envelope),
-            Self::TooLong(_) | Self::WouldFail(_) | Self::Missing => None,
+            Self::WouldFail(_) | Self::Missing => None,
         }
     }
 }
@@ -119,14 +119,6 @@ fn said(reply: &Reply) -> Option<Result<Envelope, ToolError>> {
     match envelope.error.take() {
         Some(error) => Some(Err(error)),
         None => (reply.state == CallState::Succeeded).then_some(Ok(envelope)),
-    }
-}
-
-/// The preview that is kept, where it is not too long for a card.
-fn shown(envelope: &Envelope) -> Preview {
-    match serde_json::to_vec(envelope) {
-        Ok(shown) if shown.len() <= LARGEST => Preview::Shown(shown),
-        Ok(_) | Err(_) => Preview::TooLong(envelope.meta.raises.clone()),
     }
 }
 
@@ -214,7 +206,7 @@ fn read(judged: &Judged, reply: &Reply) -> Result<Seen, Unseen> {
     if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
         return Err(Unseen::NotSaid(no_preview()));
     }
-    Ok(Seen { preview: shown(&envelope), observed })
+    Ok(Seen { preview: Preview::Shown(fitting(envelope, LARGEST)), observed })
 }
 
 /// What is said where a device gave no preview of a call that is not approved without one.
