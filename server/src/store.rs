@@ -37,7 +37,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{
-    ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
+    Along, ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
     MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, Standing, StandingRule, Vote,
 };
 pub use audit::{AuditVerdict, HeldTo, verify_file};
@@ -73,6 +73,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many connections read at once.
 const READERS: u32 = 4;
+/// How many calls that need no fsync are remembered; beyond, calls are fsynced.
+const HARMLESS: usize = 100_000;
 /// How long a read waits for one of them.
 const READER_WAIT: Duration = Duration::from_secs(10);
 
@@ -234,6 +236,20 @@ impl Store {
     #[must_use]
     pub fn synced_audit_head(&self) -> AuditHead {
         self.inner.writer.synced_head()
+    }
+
+    /// Lists a call that changes nothing and is about to be put on the record: an answer may come at any
+    /// moment then.
+    fn list_harmless(&self, call: &NewCall) -> bool {
+        let lists = !call.has_effects && self.inner.harmless.len() < HARMLESS;
+        if lists {
+            self.inner.harmless.insert(call.id);
+        }
+        lists
+    }
+
+    fn forget_harmless(&self, call: CallId) {
+        self.inner.harmless.remove(&call);
     }
 
     fn reads(&self) -> &SqlitePool {

@@ -1,8 +1,9 @@
 //! The command line against a real backend: data on standard output, words on standard error, and an
 //! exit code that says what became of it.
 
-use orion_domain::Role;
+use orion_domain::{CallState, Role};
 use orion_tests::{Cli, Tree, World};
+use orion_wire::v1;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -60,6 +61,28 @@ async fn a_backend_that_is_not_there_is_named() {
     assert_eq!(output.code, 1);
     let said = output.stderr.replace(&world.people_address(), "[address]");
     insta::assert_snapshot!(world.seen().in_text(&said));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denial_is_the_answer_of_its_idempotency_key_and_says_so() {
+    const BEFORE: &str = " This is the answer to the first call under this idempotency key, which stands. Give another key to make the call anew.";
+    let world = World::new().await;
+    let _kiosk = world.device("kiosk").start().await;
+    let request = |key: &str| v1::CallToolRequest {
+        tool: "read_file".to_owned(),
+        device: "kiosk".to_owned(),
+        arguments: br#"{"path":"/etc/passwd"}"#.to_vec().into(),
+        idempotency_key: key.to_owned(),
+        ..Default::default()
+    };
+    let first = world.admin().ask(request("one")).await.unwrap();
+    assert_eq!(first.state, CallState::Denied, "{first:?}");
+    let second = world.admin().ask(request("one")).await.unwrap();
+    assert_eq!((&second.id, second.end()), (&first.id, first.end()));
+    assert_eq!(second.error().message, format!("{}{BEFORE}", first.error().message));
+    let anew = world.admin().ask(request("another")).await.unwrap();
+    assert_ne!(anew.id, first.id);
+    assert_eq!(anew.error().message, first.error().message);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

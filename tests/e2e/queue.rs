@@ -2,6 +2,7 @@
 //! stopped, and are judged anew before they run.
 
 mod lines;
+mod raised;
 
 use std::time::Duration;
 

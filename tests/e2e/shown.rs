@@ -2,6 +2,7 @@
 //! is done.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use orion_domain::{CallState, ErrorCode, Role};
@@ -356,4 +357,28 @@ async fn in_a_chat_the_model_is_told_that_what_was_shown_has_changed() {
     is_drift(call);
     assert!(answer.text.contains("Make the call again"), "{}", answer.text);
     assert!(kiosk.files().join("old/new.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_difference_is_cut_on_the_card_and_what_raises_the_risk_stays() {
+    let (world, kiosk) = strict().await;
+    kiosk.put("run", "old\n");
+    let program = kiosk.files().join("run");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let lines: String =
+        (0..4_000).map(|number| format!("say \"{number}\" to whoever listens\n")).collect();
+    let asked = ask(&world, "write_file", &json!({"path": "run", "content": lines})).await;
+
+    let card = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+    let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
+    let card = card.approval.unwrap();
+    assert!(card.preview.len() <= 64 * 1024, "{} bytes", card.preview.len());
+    let preview: orion_domain::Envelope = serde_json::from_slice(&card.preview).unwrap();
+    assert!(!preview.meta.raises.is_empty() && preview.meta.truncated, "{:?}", preview.meta);
+    let data = preview.data.unwrap();
+    assert!(data["diff"].as_str().unwrap().ends_with(" more lines)\n"), "{data}");
+    assert!(data["diff"].as_str().unwrap().contains("+say \"100\" to whoever listens\n"), "{data}");
+
+    assert_eq!(approve(&world, &asked).await.end(), (CallState::Succeeded, None));
+    assert_eq!(fs::read_to_string(&program).unwrap(), lines);
 }

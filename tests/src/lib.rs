@@ -52,7 +52,7 @@ pub use lying_server::{Deceived, Link, LyingServer};
 pub use outside::{Outside, plain_target};
 pub use process::{Launch, Process};
 pub use proxy::{Cut, Faults, Flow, Proxy};
-pub use record::{audit_of, change_one_byte, open_record};
+pub use record::{audit_of, change_one_byte, commits, open_record};
 pub use seen::Seen;
 pub use tree::{Tree, tree};
 pub use usage::Usage;

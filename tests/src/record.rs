@@ -84,6 +84,23 @@ pub async fn open_record(database: &Path) -> SqliteConnection {
     SqliteConnection::connect_with(&options).await.unwrap()
 }
 
+/// How many commits are in the record's log: frames that say how large the file is after them.
+///
+/// # Panics
+/// The log cannot be read.
+#[must_use]
+pub fn commits(database: &Path) -> usize {
+    const HEADER: usize = 32;
+    const FRAME: usize = 24;
+    let log = std::fs::read(format!("{}-wal", database.display())).unwrap();
+    let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
+    let (page, salt) = (usize::try_from(number(8)).unwrap(), number(16));
+    let frames = (HEADER..log.len()).step_by(FRAME + page);
+    let whole = frames.filter(|at| at + FRAME + page <= log.len());
+    // What another salt stands before is left over from an earlier log.
+    whole.take_while(|at| number(at + 8) == salt).filter(|at| number(at + 4) != 0).count()
+}
+
 /// The audit's rows about one call, oldest first.
 ///
 /// # Panics

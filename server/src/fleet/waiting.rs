@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
+use dashmap::Entry::Vacant;
 use orion_domain::{CallId, DeviceId};
 use tokio::sync::mpsc;
 
@@ -64,11 +65,13 @@ impl Drop for Expected<'_> {
 }
 
 impl Waiting {
-    /// Waits for what this device and no other says of a call.
-    pub fn expect(&self, call: CallId, device: DeviceId) -> Expected<'_> {
+    /// Waits for what this device and no other says of a call; none where somebody waits for it
+    /// already.
+    pub fn expect(&self, call: CallId, device: DeviceId) -> Option<Expected<'_>> {
+        let Vacant(place) = self.0.entry(call) else { return None };
         let (sender, words) = mpsc::channel(WORDS);
-        self.0.insert(call, Entry { device, words: sender, advance: None, is_answered: false });
-        Expected { waiting: self, call, words }
+        place.insert(Entry { device, words: sender, advance: None, is_answered: false });
+        Some(Expected { waiting: self, call, words })
     }
 
     /// Whether somebody waits for this call.
@@ -141,7 +144,8 @@ mod tests {
         let (waiting, (call, device, other)) = (Waiting::default(), ids());
         let session = SessionId::of_tests(1);
         assert!(!waiting.not_seen(device, session, call));
-        let mut expected = waiting.expect(call, device);
+        let mut expected = waiting.expect(call, device).unwrap();
+        assert!(waiting.expect(call, device).is_none(), "two wait for one call");
         assert!(!waiting.not_seen(other, session, call));
         assert!(waiting.not_seen(device, session, call) && waiting.stop(call));
         assert!(matches!(expected.word().await, Word::NotSeen(said) if said == session));
@@ -154,7 +158,7 @@ mod tests {
     fn those_who_watch_are_woken_ten_times_a_second_and_told_the_newest() {
         let (waiting, (call, device, other)) = (Waiting::default(), ids());
         let advance = |done| Advance { done, ..Advance::default() };
-        let (_expected, now) = (waiting.expect(call, device), Instant::now());
+        let (_expected, now) = (waiting.expect(call, device).unwrap(), Instant::now());
         assert!(!waiting.advance(other, call, advance(9), now));
         assert!(waiting.advance(device, call, advance(1), now));
         assert!(!waiting.advance(device, call, advance(2), now + ADVANCE / 2));

@@ -14,12 +14,13 @@ use orion_domain::{
 };
 
 use super::authorize::Judged;
-use super::preview::{Preview, Seen, no_preview, preview};
+use super::preview::{Preview, Seen, look, no_preview, record};
+use super::result::Told;
 use super::{Reply, audit, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::{AskError, Card, NewApproval, Standing, StoreError};
+use crate::store::{Along, AskError, Card, NewApproval, NewCall, Standing, StoreError};
 
 pub use answer::{Answer, Answered, Reach, Unanswered, decide};
 pub use run::{expire, resume_approved};
@@ -39,10 +40,10 @@ pub async fn ask(
     if written_by.is_none()
         && let Some(standing) = stand::find(backend, judged).await?
     {
-        let reply = open(backend, judged).await?;
-        return run_standing(backend, judged, reply, standing).await;
+        let (reply, call) = entering(backend, judged);
+        return run_standing(backend, judged, (reply, Some(call)), standing).await;
     }
-    let seen = match seen(backend, judged).await {
+    let (seen, told) = match seen(backend, judged).await {
         Ok(seen) => seen,
         // Nobody is asked about what nobody can be shown: that waits until the device is back.
         Err(error) if queue::may_wait(backend, judged, &error) => {
@@ -53,11 +54,13 @@ pub async fn ask(
     // What the device saw that raises the risk is judged before anybody is asked.
     let raised = judged.raised(seen.preview.raises());
     if raised.decision() == Decision::Deny {
+        record_alone(backend, told).await?;
         return audit::deny_judged(backend, &raised, raised.refusal()).await;
     }
-    let reply = open(backend, &raised).await?;
+    let (reply, call) = entering(backend, &raised);
+    let asked = put(backend, &raised, (reply, Some(call)), (seen, told), written_by).await;
     judged.release();
-    put(backend, &raised, reply, seen, written_by).await
+    asked
 }
 
 /// The same for a call that waited for its device, which is back.
@@ -70,16 +73,17 @@ pub(super) async fn ask_waiting(
     reply: Reply,
 ) -> Result<Reply, StoreError> {
     if let Some(standing) = stand::find(backend, judged).await? {
-        return run_standing(backend, judged, reply, standing).await;
+        return run_standing(backend, judged, (reply, None), standing).await;
     }
     judged.release();
     match seen(backend, judged).await {
-        Ok(seen) => {
+        Ok((seen, told)) => {
             let raised = judged.raised(seen.preview.raises());
             if raised.decision() == Decision::Deny {
+                record_alone(backend, told).await?;
                 return audit::close(backend, reply, raised.refusal()).await;
             }
-            put(backend, &raised, reply, seen, None).await
+            put(backend, &raised, (reply, None), (seen, told), None).await
         }
         // It went away again, and the call waits on.
         Err(error) if queue::is_away(backend, judged.target.device.id, &error) => Ok(reply),
@@ -87,47 +91,66 @@ pub(super) async fn ask_waiting(
     }
 }
 
-async fn open(backend: &Backend, judged: &Judged) -> Result<Reply, StoreError> {
+/// A call that is not on the record yet, and its row.
+fn entering(backend: &Backend, judged: &Judged) -> (Reply, NewCall) {
     let row = audit::row(backend, judged, CallState::Received);
-    let reply = Reply::of_new(&row);
-    backend.store.open_call(row).await?;
-    Ok(reply)
+    (Reply::of_new(&row), row)
+}
+
+/// Puts what a device told of a preview on the record where nobody is asked.
+async fn record_alone(backend: &Backend, told: Option<Told>) -> Result<(), StoreError> {
+    match told {
+        Some(told) => told.record(backend).await.map(drop),
+        None => Ok(()),
+    }
 }
 
 /// What people are shown. Of a call that changes something, that is a preview, with an observation of
-/// each path that it touches: the yes is bound to both.
+/// each path that it touches: the yes is bound to both. What the device told is recorded with the question.
 ///
 /// # Errors
 /// Why nobody is asked.
-async fn seen(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, ToolError> {
-    let seen = match &judged.preview {
-        Some(preview) => Seen { preview: preview.clone(), observed: judged.observed.clone() },
-        None => preview(backend, judged).await,
+async fn seen(backend: &Arc<Backend>, judged: &Judged) -> Result<(Seen, Option<Told>), ToolError> {
+    let (seen, told) = match &judged.preview {
+        Some(preview) => {
+            (Seen { preview: preview.clone(), observed: judged.observed.clone() }, None)
+        }
+        None => look(backend, judged).await.unwrap_or_else(|unseen| (unseen.into(), None)),
     };
+    match enough(judged, seen) {
+        Ok(seen) => Ok((seen, told)),
+        Err(error) => {
+            record(backend, told).await?;
+            Err(error)
+        }
+    }
+}
+
+/// Whether it is enough to ask a person by.
+fn enough(judged: &Judged, seen: Seen) -> Result<Seen, ToolError> {
     match &seen.preview {
         // Nobody is asked about what would come to nothing.
         Preview::WouldFail(error) => return Err(error.clone()),
         Preview::Missing if judged.target.spec.has_effects => return Err(no_preview()),
-        Preview::Missing | Preview::TooLong(_) if judged.preview_first() => {
+        Preview::Missing if judged.preview_first() => {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                "A preview has to be shown first, and the device gave none that a card holds. Ask for less at once.",
+                "A preview has to be shown first, and a call that changes nothing has none. Nobody is asked: the rule that wants one has to be changed.",
             ));
         }
-        Preview::Missing | Preview::TooLong(_) | Preview::Shown(_) => {}
+        Preview::Missing | Preview::Shown(_) => {}
     }
     seen.comparable()
 }
 
-/// Puts the question about a call that stands on the record.
+/// Puts the question about a call, with the row of the call where that is not on the record yet.
 async fn put(
     backend: &Arc<Backend>,
     judged: &Judged,
-    mut reply: Reply,
-    seen: Seen,
+    entry: (Reply, Option<NewCall>),
+    (Seen { preview, observed }, told): (Seen, Option<Told>),
     written_by: Option<&UserName>,
 ) -> Result<Reply, StoreError> {
-    let Seen { preview, observed } = seen;
     let quantity = preview.quantity().unwrap_or_default();
     let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(judged) };
     let question = NewApproval {
@@ -137,23 +160,10 @@ async fn put(
         ..question(backend, judged, ApprovalBasis::Preview, observed, now_ms())
     };
     let (id, expires_at) = (question.id, question.expires_at);
-    match backend.store.ask(question).await {
-        Ok(()) => {}
-        Err(AskError::Store(error)) => {
-            run::break_off(backend, &reply).await;
-            return Err(error);
-        }
-        Err(error @ (AskError::TooManyOfPerson | AskError::TooMany)) => {
-            let error = ToolError::new(
-                ErrorCode::ResourceExhausted,
-                format!(
-                    "A person has to approve this call, and nobody is asked: {error}. `orion approvals list` shows them; answer or cancel some and try again."
-                ),
-            );
-            return audit::close(backend, reply, error).await;
-        }
-    }
-    backend.bus.publish(Change::Approval(id, reply.call));
+    let mut reply = match enter(backend, judged, entry, question, told).await? {
+        Ok(reply) => reply,
+        Err(ended) => return Ok(ended),
+    };
     tracing::info!(call = %reply.call, approval = %id, tool = %reply.tool, "a person is asked");
 
     let error = judged.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
@@ -164,37 +174,83 @@ async fn put(
     Ok(reply)
 }
 
+/// Records a question with what comes along. Where there are as many as may be, the call ends with that,
+/// and its end is given inside.
+async fn enter(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+    (reply, call): (Reply, Option<NewCall>),
+    question: NewApproval,
+    told: Option<Told>,
+) -> Result<Result<Reply, Reply>, StoreError> {
+    let (id, is_new) = (question.id, call.is_some());
+    let along = Along { call, preview: told.as_ref().map(Told::end) };
+    let refused = match backend.store.ask(question, along).await {
+        Ok(is_end) => {
+            if let Some(told) = told
+                && let Err(error) = told.recorded(backend, is_end).await
+            {
+                tracing::error!(call = %reply.call, %error, "what a device told late of a preview could not be recorded");
+            }
+            backend.bus.publish(Change::Approval(id, reply.call));
+            return Ok(Ok(reply));
+        }
+        Err(refused) => refused,
+    };
+    let full = match refused {
+        AskError::Store(error) => {
+            if !is_new {
+                run::break_off(backend, &reply).await;
+            }
+            record_alone(backend, told).await?;
+            return Err(error);
+        }
+        full @ (AskError::TooManyOfPerson | AskError::TooMany) => full,
+    };
+    record_alone(backend, told).await?;
+    let error = ToolError::new(
+        ErrorCode::ResourceExhausted,
+        format!(
+            "A person has to approve this call, and nobody is asked: {full}. `orion approvals list` shows them; answer or cancel some and try again."
+        ),
+    );
+    let ended = if is_new {
+        audit::deny_judged(backend, judged, error).await
+    } else {
+        audit::close(backend, reply, error).await
+    };
+    ended.map(Err)
+}
+
 /// Runs a call on a yes that was given for its chat, with an approval of its own all the same.
 async fn run_standing(
     backend: &Arc<Backend>,
     judged: &Judged,
-    reply: Reply,
+    entry: (Reply, Option<NewCall>),
     standing: Standing,
 ) -> Result<Reply, StoreError> {
-    judged.release();
     let question = NewApproval {
         card: card(judged),
         standing: Some(standing),
         ..question(backend, judged, ApprovalBasis::Standing, Vec::new(), now_ms())
     };
-    if let Err(error) = start_standing(backend, question).await {
-        run::break_off(backend, &reply).await;
-        return Err(error);
-    }
+    let id = question.id;
+    let entered = enter(backend, judged, entry, question, None).await;
+    judged.release();
+    let reply = match entered? {
+        Ok(reply) => reply,
+        Err(ended) => return Ok(ended),
+    };
+    match backend.store.approval(&id.to_string()).await {
+        Ok(approval) => run::run_approved(backend, &approval, None).await?,
+        Err(error) => {
+            run::break_off(backend, &reply).await;
+            return Err(error);
+        }
+    };
     let ended = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
     // Nobody is asked any more.
     Ok(Reply { approval: None, ..ended })
-}
-
-async fn start_standing(backend: &Arc<Backend>, question: NewApproval) -> Result<(), StoreError> {
-    let id = question.id;
-    backend.store.ask(question).await.map_err(|error| match error {
-        AskError::Store(error) => error,
-        AskError::TooManyOfPerson | AskError::TooMany => StoreError::Conflict,
-    })?;
-    let approval = backend.store.approval(&id.to_string()).await?;
-    backend.bus.publish(Change::Approval(id, approval.call));
-    run::run_approved(backend, &approval, None).await.map(drop)
 }
 
 /// The question about a call, asked at this moment (Unix milliseconds).

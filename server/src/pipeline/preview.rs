@@ -1,5 +1,7 @@
 //! What a call would do, as its device says without doing it.
 
+mod cut;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +11,14 @@ use orion_domain::{
     CallRequest, CallState, Envelope, ErrorCode, Observation, RiskRaise, ToolError,
 };
 
+use self::cut::fitting;
+use super::Reply;
 use super::audit::Incoming;
 use super::authorize::{self, Judged};
-use super::{Reply, route};
+use super::result::Told;
+use super::route::{self, End};
 use crate::backend::Backend;
+use crate::store::StoreError;
 
 /// How long it may take: what it touches is looked through.
 const PREVIEW_TIMEOUT: Duration = Duration::from_secs(20);
@@ -26,8 +32,6 @@ const LARGEST_SEEN: usize = 512 * 1024;
 pub enum Preview {
     /// An envelope, JSON.
     Shown(Vec<u8>),
-    /// It said more than a card holds; kept is what raises the risk.
-    TooLong(Vec<RiskRaise>),
     /// It would not do what it should.
     WouldFail(ToolError),
     /// It did not say, or not soon enough.
@@ -42,7 +46,6 @@ impl Preview {
             Self::Shown(bytes) => serde_json::from_slice::<Envelope>(bytes)
                 .map(|it| it.meta.raises)
                 .unwrap_or_default(),
-            Self::TooLong(raises) => raises.clone(),
             Self::WouldFail(_) | Self::Missing => Vec::new(),
         }
     }
@@ -62,7 +65,7 @@ impl Preview {
     pub fn kept(self) -> Option<Vec<u8>> {
         match self {
             Self::Shown(envelope) => Some(envelope),
-            Self::TooLong(_) | Self::WouldFail(_) | Self::Missing => None,
+            Self::WouldFail(_) | Self::Missing => None,
         }
     }
 }
@@ -94,15 +97,20 @@ impl Seen {
     }
 }
 
+impl From<Unseen> for Seen {
+    fn from(unseen: Unseen) -> Self {
+        let preview = match unseen {
+            Unseen::WouldFail(error) => Preview::WouldFail(error),
+            Unseen::NotSaid(_) => Preview::Missing,
+        };
+        Self { preview, observed: Vec::new() }
+    }
+}
+
 /// Asks the device for a dry run of a call, and for what it observes of the paths. A tool that changes
 /// nothing has none: it would be the call itself, before anybody said yes to it.
 pub async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Seen {
-    let without = |preview| Seen { preview, observed: Vec::new() };
-    match observe(backend, judged).await {
-        Ok(seen) => seen,
-        Err(Unseen::WouldFail(error)) => without(Preview::WouldFail(error)),
-        Err(Unseen::NotSaid(_)) => without(Preview::Missing),
-    }
+    observe(backend, judged).await.unwrap_or_else(Seen::from)
 }
 
 /// What the device said, or why the call would not do what it should; none where it said neither.
@@ -111,14 +119,6 @@ fn said(reply: &Reply) -> Option<Result<Envelope, ToolError>> {
     match envelope.error.take() {
         Some(error) => Some(Err(error)),
         None => (reply.state == CallState::Succeeded).then_some(Ok(envelope)),
-    }
-}
-
-/// The preview that is kept, where it is not too long for a card.
-fn shown(envelope: &Envelope) -> Preview {
-    match serde_json::to_vec(envelope) {
-        Ok(shown) if shown.len() <= LARGEST => Preview::Shown(shown),
-        Ok(_) | Err(_) => Preview::TooLong(envelope.meta.raises.clone()),
     }
 }
 
@@ -144,13 +144,49 @@ impl From<Unseen> for ToolError {
 /// # Errors
 /// [`Unseen`].
 pub async fn observe(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, Unseen> {
+    let (seen, told) = look(backend, judged).await?;
+    record(backend, told).await?;
+    Ok(seen)
+}
+
+/// The same, and what the device told is not on the record yet where it is given: it is recorded with
+/// what follows from it.
+///
+/// # Errors
+/// [`Unseen`].
+pub async fn look(backend: &Arc<Backend>, judged: &Judged) -> Result<(Seen, Option<Told>), Unseen> {
     if !judged.target.spec.has_effects {
-        return Ok(Seen { preview: Preview::Missing, observed: Vec::new() });
+        return Ok((Seen { preview: Preview::Missing, observed: Vec::new() }, None));
     }
-    let reply = dry_run(backend, judged).await.map_err(Unseen::NotSaid)?;
+    let (reply, told) = dry_run(backend, judged).await.map_err(Unseen::NotSaid)?;
+    match read(judged, &reply) {
+        Ok(seen) => Ok((seen, told)),
+        Err(unseen) => {
+            record(backend, told).await?;
+            Err(unseen)
+        }
+    }
+}
+
+/// Puts what a device told on the record where nothing follows from it.
+///
+/// # Errors
+/// The record cannot be kept.
+pub async fn record(backend: &Backend, told: Option<Told>) -> Result<(), Unseen> {
+    match told {
+        Some(told) => told.record(backend).await.map(drop).map_err(not_asked),
+        None => Ok(()),
+    }
+}
+
+fn not_asked(error: StoreError) -> Unseen {
+    Unseen::NotSaid(ToolError::new(ErrorCode::Internal, format!("Nothing was asked: {error}.")))
+}
+
+fn read(judged: &Judged, reply: &Reply) -> Result<Seen, Unseen> {
     let would_fail =
         matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
-    let mut envelope = match said(&reply) {
+    let mut envelope = match said(reply) {
         Some(Ok(envelope)) => envelope,
         Some(Err(error)) if would_fail => return Err(Unseen::WouldFail(error)),
         Some(Err(error)) => return Err(Unseen::NotSaid(error)),
@@ -170,7 +206,7 @@ pub async fn observe(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, Un
     if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
         return Err(Unseen::NotSaid(no_preview()));
     }
-    Ok(Seen { preview: shown(&envelope), observed })
+    Ok(Seen { preview: Preview::Shown(fitting(envelope, LARGEST)), observed })
 }
 
 /// What is said where a device gave no preview of a call that is not approved without one.
@@ -179,7 +215,10 @@ pub fn no_preview() -> ToolError {
     ToolError::new(ErrorCode::PreconditionFailed, message)
 }
 
-async fn dry_run(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, ToolError> {
+async fn dry_run(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+) -> Result<(Reply, Option<Told>), ToolError> {
     let request = CallRequest {
         dry_run: true,
         idempotency_key: None,
@@ -196,7 +235,11 @@ async fn dry_run(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, ToolE
     };
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
-    route::route(backend, &dry, permit).await.map_err(|error| {
-        ToolError::new(ErrorCode::Internal, format!("Nothing was asked: {error}."))
-    })
+    match route::until_told(backend, &dry, permit).await.map_err(not_asked)? {
+        End::Recorded(reply) => Ok((reply, None)),
+        End::Told(reply, answer) => {
+            let told = Told::of(dry.target.device.id, answer);
+            Ok((told.ends(reply), Some(told)))
+        }
+    }
 }

@@ -12,7 +12,7 @@ use super::audit;
 use super::authorize::Judged;
 use super::confirm::{self, run::run_approved};
 use super::route::Way;
-use super::{Reply, renew, route};
+use super::{Reply, raise, renew, route};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
@@ -234,7 +234,10 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
     };
     match judged.decision() {
         Decision::Allow => match judged.permit(None) {
-            Ok(permit) => route::resume(backend, &judged, permit, reply, None, way).await,
+            Ok(permit) => {
+                let reply = route::resume(backend, &judged, permit, reply, None, way).await?;
+                raise::ask_where_raised(backend, &judged, reply).await
+            }
             Err(error) => audit::close(backend, reply, *error).await,
         },
         // Now its device can show what it would do. Meanwhile the place is another call's.

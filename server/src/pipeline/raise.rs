@@ -25,6 +25,18 @@ pub(super) async fn send(
     permit: Permit,
 ) -> Result<Reply, StoreError> {
     let reply = route::route(backend, judged, permit).await?;
+    ask_where_raised(backend, judged, reply).await
+}
+
+/// The same for a call that was sent already, with what its device answered.
+///
+/// # Errors
+/// The record cannot be kept.
+pub(super) async fn ask_where_raised(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+    reply: Reply,
+) -> Result<Reply, StoreError> {
     let raises = reported(judged, &reply);
     if raises.is_empty() {
         return Ok(reply);

@@ -127,6 +127,6 @@ pub async fn from_row(
     // Its device was asked how much it touches, and said that it would not do what it should.
     Ok(match &judged.preview {
         Some(Preview::WouldFail(error)) => Err(error.clone()),
-        Some(Preview::Shown(_) | Preview::TooLong(_) | Preview::Missing) | None => Ok(judged),
+        Some(Preview::Shown(_) | Preview::Missing) | None => Ok(judged),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_catalog::find;
-use orion_domain::{CallId, CallState, ErrorCode, ToolError};
+use orion_domain::{CallId, CallState, Envelope, ErrorCode, ToolError};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -50,7 +50,23 @@ pub async fn answer(
     } else {
         backend.config.call_timeout(incoming.request.timeout_ms)
     };
-    ended(backend, earlier.id, wait).await.map(Some)
+    ended(backend, earlier.id, wait).await.map(|reply| Some(refused_before(reply)))
+}
+
+/// Says of a refusal that it is the earlier call's: who asks again may have changed what it was about.
+fn refused_before(reply: Reply) -> Reply {
+    const BEFORE: &str = "This is the answer to the first call under this idempotency key, which stands. Give another key to make the call anew.";
+    if !matches!(reply.state, CallState::Denied | CallState::Refused) {
+        return reply;
+    }
+    let Ok(mut envelope) = serde_json::from_slice::<Envelope>(&reply.result) else { return reply };
+    let Some(error) = &mut envelope.error else { return reply };
+    error.message = format!("{} {BEFORE}", error.message);
+    envelope.message.clone_from(&error.message);
+    match serde_json::to_vec(&envelope) {
+        Ok(result) => Reply { result, ..reply },
+        Err(_) => reply,
+    }
 }
 
 /// Denies under no key: the one that was given is taken, or is none.

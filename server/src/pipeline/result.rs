@@ -36,19 +36,69 @@ pub async fn close(
     reply: Reply,
     answer: Answer,
 ) -> Result<Reply, StoreError> {
-    let (state, at) = (answer.state, now_ms());
-    let result = answer.result.clone();
-    let close = close_of(answer, at);
-    let closed = backend.store.close_call(close.clone(), Closer::Device).await?;
-    if !closed {
-        told_late(backend, &close).await?;
+    let told = Told::of(device, answer);
+    let ended = told.ends(reply);
+    if told.record(backend).await? {
+        return Ok(ended);
     }
-    backend.fleet.tell(device, ToDevice::Ack(reply.call, state));
-    if !closed {
-        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+    backend.store.call(&ended.call.to_string()).await.map(Reply::from)
+}
+
+/// A device's last word on a call that was sent to it.
+#[derive(Debug)]
+pub struct Told {
+    device: DeviceId,
+    close: CloseCall,
+}
+
+impl Told {
+    /// Takes it at this moment.
+    #[must_use]
+    pub fn of(device: DeviceId, answer: Answer) -> Self {
+        let Answer { call, state, code, result, duration_us, witness } = answer;
+        let at = now_ms();
+        Self {
+            device,
+            close: CloseCall { id: call, state, code, result, duration_us, at, witness },
+        }
     }
-    backend.bus.publish(Change::CallClosed(reply.call));
-    Ok(reply.ended(state, result, at))
+
+    /// The end of the call, for the record.
+    #[must_use]
+    pub fn end(&self) -> CloseCall {
+        self.close.clone()
+    }
+
+    /// The call with this end.
+    #[must_use]
+    pub fn ends(&self, reply: Reply) -> Reply {
+        reply.ended(self.close.state, self.close.result.clone(), self.close.at)
+    }
+
+    /// Puts it on the record by itself and tells the device so; `false` where the call had ended before.
+    ///
+    /// # Errors
+    /// The record cannot be kept; the device keeps the answer and sends it again.
+    pub async fn record(&self, backend: &Backend) -> Result<bool, StoreError> {
+        let is_end = backend.store.close_call(self.end(), Closer::Device).await?;
+        self.recorded(backend, is_end).await?;
+        Ok(is_end)
+    }
+
+    /// Tells the device that it may forget a call whose end is on the record: this one, or another.
+    ///
+    /// # Errors
+    /// As [`Self::record`].
+    pub async fn recorded(&self, backend: &Backend, is_end: bool) -> Result<(), StoreError> {
+        if !is_end {
+            told_late(backend, &self.close).await?;
+        }
+        backend.fleet.tell(self.device, ToDevice::Ack(self.close.id, self.close.state));
+        if is_end {
+            backend.bus.publish(Change::CallClosed(self.close.id));
+        }
+        Ok(())
+    }
 }
 
 /// Takes an answer that nobody waits for: after a lost link, or after a restart of this backend.
@@ -74,20 +124,10 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
         backend.fleet.tell(device, ToDevice::Ack(call, state));
         return Ok(Late::NotItsOwn);
     }
-    let close = close_of(answer, now_ms());
-    if backend.store.close_call(close.clone(), Closer::Device).await? {
+    if Told::of(device, answer).record(backend).await? {
         tracing::info!(%device, %call, "a late answer completed the record");
-        backend.bus.publish(Change::CallClosed(call));
-    } else {
-        told_late(backend, &close).await?;
     }
-    backend.fleet.tell(device, ToDevice::Ack(call, state));
     Ok(Late::Taken)
-}
-
-fn close_of(answer: Answer, at: i64) -> CloseCall {
-    let Answer { call, state, code, result, duration_us, witness } = answer;
-    CloseCall { id: call, state, code, result, duration_us, at, witness }
 }
 
 /// What a device told of a call that had ended otherwise before: recorded beside it, so that what

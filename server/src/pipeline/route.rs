@@ -1,22 +1,26 @@
 //! To the device and back. Takes the permit by value: what was permitted once is sent once.
 
+mod way;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
 use orion_domain::{CallId, CallState, DeviceId, ErrorCode, Permit, ToolError};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::authorize::Judged;
-use super::confirm::run::still_holds;
+use super::confirm::run::{not_spent, still_holds};
 use super::{Reply, audit, queue, renew, result, settle};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{Expected, Order, Proof, Session, SessionId, ToDevice, Unsent, Word};
+use crate::fleet::{Answer, Expected, Order, Proof, Session, SessionId, ToDevice, Unsent, Word};
 use crate::store::StoreError;
+
+pub use way::Way;
+use way::{NoWay, busy, offline};
 
 /// How long a device may take to answer beyond the call's own time.
 const GRACE: Duration = Duration::from_secs(2);
@@ -38,11 +42,7 @@ pub async fn route(
 ) -> Result<Reply, StoreError> {
     match Way::now(backend, judged) {
         Ok(way) => {
-            let row = audit::row(backend, judged, CallState::Dispatched);
-            let reply = Reply::of_new(&row);
-            let journey = Journey::on(backend, judged, way);
-            backend.store.open_call(row).await?;
-            judged.release();
+            let (journey, reply) = begin(backend, judged, way).await?;
             journey.go(reply, None, permit).await
         }
         Err(NoWay::Away) if backend.config.queue_time(&judged.incoming.request).is_some() => {
@@ -50,6 +50,49 @@ pub async fn route(
         }
         Err(no_way) => audit::deny_judged(backend, judged, no_way.error(judged)).await,
     }
+}
+
+/// The same for what the backend asks for itself, and its end is not on the record yet where the device
+/// told it: that is whoever asked to see to.
+///
+/// # Errors
+/// As [`route`].
+pub async fn until_told(
+    backend: &Arc<Backend>,
+    judged: &Judged,
+    permit: Permit,
+) -> Result<End, StoreError> {
+    match Way::now(backend, judged) {
+        Ok(way) => {
+            let (mut journey, reply) = begin(backend, judged, way).await?;
+            journey.until_told(reply, None, permit).await
+        }
+        Err(no_way) => {
+            audit::deny_judged(backend, judged, no_way.error(judged)).await.map(End::Recorded)
+        }
+    }
+}
+
+async fn begin<'a>(
+    backend: &'a Arc<Backend>,
+    judged: &'a Judged,
+    way: Way,
+) -> Result<(Journey<'a>, Reply), StoreError> {
+    let row = audit::row(backend, judged, CallState::Dispatched);
+    let reply = Reply::of_new(&row);
+    let journey = Journey::on(backend, judged, way).ok_or(StoreError::Conflict)?;
+    backend.store.open_call(row).await?;
+    judged.release();
+    Ok((journey, reply))
+}
+
+/// How a call ended that was sent.
+#[derive(Debug)]
+pub enum End {
+    /// It is on the record.
+    Recorded(Reply),
+    /// Its device told it, and it is not on the record yet.
+    Told(Reply, Answer),
 }
 
 /// The same for a call that stands in the record already, with a place among those under way: with a
@@ -65,47 +108,18 @@ pub async fn resume(
     proof: Option<Proof>,
     way: Way,
 ) -> Result<Reply, StoreError> {
-    let journey = Journey::on(backend, judged, way);
-    let advanced = backend.store.advance_call(reply.call, CallState::Dispatched, now_ms()).await;
+    let now_sent = async || backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+    let Some(journey) = Journey::on(backend, judged, way) else { return now_sent().await };
+    let advanced = match &proof {
+        // From here on the yes is spent, whatever becomes of the call.
+        Some(proof) => backend.store.dispatch_approved(proof.id, now_ms()).await,
+        None => backend.store.advance_call(reply.call, CallState::Dispatched, now_ms()).await,
+    };
     judged.release();
-    if advanced? {
-        return journey.go(reply, proof, permit).await;
-    }
-    backend.store.call(&reply.call.to_string()).await.map(Reply::from)
-}
-
-/// A live session with a place among its calls under way.
-#[derive(Debug)]
-pub struct Way {
-    session: Session,
-    /// None for what the backend asks for itself while a call that has a place is judged.
-    place: Option<OwnedSemaphorePermit>,
-    /// Who is told when the call was sent; dropped where it is not sent this way.
-    sent: Option<oneshot::Sender<()>>,
-}
-
-impl Way {
-    fn now(backend: &Backend, judged: &Judged) -> Result<Self, NoWay> {
-        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
-        if judged.incoming.is_own {
-            return Ok(Self { session, place: None, sent: None });
-        }
-        let place = Some(session.place().ok_or(NoWay::Busy)?);
-        Ok(Self { session, place, sent: None })
-    }
-
-    /// Waits for a place; none where the device is away or goes meanwhile.
-    pub async fn in_turn(backend: &Backend, device: DeviceId) -> Option<Self> {
-        let session = backend.fleet.session(device)?;
-        let place = Some(session.place_in_turn().await?);
-        Some(Self { session, place, sent: None })
-    }
-
-    /// The same, and what is ready once the call was given to the session or never will be.
-    #[must_use]
-    pub fn telling(self) -> (Self, oneshot::Receiver<()>) {
-        let (sender, sent) = oneshot::channel();
-        (Self { sent: Some(sender), ..self }, sent)
+    match (advanced?, proof) {
+        (true, proof) => journey.go(reply, proof, permit).await,
+        (false, Some(proof)) => not_spent(backend, proof.id, reply).await,
+        (false, None) => now_sent().await,
     }
 }
 
@@ -125,24 +139,6 @@ fn order(judged: &Judged, approval: Option<Proof>) -> Order {
     }
 }
 
-/// Why a call cannot be sent.
-#[derive(Debug, Clone, Copy)]
-enum NoWay {
-    /// The device is not connected.
-    Away,
-    /// It has its fill.
-    Busy,
-}
-
-impl NoWay {
-    fn error(self, judged: &Judged) -> ToolError {
-        match self {
-            Self::Away => offline(judged),
-            Self::Busy => busy(judged),
-        }
-    }
-}
-
 /// A call on its way, and whoever waits for its answer.
 struct Journey<'a> {
     backend: &'a Arc<Backend>,
@@ -157,22 +153,38 @@ struct Journey<'a> {
 }
 
 impl<'a> Journey<'a> {
-    fn on(backend: &'a Arc<Backend>, judged: &'a Judged, way: Way) -> Self {
-        let expected = backend.fleet.waiting().expect(judged.incoming.id, judged.target.device.id);
-        Self { backend, judged, way, expected, was_sent: false, is_stopped: false }
+    /// None where the call is on its way already.
+    fn on(backend: &'a Arc<Backend>, judged: &'a Judged, way: Way) -> Option<Self> {
+        let expected =
+            backend.fleet.waiting().expect(judged.incoming.id, judged.target.device.id)?;
+        Some(Self { backend, judged, way, expected, was_sent: false, is_stopped: false })
     }
 
     async fn go(
         mut self,
         reply: Reply,
         proof: Option<Proof>,
-        _permit: Permit,
+        permit: Permit,
     ) -> Result<Reply, StoreError> {
+        match self.until_told(reply, proof, permit).await? {
+            End::Recorded(reply) => Ok(reply),
+            End::Told(reply, answer) => {
+                result::close(self.backend, self.judged.target.device.id, reply, answer).await
+            }
+        }
+    }
+
+    async fn until_told(
+        &mut self,
+        reply: Reply,
+        proof: Option<Proof>,
+        _permit: Permit,
+    ) -> Result<End, StoreError> {
         let (call, device) = (reply.call, self.judged.target.device.id);
         let time = self.backend.config.call_timeout(self.judged.incoming.request.timeout_ms);
         let deadline = Instant::now() + time;
         if let Err(error) = self.send(order(self.judged, proof.clone()), time) {
-            return audit::close(self.backend, reply, error).await;
+            return audit::close(self.backend, reply, error).await.map(End::Recorded);
         }
         // Whoever asked to be told is.
         drop(self.way.sent.take());
@@ -182,9 +194,7 @@ impl<'a> Journey<'a> {
         loop {
             tokio::select! {
                 word = self.expected.word() => match word {
-                    Word::Answer(answer) => {
-                        return result::close(self.backend, device, reply, answer).await;
-                    }
+                    Word::Answer(answer) => return Ok(End::Told(reply, answer)),
                     Word::Stop => {
                         self.is_stopped = true;
                         self.tell_of_stop(call);
@@ -196,7 +206,7 @@ impl<'a> Journey<'a> {
                         let time = deadline.saturating_duration_since(Instant::now());
                         let again = self.again(&reply, proof.clone(), time, sent_again).await?;
                         if let Some(end) = again {
-                            return Ok(end);
+                            return Ok(End::Recorded(end));
                         }
                     }
                 },
@@ -219,7 +229,7 @@ impl<'a> Journey<'a> {
                         (true, true) => self.timed_out(),
                         (false, true) => self.unknown(),
                     };
-                    return audit::close(self.backend, reply, error).await;
+                    return audit::close(self.backend, reply, error).await.map(End::Recorded);
                 }
             }
         }
@@ -346,21 +356,4 @@ async fn back(backend: &Backend, device: DeviceId, before: SessionId) -> Session
         }
         changes.changed().await;
     }
-}
-
-fn offline(judged: &Judged) -> ToolError {
-    ToolError::new(
-        ErrorCode::DeviceOffline,
-        format!("{} is not connected.", judged.target.device.name),
-    )
-}
-
-fn busy(judged: &Judged) -> ToolError {
-    ToolError::new(
-        ErrorCode::ResourceExhausted,
-        format!(
-            "{} has as many calls under way as it may. Wait for some to end and try again.",
-            judged.target.device.name
-        ),
-    )
 }

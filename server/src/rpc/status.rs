@@ -240,6 +240,7 @@ fn code_of(error: &Unanswered) -> ErrorCode {
         | Unanswered::Rule(_) => ErrorCode::PreconditionFailed,
         Unanswered::Expired => ErrorCode::ApprovalExpired,
         Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,
+        Unanswered::TooManyRules => ErrorCode::ResourceExhausted,
         Unanswered::Changed(why) => why.code,
         Unanswered::Store => ErrorCode::Internal,
     }
@@ -318,4 +319,17 @@ fn capital(error: &impl std::fmt::Display) -> String {
     }
     text.push('.');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
+        let status = unanswered(Unanswered::TooManyRules);
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        assert!(status.message().contains("200 rules of answers hold"), "{status:?}");
+        assert!(status.message().contains("`orion approvals rules revoke`"), "{status:?}");
+    }
 }

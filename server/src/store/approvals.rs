@@ -8,7 +8,7 @@ use orion_domain::rule::Approvers;
 use orion_domain::{ApprovalId, CallId, CallState, PlanId, UserName};
 use serde::Serialize;
 
-use super::calls;
+use super::calls::{self, CloseCall, NewCall};
 use super::row::{id_range, only, parsed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
@@ -52,6 +52,15 @@ pub enum AskError {
     Store(#[from] StoreError),
 }
 
+/// What is recorded as one with a question.
+#[derive(Debug, Default)]
+pub struct Along {
+    /// The call that it is about, where that is not on the record yet.
+    pub call: Option<NewCall>,
+    /// The end of the preview that is shown, as the device told it.
+    pub preview: Option<CloseCall>,
+}
+
 /// What the audit holds of a question.
 #[derive(Serialize)]
 struct Asked<'a> {
@@ -84,13 +93,18 @@ struct Answered<'a> {
 }
 
 impl Store {
-    /// Asks: the question, the call's change to `awaiting_approval` and the audit row, as one. Where
-    /// a standing answer holds, the question is recorded as answered.
+    /// Asks: the question, the call's change to `awaiting_approval` and the audit rows, as one with what
+    /// comes along. Where a standing answer holds, the question is recorded as answered. `false` where
+    /// the preview had ended before.
     ///
     /// # Errors
-    /// [`AskError`]; [`StoreError::Conflict`] where the call is in no state to wait.
-    pub async fn ask(&self, new: NewApproval) -> Result<(), AskError> {
-        self.write(Durability::Fsync, move |tx| {
+    /// [`AskError`]; [`StoreError::Conflict`] where the call is in no state to wait, and as
+    /// [`Self::open_call`].
+    pub async fn ask(&self, new: NewApproval, along: Along) -> Result<bool, AskError> {
+        let Along { call, preview } = along;
+        let listed = call.as_ref().is_some_and(|call| self.list_harmless(call));
+        let (id, ended) = (new.call, preview.as_ref().map(|preview| preview.id));
+        let done = self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 if new.standing.is_none() {
                     let (all, own): (i64, i64) = sqlx::query_as(
@@ -107,20 +121,34 @@ impl Store {
                         return Ok(Err(AskError::TooMany));
                     }
                 }
+                let is_end = match preview {
+                    Some(preview) => calls::close_told(tx, preview).await?,
+                    None => true,
+                };
+                if let Some(call) = call {
+                    calls::open(tx, call).await?;
+                }
                 ask(tx, new).await?;
-                Ok(Ok(()))
+                Ok(Ok(is_end))
             })
-        })
-        .await?
+        });
+        let done = done.await.map_err(AskError::from).flatten();
+        match (&done, ended) {
+            (Ok(_), Some(ended)) => self.forget_harmless(ended),
+            (Ok(_), None) => {}
+            (Err(_), _) if listed => self.forget_harmless(id),
+            (Err(_), _) => {}
+        }
+        done
     }
 
-    /// Spends a yes, just before its call is sent; `false` where there is none to spend, or its time
-    /// is over.
+    /// Spends a yes and moves its call to `dispatched`, just before it is sent: both or neither.
+    /// `false` where there is no yes to spend, its time is over or the call has ended.
     ///
     /// # Errors
     /// The record cannot be kept.
-    pub async fn consume_approval(&self, id: ApprovalId, now: i64) -> Result<bool, StoreError> {
-        self.write(Durability::Fsync, move |tx| {
+    pub async fn dispatch_approved(&self, id: ApprovalId, now: i64) -> Result<bool, StoreError> {
+        let done = self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let used: Option<ApprovalRow> = sqlx::query_as(concat!(
                     "UPDATE approvals SET consumed_at = $1 \
@@ -132,13 +160,19 @@ impl Store {
                 .bind(id.to_string())
                 .fetch_optional(&mut tx.conn)
                 .await?;
-                if let Some(used) = &used {
-                    answered(tx, "approval.used", used, now)?;
+                let Some(used) = used else { return Ok(false) };
+                if !calls::advance(tx, used.call, CallState::Dispatched, now).await? {
+                    // Undoes the spending as well.
+                    return Err(StoreError::Conflict);
                 }
-                Ok(used.is_some())
+                answered(tx, "approval.used", &used, now)?;
+                Ok(true)
             })
-        })
-        .await
+        });
+        match done.await {
+            Err(StoreError::Conflict) => Ok(false),
+            done => done,
+        }
     }
 
     /// Ends the questions whose time is over, at most 500, and gives them; their calls are the

@@ -30,9 +30,6 @@ macro_rules! no_word_of_device {
 }
 use no_word_of_device;
 
-/// How many calls that need no fsync are remembered; beyond, calls are fsynced.
-const HARMLESS: usize = 100_000;
-
 /// Of how many calls whose ids begin alike the one that was meant is looked for.
 const ALIKE: u8 = 8;
 
@@ -94,13 +91,8 @@ impl Store {
         if call.state.is_closed() || (call.state == CallState::Queued) != limits.is_some() {
             return Err(StoreError::Conflict.into());
         }
-        let (id, harmless) = (call.id, !call.has_effects);
-        let event = opened(&call)?;
-        // Listed first: once the row is there, an answer may come at any moment.
-        let listed = harmless && self.inner.harmless.len() < HARMLESS;
-        if listed {
-            self.inner.harmless.insert(id);
-        }
+        let (id, event) = (call.id, opened(&call)?);
+        let listed = self.list_harmless(&call);
         let done = self
             .write_one(durability, move |tx| {
                 Box::pin(async move {
@@ -117,7 +109,7 @@ impl Store {
             .await;
         let done = done.map_err(QueueError::from).flatten();
         if listed && done.is_err() {
-            self.inner.harmless.remove(&id);
+            self.forget_harmless(id);
         }
         done
     }
@@ -185,7 +177,7 @@ impl Store {
             .await?;
         // One that goes on, because it was sent, needs no more than before.
         if done || by != Closer::BackendUnsent {
-            self.inner.harmless.remove(&id);
+            self.forget_harmless(id);
         }
         Ok(done)
     }
@@ -360,6 +352,11 @@ pub(super) async fn close(
     close: CloseCall,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
     close_by(tx, close, Closer::Backend).await
+}
+
+/// Ends a call by the word of its device, inside a change; `false` where it had ended before.
+pub(super) async fn close_told(tx: &mut Tx, told: CloseCall) -> Result<bool, StoreError> {
+    Ok(close_by(tx, told, Closer::Device).await?.is_some())
 }
 
 async fn close_by(

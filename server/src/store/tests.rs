@@ -1,6 +1,7 @@
 //! The store on real files. What the tests share is here; each subject has its own file.
 
 mod approvals;
+mod asking;
 mod audit;
 mod calls;
 mod certificates;
@@ -31,7 +32,9 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{AuditVerdict, Card, CloseCall, Closer, NewApproval, NewCall, QueueLimits, Store};
+use super::{
+    Along, AuditVerdict, Card, CloseCall, Closer, NewApproval, NewCall, QueueLimits, Store,
+};
 
 /// A store in a folder of its own.
 struct Place {

@@ -4,6 +4,9 @@
 //! end the backend: a byte order mark, a last event without its empty line, several values in one
 //! event, lines of any length.
 
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// One thing in the stream.
@@ -180,11 +183,11 @@ fn values(text: &str, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
             rest = after.trim_start();
         } else if rest.starts_with(['{', '[']) {
             let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-            match stream.next() {
-                Some(Ok(value)) => frames.push(Frame::Chunk(value)),
-                Some(Err(_)) | None => return Err(Unreadable::Broken),
-            }
-            rest = rest.get(stream.byte_offset()..).unwrap_or_default().trim_start();
+            // Read as values first: that ends where nesting is too deep.
+            let Some(Ok(_)) = stream.next() else { return Err(Unreadable::Broken) };
+            let (text, after) = rest.split_at(stream.byte_offset());
+            frames.push(Frame::Chunk(as_written(text).map_err(|_| Unreadable::Broken)?));
+            rest = after.trim_start();
         } else {
             rest = rest.split_once('\n').map_or("", |(_, after)| after).trim_start();
         }
@@ -192,9 +195,45 @@ fn values(text: &str, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
     Ok(())
 }
 
+/// A value in which the arguments of a call are the text that the model wrote, whether they came as text
+/// or as an object: a name that stands twice in them is still seen, and refused in the same way.
+fn as_written(text: &str) -> Result<Value, serde_json::Error> {
+    let text = text.trim();
+    if text.starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(text)?;
+        return items.into_iter().map(|item| as_written(item.get())).collect();
+    }
+    if !text.starts_with('{') {
+        return serde_json::from_str(text);
+    }
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+    let member = |(name, value): (String, &RawValue)| {
+        let text = value.get();
+        let value = match name.as_str() {
+            "arguments" | "parameters" if text.starts_with('{') => Value::String(text.to_owned()),
+            // The way to them.
+            "choices" | "delta" | "message" | "tool_calls" | "function" | "function_call" => {
+                as_written(text)?
+            }
+            _ => serde_json::from_str(text)?,
+        };
+        Ok((name, value))
+    };
+    members.into_iter().map(member).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_kept_as_they_were_written() {
+        let body = r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":{"b":1, "a":2, "a":3}}}]}}],"n":1.50}"#;
+        let written = json!({"choices": [{"delta": {"tool_calls": [
+            {"function": {"name": "f", "arguments": "{\"b\":1, \"a\":2, \"a\":3}"}},
+        ]}}], "n": 1.5});
+        assert_eq!(read(&[body.as_bytes()]), Ok(vec![chunk(written)]));
+    }
 
     fn read(pieces: &[&[u8]]) -> Result<Vec<Frame>, Unreadable> {
         let mut decoder = Decoder::new(1000);

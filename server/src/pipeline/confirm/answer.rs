@@ -13,7 +13,9 @@ use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::pipeline::Reply;
 use crate::pipeline::route::Way;
-use crate::store::{ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, StoreError};
+use crate::store::{
+    ApprovalRow, ApprovalState, DecideError, Lasting, MOST_ON_DEVICE, NewVote, StoreError,
+};
 
 /// The longest reason that is kept, in characters.
 const REASON: usize = 1000;
@@ -97,6 +99,11 @@ pub enum Unanswered {
     /// The answer would make a rule that a policy file could not have.
     #[error("no rule was made of this answer, and the question still stands: {0}")]
     Rule(String),
+    /// As many rules of answers hold on the device as may.
+    #[error(
+        "no rule was made of this answer, and the question still stands: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
+    )]
+    TooManyRules,
     /// It is answered with its plan.
     #[error(
         "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
@@ -212,7 +219,7 @@ pub(super) async fn vote(
         Err(DecideError::ReasonMissing) => return Err(Unanswered::ReasonMissing),
         Err(DecideError::OfPlan(plan)) => return Err(Unanswered::OfPlan(plan)),
         Err(DecideError::OnlyOnce) => return Err(Unanswered::OnlyOnce(ONLY_ONCE)),
-        Err(DecideError::TooManyRules) => return Err(Unanswered::OnlyOnce(TOO_MANY)),
+        Err(DecideError::TooManyRules) => return Err(Unanswered::TooManyRules),
         Err(DecideError::Store(_)) => return Err(Unanswered::Store),
         Err(DecideError::Role(needed)) => Unanswered::Role { risk: row.risk, needed },
         Err(DecideError::OwnCall(role)) => Unanswered::OwnCall(role),
@@ -231,9 +238,6 @@ pub(super) async fn record_refused(
     let recorded = backend.store.audit_call_event("approval.refused", row.call, body, now_ms());
     recorded.await.map_err(|_| Unanswered::Store)
 }
-
-/// Why there is no room for one rule more.
-const TOO_MANY: &str = "as many rules of answers hold on this device as may; `orion approvals rules revoke` ends those that are not needed";
 
 /// Why an answer may not reach beyond its call.
 const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{Approved, CallBinding, DeviceId, ErrorCode, ToolError, UserName};
+use orion_domain::{ApprovalId, Approved, CallBinding, DeviceId, ErrorCode, ToolError, UserName};
 
 use crate::backend::Backend;
 use crate::bus::Change;
@@ -84,10 +84,6 @@ async fn try_approved(
         Ok(approved) => approved,
         Err(error) => return audit::close(backend, reply, *error).await,
     };
-    // From here on the yes is spent, whatever becomes of the call.
-    if !backend.store.consume_approval(approval.id, now_ms()).await? {
-        return not_consumed(backend, approval, reply).await;
-    }
     let permit = match judged.permit(Some(approved)) {
         Ok(permit) => permit,
         Err(error) => return audit::close(backend, reply, *error).await,
@@ -160,13 +156,17 @@ fn asks_for_more(judged: &Judged, approval: &ApprovalRow) -> bool {
         || judged.raises().iter().any(|raise| !approval.card.raises.contains(raise))
 }
 
-/// A yes that could not be spent: another run of the same call spent it, or its time is over.
-async fn not_consumed(
+/// A yes that could not be spent: another run of the same call spent it, the call has ended meanwhile,
+/// or the time of the yes is over.
+///
+/// # Errors
+/// The record cannot be kept.
+pub(in crate::pipeline) async fn not_spent(
     backend: &Backend,
-    approval: &ApprovalRow,
+    approval: ApprovalId,
     reply: Reply,
 ) -> Result<Reply, StoreError> {
-    if backend.store.approval(&approval.id.to_string()).await?.consumed_at.is_some() {
+    if backend.store.approval(&approval.to_string()).await?.consumed_at.is_some() {
         return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
     }
     let error = ToolError::new(

@@ -134,9 +134,7 @@ async fn judge(
             let error = match judged.decision() {
                 Decision::Deny => match &judged.preview {
                     Some(Preview::WouldFail(error)) => error.clone(),
-                    Some(Preview::Shown(_) | Preview::TooLong(_) | Preview::Missing) | None => {
-                        judged.refusal()
-                    }
+                    Some(Preview::Shown(_) | Preview::Missing) | None => judged.refusal(),
                 },
                 Decision::Allow => match judged.permit(None) {
                     Ok(_) => return Ok(judged),

@@ -24,7 +24,7 @@ async fn asked(n: u128) -> Place {
     person(&place, "admin", "admin").await;
     person(&place, "bob", "operator").await;
     place.store.open_call(NewCall { has_effects: true, ..call(n) }).await.unwrap();
-    place.store.ask(question(n)).await.unwrap();
+    place.store.ask(question(n), Along::default()).await.unwrap();
     place
 }
 
@@ -73,11 +73,17 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
 async fn asking_twice_changes_nothing() {
     let place = asked(1).await;
     let again = NewApproval { id: approval_id(2), ..question(1) };
-    assert_eq!(place.store.ask(again).await, Err(AskError::Store(StoreError::Conflict)));
+    assert_eq!(
+        place.store.ask(again, Along::default()).await,
+        Err(AskError::Store(StoreError::Conflict))
+    );
     // The call's move and the question stand or fall together.
     place.store.open_call(call(3)).await.unwrap();
     let taken = NewApproval { id: approval_id(1), call: call_id(3), ..question(3) };
-    assert_eq!(place.store.ask(taken).await, Err(AskError::Store(StoreError::Conflict)));
+    assert_eq!(
+        place.store.ask(taken, Along::default()).await,
+        Err(AskError::Store(StoreError::Conflict))
+    );
     let row = place.store.call(&call_id(3).to_string()).await.unwrap();
     assert_eq!((row.state, row.history.len()), (CallState::Received, 1));
     assert_eq!(place.kinds().await, ["call.opened", "approval.asked", "call.opened"]);
@@ -132,14 +138,16 @@ async fn of_many_answers_at_once_one_counts() {
 #[tokio::test]
 async fn a_yes_is_used_once() {
     let place = asked(1).await;
-    assert_eq!(place.store.consume_approval(approval_id(1), 1_900).await, Ok(false));
+    assert_eq!(place.store.dispatch_approved(approval_id(1), 1_900).await, Ok(false));
     place.store.vote(vote("admin", true, 2_000)).await.unwrap();
     let waiting = place.store.approved_and_unused(None).await.unwrap();
     assert_eq!(waiting.iter().map(|row| row.id).collect::<Vec<_>>(), [approval_id(1)]);
     let mut uses = Vec::new();
     for _ in 0..20 {
         let store = place.store.clone();
-        uses.push(tokio::spawn(async move { store.consume_approval(approval_id(1), 2_100).await }));
+        uses.push(tokio::spawn(
+            async move { store.dispatch_approved(approval_id(1), 2_100).await },
+        ));
     }
     let mut used = 0;
     for one in uses {
@@ -154,7 +162,7 @@ async fn a_yes_is_used_once() {
 async fn a_no_cannot_be_used() {
     let place = asked(1).await;
     place.store.vote(vote("admin", false, 2_000)).await.unwrap();
-    assert_eq!(place.store.consume_approval(approval_id(1), 2_100).await, Ok(false));
+    assert_eq!(place.store.dispatch_approved(approval_id(1), 2_100).await, Ok(false));
 }
 
 #[tokio::test]
@@ -202,7 +210,7 @@ pub(super) async fn asked_of(approvers: Approvers, people: &[(&str, &str)]) -> P
     }
     place.store.open_call(call(1)).await.unwrap();
     let asked = NewApproval { approvers, may_stand: true, ..question(1) };
-    place.store.ask(asked).await.unwrap();
+    place.store.ask(asked, Along::default()).await.unwrap();
     place
 }
 
@@ -306,19 +314,19 @@ async fn a_person_and_all_together_have_so_many_open_questions() {
     person(&place, "admin", "admin").await;
     let ask = async |n: u128, who: &str| {
         place.store.open_call(call(n)).await.unwrap();
-        place.store.ask(NewApproval { requester: user(who), ..question(n) }).await
+        place.store.ask(NewApproval { requester: user(who), ..question(n) }, Along::default()).await
     };
     for n in 0..20 {
-        assert_eq!(ask(n, "ann").await, Ok(()));
+        assert_eq!(ask(n, "ann").await, Ok(true));
     }
     assert_eq!((MOST_OF_PERSON, MOST_OPEN), (20, 500));
     assert_eq!(ask(20, "ann").await, Err(AskError::TooManyOfPerson));
     for n in 21..501 {
-        assert_eq!(ask(n, &format!("user-{}", n / 20)).await, Ok(()));
+        assert_eq!(ask(n, &format!("user-{}", n / 20)).await, Ok(true));
     }
     assert_eq!(ask(501, "zoe").await, Err(AskError::TooMany));
     place.store.vote(vote("admin", false, 2_000)).await.unwrap();
-    assert_eq!(ask(502, "ann").await, Ok(()));
+    assert_eq!(ask(502, "ann").await, Ok(true));
     assert_eq!(place.store.approval_ids(true).await.unwrap().len(), 500);
 }
 
@@ -384,6 +392,6 @@ async fn whoever_wrote_the_call_is_no_second_person_to_it() {
 async fn a_yes_is_not_used_after_its_time() {
     let place = asked(1).await;
     place.store.vote(vote("admin", true, 2_000)).await.unwrap();
-    assert_eq!(place.store.consume_approval(approval_id(1), 5_000).await, Ok(false));
-    assert_eq!(place.store.consume_approval(approval_id(1), 4_999).await, Ok(true));
+    assert_eq!(place.store.dispatch_approved(approval_id(1), 5_000).await, Ok(false));
+    assert_eq!(place.store.dispatch_approved(approval_id(1), 4_999).await, Ok(true));
 }

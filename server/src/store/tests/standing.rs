@@ -34,7 +34,7 @@ async fn an_answer_for_a_chat_holds_for_that_person_chat_device_and_tool_in_time
     place.store.open_call(call(1)).await.unwrap();
     let asked =
         NewApproval { conversation: Some(conversation_id(1)), may_stand: true, ..question(1) };
-    place.store.ask(asked).await.unwrap();
+    place.store.ask(asked, Along::default()).await.unwrap();
     let yes = NewVote { lasting: Lasting::ForChat(9_000), ..vote("bob", true, 2_000) };
     place.store.vote(yes).await.unwrap();
     let find_under = async |policy_version, rule, who: &str, chat, device, tool: &str, role, at| {

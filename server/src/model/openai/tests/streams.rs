@@ -1,5 +1,7 @@
 //! Answers in every form in which servers were seen to give them.
 
+use orion_domain::extract::{ExtractProblem, from_native};
+
 use super::server::{Reply, serve};
 use super::{ask, model, said};
 use crate::model::{Answer, ModelError, NativeCall};
@@ -68,6 +70,29 @@ async fn an_answer_in_one_piece_is_an_answer() {
         serve(vec![Reply::whole("200 OK", "Content-Type: application/json\r\n", body)]).await;
     let calls = vec![call("x", r#"{"path":"a"}"#), call("call_2", r#"{"path":"b"}"#)];
     assert_eq!(ask(&model(&address, "")).await, Ok(Answer { native_calls: calls, ..said("Hi") }));
+    serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_name_that_stands_twice_in_arguments_is_refused_in_either_form() {
+    let arguments = r#"{"path":"a","path":"b"}"#;
+    let replies: Vec<Reply> = [arguments.to_owned(), serde_json::Value::from(arguments).to_string()]
+        .map(|written| {
+            let call = format!(r#"{{"function":{{"name":"create_directory","arguments":{written}}}}}"#);
+            Reply::stream(&format!(
+                "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{call}]}},\"finish_reason\":\"stop\"}}]}}\n\n"
+            ))
+        })
+        .into();
+    let (address, serving) = serve(replies).await;
+    let model = model(&address, "");
+    for form in ["object", "text"] {
+        let answer = ask(&model).await.unwrap();
+        let call = &answer.native_calls[0];
+        let refused = from_native(Some(&call.id), &call.name, &call.arguments);
+        let twice = ExtractProblem::DuplicateKey { start: 0, key: "path".to_owned() };
+        assert_eq!(refused, Err(twice), "as {form}");
+    }
     serving.await.unwrap();
 }
 

@@ -1,0 +1,83 @@
+//! The way to a device: a live session, and a place among the calls under way there.
+
+use orion_domain::{DeviceId, ErrorCode, ToolError};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::backend::Backend;
+use crate::fleet::Session;
+use crate::pipeline::authorize::Judged;
+
+/// A live session with a place among its calls under way.
+#[derive(Debug)]
+pub struct Way {
+    pub(super) session: Session,
+    /// None for what the backend asks for itself while a call that has a place is judged.
+    pub(super) place: Option<OwnedSemaphorePermit>,
+    /// Who is told when the call was sent; dropped where it is not sent this way.
+    pub(super) sent: Option<oneshot::Sender<()>>,
+}
+
+impl Way {
+    /// The way at this moment.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn now(backend: &Backend, judged: &Judged) -> Result<Self, NoWay> {
+        let session = backend.fleet.session(judged.target.device.id).ok_or(NoWay::Away)?;
+        if judged.incoming.is_own {
+            return Ok(Self { session, place: None, sent: None });
+        }
+        let place = Some(session.place().ok_or(NoWay::Busy)?);
+        Ok(Self { session, place, sent: None })
+    }
+
+    /// Waits for a place; none where the device is away or goes meanwhile.
+    pub async fn in_turn(backend: &Backend, device: DeviceId) -> Option<Self> {
+        let session = backend.fleet.session(device)?;
+        let place = Some(session.place_in_turn().await?);
+        Some(Self { session, place, sent: None })
+    }
+
+    /// The same, and what is ready once the call was given to the session or never will be.
+    #[must_use]
+    pub fn telling(self) -> (Self, oneshot::Receiver<()>) {
+        let (sender, sent) = oneshot::channel();
+        (Self { sent: Some(sender), ..self }, sent)
+    }
+}
+
+/// Why a call cannot be sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NoWay {
+    /// The device is not connected.
+    Away,
+    /// It has its fill.
+    Busy,
+}
+
+impl NoWay {
+    /// What is said of a call that has none.
+    pub(super) fn error(self, judged: &Judged) -> ToolError {
+        match self {
+            Self::Away => offline(judged),
+            Self::Busy => busy(judged),
+        }
+    }
+}
+
+pub(super) fn offline(judged: &Judged) -> ToolError {
+    ToolError::new(
+        ErrorCode::DeviceOffline,
+        format!("{} is not connected.", judged.target.device.name),
+    )
+}
+
+pub(super) fn busy(judged: &Judged) -> ToolError {
+    ToolError::new(
+        ErrorCode::ResourceExhausted,
+        format!(
+            "{} has as many calls under way as it may. Wait for some to end and try again.",
+            judged.target.device.name
+        ),
+    )
+}
