@@ -105,7 +105,17 @@ impl Flood {
     pub(super) fn newcomers(self) -> IpAddr {
         match self {
             Self::Silent | Self::Dripping | Self::HungUpLogins => IpAddr::from([127, 0, 0, 2]),
-            _ => FLOODED,
+            Self::UnknownPaths
+            | Self::HugeHeaders
+            | Self::Handshakes
+            | Self::Pings
+            | Self::Settings
+            | Self::WindowUpdates
+            | Self::Priorities
+            | Self::RapidReset
+            | Self::Continuations
+            | Self::Logins
+            | Self::ManyKeys => FLOODED,
         }
     }
 
