@@ -57,7 +57,7 @@ fn forge(path: &Path, content: &[u8]) {
 
 /// More than is hashed.
 fn large(byte: u8) -> Vec<u8> {
-    vec![byte; 16 * 1024 * 1024 + 1]
+    vec![byte; 64 * 1024 * 1024 + 1]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -32,7 +32,7 @@ use orion_domain::{CallId, DevicePath, ErrorCode, ToolError};
 
 pub(crate) use contents::forget_local_of;
 pub(crate) use place::Over;
-pub(crate) use print::{Print, disk_bytes, inode};
+pub(crate) use print::{MAX_HASHED_BYTES, NoDigest, Print, disk_bytes, inode, mode, of_reader};
 use record::{Header, Line, Noted, Record, Step};
 pub use recover::{Settled, recover};
 pub(crate) use refused::Refused;

@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use super::{Refused, Target};
 use crate::roots::What;
 
-/// Larger files are told by inode, size and time of change alone, in bytes.
-pub(super) const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024;
+/// Larger files are told by inode, size and times alone, wherever they are compared, in bytes.
+pub(crate) const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024;
 /// Folders below folders in a digest; each holds a handle open.
 const MAX_DEPTH: usize = 256;
 
@@ -136,22 +136,23 @@ pub(crate) fn disk_bytes(metadata: &Metadata) -> u64 {
     metadata.len()
 }
 
+/// Who may do what with it, as Unix writes it.
 #[cfg(unix)]
-fn mode(metadata: &Metadata) -> u32 {
+pub(crate) fn mode(metadata: &Metadata) -> u32 {
     cap_fs_ext::OsMetadataExt::mode(metadata) & 0o7777
 }
 
 #[cfg(not(unix))]
-fn mode(metadata: &Metadata) -> u32 {
+pub(crate) fn mode(metadata: &Metadata) -> u32 {
     metadata.permissions().readonly().into()
 }
 
 /// What is asked now and then in what takes long.
-pub(super) type Check<'a> = &'a dyn Fn() -> Result<(), ToolError>;
+pub(crate) type Check<'a> = &'a dyn Fn() -> Result<(), ToolError>;
 
 /// Why a digest was not made.
 #[derive(Debug)]
-pub(super) enum NoDigest {
+pub(crate) enum NoDigest {
     /// The file system says so.
     Io(io::Error),
     /// The call has to stop.
@@ -221,7 +222,7 @@ fn of_content(dir: &Dir, name: &str, check: Check<'_>) -> Result<Digest, NoDiges
 }
 
 /// Of all that is read.
-pub(super) fn of_reader(mut file: impl Read, check: Check<'_>) -> Result<Digest, NoDigest> {
+pub(crate) fn of_reader(mut file: impl Read, check: Check<'_>) -> Result<Digest, NoDigest> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {

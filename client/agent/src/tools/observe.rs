@@ -12,10 +12,10 @@ use cap_std::fs::Dir;
 use orion_domain::observation::{Kind, MOST_OBSERVED};
 use orion_domain::touches::PathTouch;
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
-use snapshot::{MAX_HASHED_BYTES, Snapshot};
+use snapshot::Snapshot;
 
 use super::Context;
-use crate::changes::Target;
+use crate::changes::{MAX_HASHED_BYTES, Target};
 use crate::roots::Located;
 
 /// Two changes within so long may carry one and the same time: the kernel's clock for files ticks.

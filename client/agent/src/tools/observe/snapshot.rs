@@ -9,14 +9,10 @@ use orion_domain::observation::Kind;
 use orion_domain::{Access, Digest, ErrorCode, Observation, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use crate::changes::{Target, inode};
+use crate::changes::{MAX_HASHED_BYTES, NoDigest, Target, inode, mode, of_reader};
 use crate::roots::{Located, Wanted, What, io_failure};
 use crate::tools::walk::{Mode, Next, Visit, walk};
 use crate::tools::{Context, regular};
-
-/// Larger files are compared by number and times, in bytes.
-pub(super) const MAX_HASHED_BYTES: u64 = 16 * 1024 * 1024;
-const CHUNK_BYTES: usize = 64 * 1024;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,20 +160,12 @@ fn content(target: &Target, context: &Context<'_>) -> Result<Option<Digest>, Too
     let Target { dir, name, path, .. } = target;
     let (file, _) = regular::open(dir, name, path, OpenOptions::new().read(true))?;
     let mut file = file.take(MAX_HASHED_BYTES + 1);
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; CHUNK_BYTES];
-    let mut read = 0_u64;
-    loop {
-        context.check()?;
-        match file.read(&mut buffer).map_err(|error| io_failure(&error, Wanted::File, path))? {
-            0 => break,
-            more => {
-                read += more as u64;
-                hasher.update(buffer.get(..more).unwrap_or_default());
-            }
-        }
-    }
-    Ok(if read > MAX_HASHED_BYTES { None } else { Digest::from_slice(&hasher.finalize()) })
+    let digest = of_reader(&mut file, &|| context.check()).map_err(|no| match no {
+        NoDigest::Io(error) => io_failure(&error, Wanted::File, path),
+        NoDigest::Stopped(error) => error,
+    })?;
+    // It may have grown since its size was told.
+    Ok((file.limit() > 0).then_some(digest))
 }
 
 /// Number, size and times: any change to it changes them.
@@ -214,14 +202,4 @@ fn times(metadata: &Metadata) -> Times {
         .and_then(|at| at.into_std().duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
     let ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default();
     Times { modified_ns: ns, changed_ns: ns }
-}
-
-#[cfg(unix)]
-fn mode(metadata: &Metadata) -> u32 {
-    cap_fs_ext::OsMetadataExt::mode(metadata) & 0o7777
-}
-
-#[cfg(not(unix))]
-fn mode(metadata: &Metadata) -> u32 {
-    metadata.permissions().readonly().into()
 }
