@@ -30,6 +30,7 @@ pub use places::Places;
 pub(crate) use prefilter::{Index, Prefilter};
 pub use system::{covers, holds_system, system_folders};
 
+pub use name::copied_from;
 use name::{Name, Signature};
 
 /// The longest path accepted, in bytes of UTF-8.

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use orion_domain::path::{PathPattern, system_folders};
+use orion_domain::path::{PathPattern, copied_from, system_folders};
 use orion_domain::{DevicePath, PathStyle};
 
 use super::{LOCAL_TRASH, STAGED};
@@ -67,11 +67,14 @@ impl Suspects {
             return true;
         }
         let name = name.to_ascii_lowercase();
-        self.names.contains(&name)
-            || self
-                .wild
-                .iter()
-                .any(|(before, after)| name.starts_with(before) && name.ends_with(after))
+        self.holds(&name) || copied_from(&name).is_some_and(|original| self.holds(original))
+    }
+
+    fn holds(&self, name: &str) -> bool {
+        let fits = |(before, after): &(String, String)| {
+            name.starts_with(before.as_str()) && name.ends_with(after.as_str())
+        };
+        self.names.contains(name) || self.wild.iter().any(fits)
     }
 }
 

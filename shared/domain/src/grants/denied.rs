@@ -101,6 +101,10 @@ impl BuiltInEntries {
             .iter()
             .filter_map(|entry| {
                 let pattern = PathPattern::parse(&places, entry.pattern).ok()?.but(entry.but);
+                let pattern = match entry.kind {
+                    BuiltInKind::Secret => pattern.with_copies(),
+                    BuiltInKind::OwnState | BuiltInKind::StartPlace => pattern,
+                };
                 Some(DeniedPath { pattern, built_in: Some(entry.kind) })
             })
             .collect();

@@ -54,14 +54,17 @@ pub(super) struct Name {
     written: Box<str>,
     exact: Box<str>,
     loose: Box<str>,
+    original: Option<Box<str>>,
 }
 
 impl Name {
     pub(super) fn new(style: PathStyle, written: &str) -> Self {
+        let loose = loose(written);
         Self {
             written: written.into(),
             exact: exact(style, written).into(),
-            loose: loose(written).into(),
+            original: copied_from(&loose).map(Into::into),
+            loose: loose.into(),
         }
     }
 
@@ -79,6 +82,11 @@ impl Name {
         &self.loose
     }
 
+    /// The loose form of the name that this one is a copy of, by what programs and people call copies.
+    pub(super) fn original(&self) -> Option<&str> {
+        self.original.as_deref()
+    }
+
     /// Of a prefix, the letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other as it is.
     pub(super) fn drive(&self) -> &str {
         let share = self.loose().rsplit_once('/').map_or("", |(_, share)| share);
@@ -90,12 +98,52 @@ impl Name {
     }
 
     pub(super) fn signature(&self) -> Signature {
-        Signature::of(&self.loose).and(Signature::of_ending(&self.loose))
+        let of = |key| Signature::of(key).and(Signature::of_ending(key));
+        self.original().map_or(of(&self.loose), |original| of(&self.loose).and(of(original)))
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
         self.exact == other.exact
     }
+}
+
+/// The endings of copies, as editors, package managers and people write them.
+const COPIES: &[&str] = &[
+    "backup", "bak", "bck", "bkp", "copy", "dpkg-bak", "dpkg-old", "old", "orig", "prev",
+    "rpmorig", "rpmsave", "save", "saved", "swn", "swo", "swp", "tmp",
+];
+
+/// The name that something in lower case is a copy of, if its name tells so: `id_rsa` for `id_rsa~`,
+/// `id_rsa.bak.2` and `#id_rsa#`.
+#[must_use]
+pub fn copied_from(name: &str) -> Option<&str> {
+    let mut original = None;
+    // A copy of a copy of a copy is one as well; nobody goes on for ever.
+    for _ in 0..4 {
+        match without_mark(original.unwrap_or(name)).filter(|shorter| !shorter.is_empty()) {
+            Some(shorter) => original = Some(shorter),
+            None => break,
+        }
+    }
+    original
+}
+
+fn without_mark(name: &str) -> Option<&str> {
+    if let Some(inner) = name.strip_prefix('#').and_then(|name| name.strip_suffix('#')) {
+        return Some(inner);
+    }
+    for mark in ["~", " - copy", " copy", "-journal", "-wal", "-shm"] {
+        if let Some(original) = name.strip_suffix(mark) {
+            return Some(original);
+        }
+    }
+    if let Some(original) = name.strip_prefix(".#") {
+        return Some(original);
+    }
+    let (original, ending) = name.rsplit_once('.')?;
+    let number = ending.strip_prefix('~').unwrap_or(ending);
+    let is_number = (1..=3).contains(&number.len()) && number.bytes().all(|it| it.is_ascii_digit());
+    (is_number || COPIES.contains(&ending)).then_some(original)
 }
 
 /// The text itself, and on Windows each character in lower case where that is one character, as its file systems fold one
@@ -149,6 +197,28 @@ mod tests {
         let of = |n: u32| Signature::of(&format!("folder-{n:02}")).0;
         let seen: std::collections::BTreeSet<u128> = (0..100).map(of).collect();
         assert!(seen.len() > 95, "{} of 100", seen.len());
+    }
+
+    #[test]
+    fn copies_are_known_by_their_names() {
+        for (name, original) in [
+            ("id_rsa~", Some("id_rsa")),
+            ("id_rsa.~2~", Some("id_rsa")),
+            (".netrc.bak.1", Some(".netrc")),
+            ("#.env#", Some(".env")),
+            (".#.env", Some(".env")),
+            ("a.key - copy", Some("a.key")),
+            ("a.sqlite-wal", Some("a.sqlite")),
+            ("a.b.c.d.1.2.3.4.5", Some("a.b.c.d.1")),
+            ("a.2026", None),
+            ("main.rs", None),
+            (".bak", None),
+            ("~", None),
+            ("##", None),
+            ("", None),
+        ] {
+            assert_eq!(copied_from(name), original, "{name}");
+        }
     }
 
     #[test]

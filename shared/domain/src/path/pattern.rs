@@ -17,8 +17,10 @@ pub struct PathPattern {
     style: PathStyle,
     root: Option<DevicePath>,
     tail: Vec<Token>,
-    /// Names that no wildcard of it stands for, in their exact form.
-    but: Vec<Box<str>>,
+    /// Names that no wildcard of it stands for.
+    but: Vec<Token>,
+    /// Whether a copy is as what it was copied from.
+    with_copies: bool,
     /// Components that a path holds if it fits.
     pub(super) signature: Signature,
 }
@@ -91,16 +93,24 @@ impl PathPattern {
         tokens.push(Token::AnyDepth);
         let from = root.as_ref().map_or_else(Signature::default, |root| root.signature);
         let signature = tokens.iter().fold(from, |all, token| all.and(token.signature()));
-        let but = Vec::new();
-        Ok(Self { text: text.to_owned(), style, root, tail: tokens, but, signature })
+        let text = text.to_owned();
+        let (but, with_copies) = (Vec::new(), false);
+        Ok(Self { text, style, root, tail: tokens, but, with_copies, signature })
     }
 
     /// The same without these names, with spaces between them: what a wildcard would stand for is not
-    /// meant where it is exactly one of them.
+    /// meant where it is one of them.
     #[must_use]
     pub(crate) fn but(mut self, names: &str) -> Self {
-        let exact = |name: &str| Name::new(self.style, name).exact().into();
-        self.but = names.split_whitespace().map(exact).collect();
+        let token = |name: &str| token(Name::new(self.style, name));
+        self.but = names.split_whitespace().map(token).collect();
+        self
+    }
+
+    /// The same also for copies of what it denies: `**/id_rsa` denies `id_rsa.bak` too.
+    #[must_use]
+    pub(crate) fn with_copies(mut self) -> Self {
+        self.with_copies = true;
         self
     }
 
@@ -203,8 +213,13 @@ impl PathPattern {
     }
 
     fn fits(&self, token: &Token, comparison: Comparison, name: &Name) -> bool {
-        let is_left_out = || self.but.iter().any(|but| **but == *name.exact());
-        token.fits(comparison, name) && !(matches!(token, Token::Wild(..)) && is_left_out())
+        let is_left_out = || self.but.iter().any(|but| but.fits(Comparison::Exact, name));
+        let of_copy = || {
+            let loose = matches!(comparison, Comparison::Loose) && self.with_copies;
+            name.original().filter(|_| loose).is_some_and(|name| token.is(Comparison::Loose, name))
+        };
+        (token.fits(comparison, name) && !(matches!(token, Token::Wild(..)) && is_left_out()))
+            || of_copy()
     }
 }
 
@@ -220,15 +235,19 @@ impl Token {
 
     /// Whether one component is what stands here; `**` stands for none in particular.
     fn fits(&self, comparison: Comparison, name: &Name) -> bool {
+        self.is(comparison, comparison.key(name))
+    }
+
+    fn is(&self, comparison: Comparison, key: &str) -> bool {
         match self {
             Self::AnyDepth => false,
-            Self::One(pattern) => comparison.key(pattern) == comparison.key(name),
+            Self::One(pattern) => comparison.key(pattern) == key,
             Self::Wild(pattern, exact, loose) => {
                 let ends = match comparison {
                     Comparison::Exact => exact,
                     Comparison::Loose => loose,
                 };
-                wild_matches(comparison.key(pattern), *ends, comparison.key(name))
+                wild_matches(comparison.key(pattern), *ends, key)
             }
         }
     }
