@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use orion_domain::{
     ApprovalBasis, ApprovalId, CallId, CallState, Caller, CanonicalArguments, DeviceId, Digest,
-    ErrorCode, Observation, Risk, RiskRaise,
+    ErrorCode, Observation, Risk, RiskRaise, UserName,
 };
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::asked::Asked;
+use super::places::{NoPlace, Place, Places};
 use crate::store::Witness;
 
 /// How many messages may wait for a slow device.
@@ -137,7 +138,7 @@ pub struct Session {
     generation: u64,
     sender: mpsc::Sender<ToDevice>,
     ended: CancellationToken,
-    in_flight: Arc<Semaphore>,
+    places: Places,
     /// Wakes whoever sends what waits for the device.
     queue: Arc<Notify>,
     asked: Arc<Asked>,
@@ -169,7 +170,7 @@ impl Session {
             generation,
             sender,
             ended,
-            in_flight: Arc::new(Semaphore::new(in_flight as usize)),
+            places: Places::new(in_flight),
             queue: Arc::default(),
             asked: Arc::default(),
         };
@@ -221,16 +222,18 @@ impl Session {
         &self.asked
     }
 
-    /// A place among the calls under way; none where the device has its fill.
-    #[must_use]
-    pub fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.in_flight).try_acquire_owned().ok()
+    /// A place among the calls under way for one of this person.
+    ///
+    /// # Errors
+    /// All that there are, or that are for one person, are taken.
+    pub fn place(&self, user: &UserName) -> Result<Place, NoPlace> {
+        self.places.take(user)
     }
 
     /// Waits for a place among the calls under way; none where the stream ends meanwhile.
-    pub async fn place_in_turn(&self) -> Option<OwnedSemaphorePermit> {
+    pub async fn place_in_turn(&self) -> Option<Place> {
         tokio::select! {
-            place = Arc::clone(&self.in_flight).acquire_owned() => place.ok(),
+            place = self.places.in_turn() => place,
             () = self.ended.cancelled() => None,
         }
     }

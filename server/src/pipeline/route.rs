@@ -16,7 +16,9 @@ use super::{Reply, audit, queue, renew, result, settle};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{Answer, Expected, Order, Proof, Session, SessionId, ToDevice, Unsent, Word};
+use crate::fleet::{
+    Answer, Expected, NoPlace, Order, Proof, Session, SessionId, ToDevice, Unsent, Word,
+};
 use crate::store::StoreError;
 
 pub use way::Way;
@@ -217,7 +219,8 @@ impl<'a> Journey<'a> {
                 session = back(self.backend, device, self.way.session.id()), if !linked => {
                     (linked, until) = (true, deadline + GRACE);
                     // What runs there keeps its place among the calls under way, where there is one.
-                    self.way.place = session.place().or(self.way.place.take());
+                    let user = &self.judged.incoming.caller.user;
+                    self.way.place = session.place(user).ok().or(self.way.place.take());
                     self.way.session = session;
                     // It is the new session's first word of this call, so that nothing overtakes it.
                     self.way.session.ask(&[call]).ok();
@@ -241,7 +244,7 @@ impl<'a> Journey<'a> {
         match self.way.session.send(ToDevice::Dispatch(Arc::new(order), time)) {
             Ok(()) => self.was_sent = true,
             Err(Unsent::Closed) => {}
-            Err(Unsent::Full) => return Err(busy(self.judged)),
+            Err(Unsent::Full) => return Err(busy(self.judged, NoPlace::Full)),
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! The way to a device: a live session, and a place among the calls under way there.
 
 use orion_domain::{DeviceId, ErrorCode, ToolError};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use crate::backend::Backend;
-use crate::fleet::Session;
+use crate::fleet::{NoPlace, Place, Session};
 use crate::pipeline::authorize::Judged;
 
 /// A live session with a place among its calls under way.
@@ -12,7 +12,7 @@ use crate::pipeline::authorize::Judged;
 pub struct Way {
     pub(super) session: Session,
     /// None for what the backend asks for itself while a call that has a place is judged.
-    pub(super) place: Option<OwnedSemaphorePermit>,
+    pub(super) place: Option<Place>,
     /// Who is told when the call was sent; dropped where it is not sent this way.
     pub(super) sent: Option<oneshot::Sender<()>>,
 }
@@ -27,7 +27,8 @@ impl Way {
         if judged.incoming.is_own {
             return Ok(Self { session, place: None, sent: None });
         }
-        let place = Some(session.place().ok_or(NoWay::Busy)?);
+        let place = session.place(&judged.incoming.caller.user).map_err(NoWay::Busy)?;
+        let place = Some(place);
         Ok(Self { session, place, sent: None })
     }
 
@@ -51,8 +52,8 @@ impl Way {
 pub(super) enum NoWay {
     /// The device is not connected.
     Away,
-    /// It has its fill.
-    Busy,
+    /// There is no place.
+    Busy(NoPlace),
 }
 
 impl NoWay {
@@ -60,7 +61,7 @@ impl NoWay {
     pub(super) fn error(self, judged: &Judged) -> ToolError {
         match self {
             Self::Away => offline(judged),
-            Self::Busy => busy(judged),
+            Self::Busy(no_place) => busy(judged, no_place),
         }
     }
 }
@@ -72,12 +73,16 @@ pub(super) fn offline(judged: &Judged) -> ToolError {
     )
 }
 
-pub(super) fn busy(judged: &Judged) -> ToolError {
+pub(super) fn busy(judged: &Judged, no_place: NoPlace) -> ToolError {
+    let (device, user) = (&judged.target.device.name, &judged.incoming.caller.user);
+    let message = match no_place {
+        NoPlace::Full => format!("{device} has as many calls under way as it may."),
+        NoPlace::FullOfPerson => format!(
+            "{user} has as many calls under way on {device} as one person may; some places are left to others."
+        ),
+    };
     ToolError::new(
         ErrorCode::ResourceExhausted,
-        format!(
-            "{} has as many calls under way as it may. Wait for some to end and try again.",
-            judged.target.device.name
-        ),
+        format!("{message} Wait for some to end and try again."),
     )
 }
