@@ -72,7 +72,7 @@ impl Apps {
         let mut apps = Self::default();
         let mut bad = Vec::new();
         for (name, path) in explicit {
-            match discover::by_owner(path) {
+            match discover::by_owner(name, path) {
                 Ok(app) => drop(apps.bound.insert(name.clone(), app)),
                 Err(why) => {
                     let path = path.display().to_string();

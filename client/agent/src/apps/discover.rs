@@ -134,12 +134,15 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// The owner's choice.
-pub(super) fn by_owner(path: &Path) -> Result<App, &'static str> {
+/// The owner's choice. Under a name that Orion knows it takes what that takes: another terminal is one
+/// as well, and would run what it is given.
+pub(super) fn by_owner(name: &str, path: &Path) -> Result<App, &'static str> {
     if !path.is_absolute() {
         return Err("is not an absolute path");
     }
-    let app = program(path, Vec::new(), Takes::Anything)?;
+    let known = KNOWN.iter().find(|known| known.name == name);
+    let takes = known.map_or(Takes::Anything, |known| known.takes);
+    let app = program(path, Vec::new(), takes)?;
     Ok(App { by_owner: true, ..app })
 }
 

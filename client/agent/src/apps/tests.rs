@@ -51,9 +51,16 @@ fn the_owners_program_is_resolved_to_what_it_really_is() {
     let folder = tempfile::TempDir::new().unwrap();
     let link = folder.path().join("shell");
     std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-    let explicit = BTreeMap::from([("terminal".to_owned(), link)]);
-    let (apps, _) = Apps::discover(["terminal"], &explicit);
-    let app = apps.get("terminal").unwrap();
-    assert_eq!(app.executable, std::fs::canonicalize("/bin/sh").unwrap());
-    assert!(app.by_owner && app.takes == Takes::Anything);
+    for (name, takes) in [
+        ("mine", Takes::Anything),
+        ("code", Takes::Anything),
+        ("explorer", Takes::Folders),
+        ("terminal", Takes::StartFolder),
+    ] {
+        let explicit = BTreeMap::from([(name.to_owned(), link.clone())]);
+        let (apps, _) = Apps::discover([name], &explicit);
+        let app = apps.get(name).unwrap();
+        assert_eq!(app.executable, std::fs::canonicalize("/bin/sh").unwrap());
+        assert!(app.by_owner && app.takes == takes, "{name}");
+    }
 }
