@@ -38,6 +38,13 @@ pub fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
+/// Whether nobody sees anything of the text: it is empty, spaces, or hidden.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    // The pattern of Braille without a dot is no space, and looks like one.
+    text.chars().all(|c| c.is_whitespace() || is_hidden(c) || c == '\u{2800}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +64,13 @@ mod tests {
             assert_eq!(visible(hidden), shown, "{hidden:?}");
         }
         assert!(!('\u{0}'..=char::MAX).any(|c| c.is_control() && !is_hidden(c)));
+    }
+
+    #[test]
+    fn what_nobody_sees_is_blank() {
+        for blank in ["", " \t", "\u{200b}", "\u{2800}\u{3164}", "\u{ad} \u{e0041}"] {
+            assert!(is_blank(blank), "{blank:?}");
+        }
+        assert!(!is_blank("\u{200b}no") && !is_blank("é"));
     }
 }

@@ -1,5 +1,6 @@
 //! One person's word on a question: whether it counts, and whether it settles the question.
 
+use orion_domain::visible::is_blank;
 use orion_domain::{ApprovalId, PlanId, Role, UserName};
 use serde::Serialize;
 
@@ -153,7 +154,7 @@ pub(in crate::store) async fn counts(
     {
         return Ok(Err(DecideError::OwnCall(asked.role)));
     }
-    if asked.reason && vote.reason.trim().is_empty() {
+    if asked.reason && is_blank(&vote.reason) {
         return Ok(Err(DecideError::ReasonMissing));
     }
     if row.votes.iter().any(|before| before.user == vote.by) {
