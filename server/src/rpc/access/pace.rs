@@ -1,6 +1,6 @@
-//! How fast one person makes calls, from wherever and with whatever token. What is faster is refused before
-//! it is read and recorded as a count: a call that is denied leaves rows of its own, and a flood of
-//! them would fill the record.
+//! How fast one person makes calls and other requests, from wherever and with whatever token. What is faster
+//! is refused before it is read and recorded as a count: a call that is denied leaves rows of its own,
+//! and a flood of them would fill the record; a flood of other requests would take the time of everybody.
 
 use std::num::NonZeroU32;
 
@@ -15,12 +15,20 @@ const CALLS: [&str; 3] = [
     "/orion.v1.PolicyService/ExplainCall",
     "/orion.v1.PlanService/CreatePlan",
 ];
+/// How many other requests there may be for each call.
+const OTHERS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// How many people are remembered before those who are quiet are forgotten.
 const REMEMBERED: usize = 10_000;
 
 /// See the module.
 pub(super) struct Pace {
+    calls: Limit,
+    others: Limit,
+}
+
+struct Limit {
     per_second: u32,
+    what: &'static str,
     limiter: DefaultKeyedRateLimiter<UserName>,
 }
 
@@ -28,9 +36,16 @@ impl Pace {
     /// As the operator set it.
     pub(super) fn new(calls: &Calls) -> Self {
         let positive = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        let per_second = positive(calls.per_person_per_second);
-        let quota = Quota::per_second(per_second).allow_burst(positive(calls.burst_per_person));
-        Self { per_second: per_second.get(), limiter: RateLimiter::keyed(quota) }
+        let rate = positive(calls.per_person_per_second);
+        let burst = positive(calls.burst_per_person);
+        Self {
+            calls: Limit::new("calls", rate, burst),
+            others: Limit::new(
+                "requests",
+                rate.saturating_mul(OTHERS),
+                burst.saturating_mul(OTHERS),
+            ),
+        }
     }
 
     /// Counts a request.
@@ -38,9 +53,18 @@ impl Pace {
     /// # Errors
     /// `RATE_LIMITED`: it must not be looked at.
     pub(super) fn check(&self, path: &str, user: &UserName) -> Result<(), ToolError> {
-        if !CALLS.contains(&path) {
-            return Ok(());
-        }
+        let limit = if CALLS.contains(&path) { &self.calls } else { &self.others };
+        limit.check(user)
+    }
+}
+
+impl Limit {
+    fn new(what: &'static str, rate: NonZeroU32, burst: NonZeroU32) -> Self {
+        let limiter = RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst));
+        Self { per_second: rate.get(), what, limiter }
+    }
+
+    fn check(&self, user: &UserName) -> Result<(), ToolError> {
         if self.limiter.len() > REMEMBERED {
             self.limiter.retain_recent();
         }
@@ -48,8 +72,8 @@ impl Pace {
             ToolError::new(
                 ErrorCode::RateLimited,
                 format!(
-                    "{user} makes more than {} calls a second, so this one was not looked at. Wait a second and try again.",
-                    self.per_second
+                    "{user} makes more than {} {} a second, so this one was not looked at. Wait a second and try again.",
+                    self.per_second, self.what
                 ),
             )
         })
@@ -72,7 +96,12 @@ mod tests {
         let refused = pace.check(CALLS[1], &ann).unwrap_err();
         assert_eq!(refused.code, ErrorCode::RateLimited);
         assert!(refused.message.starts_with("ann makes more than 1 calls a second"), "{refused:?}");
-        assert_eq!(pace.check("/orion.v1.ToolService/GetCall", &ann), Ok(()));
+        let other = "/orion.v1.ToolService/GetCall";
+        for _ in 0..30 {
+            assert_eq!(pace.check(other, &ann), Ok(()));
+        }
+        let refused = pace.check(other, &ann).unwrap_err();
+        assert!(refused.message.starts_with("ann makes more than 10 requests"), "{refused:?}");
         assert_eq!(pace.check(CALLS[0], &bob), Ok(()));
     }
 
