@@ -198,5 +198,6 @@ floods! {
     headers_that_go_on_and_on: Continuations,
     wrong_passwords: Logins,
     wrong_passwords_of_clients_that_hang_up: HungUpLogins,
+    logins_that_are_never_said_to_their_end: UnfinishedLogins,
     arguments_of_many_keys_of_somebody_who_may_not_call: ManyKeys,
 }

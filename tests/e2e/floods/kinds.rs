@@ -44,6 +44,7 @@ pub(super) enum Flood {
     Continuations,
     Logins,
     HungUpLogins,
+    UnfinishedLogins,
     ManyKeys,
 }
 
@@ -104,7 +105,9 @@ impl Flood {
     /// purpose faster than anybody can speak.
     pub(super) fn newcomers(self) -> IpAddr {
         match self {
-            Self::Silent | Self::Dripping | Self::HungUpLogins => IpAddr::from([127, 0, 0, 2]),
+            Self::Silent | Self::Dripping | Self::HungUpLogins | Self::UnfinishedLogins => {
+                IpAddr::from([127, 0, 0, 2])
+            }
             Self::UnknownPaths
             | Self::HugeHeaders
             | Self::Handshakes
@@ -135,6 +138,7 @@ impl Flood {
             | Self::Continuations => 8,
             Self::Logins => 20,
             Self::HungUpLogins => 40,
+            Self::UnfinishedLogins => 60,
         }
     }
 
@@ -172,6 +176,10 @@ impl Flood {
                     all.extend(frame(kind::CONTINUATION, 0, first, &more));
                 }
                 all
+            }
+            Self::UnfinishedLogins => {
+                let login = headers("/orion.v1.AuthService/Login", &[]);
+                each(STREAMS, &|stream| frame(kind::HEADERS, END_HEADERS, stream, &login))
             }
             Self::Logins | Self::HungUpLogins => {
                 let user = format!("nobody{}", rand::random::<u16>());
@@ -243,6 +251,14 @@ impl Flood {
                         sleep(AGAIN).await;
                     }
                 }
+            }
+            Self::UnfinishedLogins => {
+                let mut flooder = Flooder::greeted(target.from, target.people, true).await?;
+                let bytes = self.frames(1);
+                flooder.send(&bytes).await?;
+                tally.sent(bytes.len());
+                sleep(Duration::from_millis(50)).await;
+                Ok(())
             }
             Self::Logins | Self::HungUpLogins => {
                 let mut flooder = Flooder::greeted(target.from, target.people, true).await?;
