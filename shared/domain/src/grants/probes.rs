@@ -238,6 +238,10 @@ const START_PLACES: &[&str] = &[
     ".rbenv/shims/ruby",
     ".asdf/shims/node",
     ".hammerspoon/init.lua",
+    "google-cloud-sdk/path.bash.inc",
+    "emsdk/emsdk_env.sh",
+    "perl5/lib/perl5/a.pm",
+    "quicklisp/setup.lisp",
 ];
 
 #[test]

@@ -36,7 +36,7 @@ fn names_tell_the_format() {
         ("sshd.conf", "Port 22\n", Format::Other),
         (".env", "", Format::Env),
         (".env.local", "", Format::Env),
-        ("app.env", "", Format::Env),
+        ("example.env", "", Format::Env),
         ("notes.txt", "a=1", Format::Other),
         ("toml", "a=1", Format::Other),
         ("", "", Format::Other),

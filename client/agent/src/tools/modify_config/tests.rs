@@ -47,7 +47,7 @@ fn it_changes_lines_and_keeps_what_was_before() {
 #[case("a.yaml", "# one\n\na:   1 # two\nb:\n    - x # three\n\n# four\n", 3, "a: 2")]
 #[case("a.json", "{\n\n   \"a\" :1,\n\t\"b\": [ ]\n}\n\n", 3, "\"a\": 2,")]
 #[case("a.ini", "; one\n[s]\n a = 1 ; two\n\n# three\n[t]\nb:2", 3, "a = 2")]
-#[case("app.env", "# one\nexport B='x # y'\nA=1 # two\n\nC=\"z\"\n", 3, "A=2")]
+#[case("example.env", "# one\nexport B='x # y'\nA=1 # two\n\nC=\"z\"\n", 3, "A=2")]
 #[case("notes.txt", "one\r\ntwo\r\nthree\r\n\r\nfour", 3, "3")]
 fn every_byte_outside_the_line_stays(
     #[case] name: &str,

@@ -58,8 +58,8 @@ fn what_it_tells_fits_an_answer() {
 #[test]
 fn nothing_of_the_agents_own_environment_is_told() {
     let device = Device::new();
-    device.put("files/app.env", "A=$PATH\nB=\"${PATH}\"\nC=${HOME}\n");
-    let data = device.data(TOOL, json!({"path": "app.env"}));
+    device.put("files/example.env", "A=$PATH\nB=\"${PATH}\"\nC=${HOME}\n");
+    let data = device.data(TOOL, json!({"path": "example.env"}));
     assert_eq!(data["parsed"], json!({"A": "$PATH", "B": "${PATH}", "C": "${HOME}"}));
 }
 
