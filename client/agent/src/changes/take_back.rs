@@ -24,7 +24,7 @@ pub(super) struct Conflict {
 /// Why it is not found out, or not done.
 #[derive(Debug)]
 pub(super) enum Stuck {
-    Conflict(Conflict),
+    Conflict(Box<Conflict>),
     Failed(ToolError),
 }
 
@@ -45,7 +45,7 @@ impl From<Refused> for Stuck {
 }
 
 fn conflict(path: &DevicePath, differs: &'static str) -> Stuck {
-    Stuck::Conflict(Conflict { path: path.clone(), differs })
+    Stuck::Conflict(Box::new(Conflict { path: path.clone(), differs }))
 }
 
 /// What taking back a step comes to.

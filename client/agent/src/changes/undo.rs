@@ -86,7 +86,7 @@ pub(crate) fn undo(
     for step in done.iter().map(past) {
         match step.check(context, &mut ahead) {
             Ok(more) => cost = cost.and(more),
-            Err(Stuck::Conflict(conflict)) => conflicts.push(conflict),
+            Err(Stuck::Conflict(conflict)) => conflicts.push(*conflict),
             Err(Stuck::Failed(error)) => return Err(error),
         }
     }
@@ -110,7 +110,7 @@ pub(crate) fn undo(
     let mut change = Change::undoing(context, tool, &record.header, room);
     for step in done.iter().map(past) {
         step.take_back(&mut change).map_err(|stuck| match stuck {
-            Stuck::Conflict(conflict) => in_the_way(&[conflict]),
+            Stuck::Conflict(conflict) => in_the_way(&[*conflict]),
             Stuck::Failed(error) => error,
         })?;
     }
