@@ -94,8 +94,12 @@ fn judge(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static st
         .with("attempted_path", path.to_string()));
     }
     let format = format_of(path.file_name().unwrap_or_default(), old);
-    let note = match (read(format, old), read(format, new)) {
-        (_, Reading::Values(_)) | (Reading::Unknown, _) | (_, Reading::Unknown) => "",
+    // One after the other, for values take many times what they take as text.
+    let after = match read(format, new) {
+        Reading::Values(_) | Reading::Unknown => return Ok((format, "")),
+        after @ (Reading::Broken(_) | Reading::TooMuch(_)) => after,
+    };
+    let note = match (read(format, old), after) {
         (Reading::Values(_), Reading::Broken(problem) | Reading::TooMuch(problem)) => {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
@@ -104,12 +108,9 @@ fn judge(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static st
             .with("attempted_path", path.to_string())
             .with("problem", problem));
         }
-        (Reading::Broken(_), Reading::Broken(_) | Reading::TooMuch(_)) => {
-            " It could not be read as its format before, and cannot after."
-        }
-        (Reading::TooMuch(_), Reading::Broken(_) | Reading::TooMuch(_)) => {
-            " It holds too much to be checked against its format."
-        }
+        (Reading::Broken(_), _) => " It could not be read as its format before, and cannot after.",
+        (Reading::TooMuch(_), _) => " It holds too much to be checked against its format.",
+        (Reading::Unknown | Reading::Values(_), _) => "",
     };
     Ok((format, note))
 }

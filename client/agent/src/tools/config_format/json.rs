@@ -1,40 +1,116 @@
 //! JSON. Numbers that do not fit are kept as text, digit for digit.
 
 use std::borrow::Cow;
+use std::fmt;
 
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::value::{Budget, MAX_DEPTH, too_much};
 use super::{Reading, Spot};
 
 pub(super) fn read(text: &str) -> Reading {
-    let value = serde_json::from_str::<Value>(&quote_misfits(text));
-    let value = match value {
-        Ok(value) => value,
-        Err(error) => {
-            // The place is that in the text as it stands there, if the same is wrong with that.
-            let original = serde_json::from_str::<Value>(text).err();
-            let original = original.filter(|original| original.line() == error.line());
-            let error = original.unwrap_or(error);
-            let said = error.to_string();
-            let what = said.split(" at line ").next().unwrap_or_default();
-            let (line, column) = (error.line().max(1), error.column().max(1));
-            return Spot { line, column }.broken(what);
-        }
+    let as_read = quote_misfits(text);
+    // Values take many times what they take as text, so that they are counted before one is made.
+    let value = match count(&as_read) {
+        Ok(false) => return too_much(),
+        Ok(true) => serde_json::from_str::<Value>(&as_read),
+        Err(error) => Err(error),
     };
-    if fits(&value, &mut Budget::new(), MAX_DEPTH) { Reading::Values(value) } else { too_much() }
+    let error = match value {
+        Ok(value) => return Reading::Values(value),
+        Err(error) => error,
+    };
+    // The place is that in the text as it stands there, if the same is wrong with that.
+    let original = count(text).err().filter(|original| original.line() == error.line());
+    let error = original.unwrap_or(error);
+    let said = error.to_string();
+    let what = said.split(" at line ").next().unwrap_or_default();
+    let (line, column) = (error.line().max(1), error.column().max(1));
+    Spot { line, column }.broken(what)
 }
 
-fn fits(value: &Value, budget: &mut Budget, depth: usize) -> bool {
-    let Some(below) = depth.checked_sub(1) else { return false };
-    budget.take_text(value.as_str().unwrap_or_default())
-        && match value {
-            Value::Array(items) => items.iter().all(|item| fits(item, budget, below)),
-            Value::Object(map) => {
-                map.iter().all(|(key, item)| budget.take_text(key) && fits(item, budget, below))
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+/// Whether the values of a text fit.
+fn count(text: &str) -> serde_json::Result<bool> {
+    let mut budget = Budget::new();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let fits = Counted { budget: &mut budget, depth: MAX_DEPTH }.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(fits)
+}
+
+/// Counts a value and all in it against a budget, and says whether they fit. Nothing of it is kept.
+struct Counted<'a> {
+    budget: &'a mut Budget,
+    depth: usize,
+}
+
+impl Counted<'_> {
+    fn text(self, text: &str) -> bool {
+        self.depth > 0 && self.budget.take_text(text)
+    }
+
+    fn below(&mut self) -> Counted<'_> {
+        Counted { budget: &mut *self.budget, depth: self.depth.saturating_sub(1) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Counted<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<bool, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Counted<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value of JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<bool, E> {
+        Ok(self.text(""))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
+        Ok(self.text(""))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<bool, E> {
+        Ok(self.text(""))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<bool, E> {
+        Ok(self.text(""))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
+        Ok(self.text(""))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
+        Ok(self.text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<bool, A::Error> {
+        let mut fits = self.depth > 0 && self.budget.take_text("");
+        while let Some(item) = items.next_element_seed(self.below())? {
+            fits &= item;
         }
+        Ok(fits)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<bool, A::Error> {
+        let mut fits = self.depth > 0 && self.budget.take_text("");
+        // A key counts like a value beside it.
+        while let Some(key) = entries.next_key_seed(Counted { depth: 1, ..self.below() })? {
+            fits &= key & entries.next_value_seed(self.below())?;
+        }
+        Ok(fits)
+    }
 }
 
 /// The text with quotes around each number that would lose digits or has no value.

@@ -177,6 +177,10 @@ fn bombs() -> Vec<(Format, String)> {
         (Format::Toml, format!("a{}=1", ".a".repeat(most / 2 - 3))),
         (Format::Toml, format!("a={}", "[".repeat(most - 2))),
         (Format::Toml, format!("a=[{}]", "1,".repeat(most / 2 - 3))),
+        // What fits as values, and takes more while it is read.
+        (Format::Yaml, format!("[{}1]", "1,".repeat(40_000))),
+        (Format::Json, format!("{{{}\"a\":1}}", "\"a\":1,".repeat(60_000))),
+        (Format::Toml, format!("a=[{}]", "1,".repeat(60_000))),
         (Format::Ini, "a=1\n".repeat(most / 4)),
         (Format::Env, "A=1\n".repeat(most / 4)),
     ]

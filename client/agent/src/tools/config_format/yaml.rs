@@ -9,7 +9,16 @@ use serde_json::{Map, Value};
 use super::value::{Budget, MAX_DEPTH, Weight, float, too_much};
 use super::{Reading, Spot};
 
+/// The most `,`, `[` and `{` of a file that is read: the library keeps the whole of a `[…]` in mind until
+/// it ends, with some three hundred bytes for each.
+const MAX_IN_BRACKETS: usize = 30_000;
+
 pub(super) fn read(text: &str) -> Reading {
+    if memchr::memchr3_iter(b',', b'[', b'{', text.as_bytes()).count() > MAX_IN_BRACKETS {
+        return Reading::TooMuch(format!(
+            "It holds more than {MAX_IN_BRACKETS} `,`, `[` and `{{`, up to which YAML is read as values."
+        ));
+    }
     let mut reader = Reader::new();
     let mut events = Parser::new_from_str(text);
     while let Some(event) = events.next_event() {
