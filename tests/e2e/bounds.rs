@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 const CONFIG: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
 const MIB: u64 = 1024 * 1024;
 const SLOTS: usize = 32;
-/// By how much the agent may grow. A quarter of it is the goal.
-const MAX_GROWN: u64 = 256 * MIB;
+/// By how much the agent may grow. Half of it is the goal.
+const MAX_GROWN: u64 = 128 * MIB;
 
 /// Files with which each tool has as much to do as it can.
 fn prepare(files: &Path) {
@@ -25,13 +25,15 @@ fn prepare(files: &Path) {
     put("few_lines", "\n".repeat(1_000_000));
     put("list.yaml", format!("[{}0]", "0,".repeat(120_000)));
     put("list.json", format!("[{}0]", "0,".repeat(500_000)));
-    put("table.toml", (0..60_000).map(|number| format!("a{number}=0\n")).collect());
+    put("maps.json", format!("[{}0]", "{\"\":0},".repeat(9_000)));
+    put("maps.yaml", format!("[{}0]", "{a: 0},".repeat(9_000)));
+    put("table.toml", (0..29_000).map(|number| format!("a{number}=0\n")).collect());
 }
 
 /// The worst call of each kind.
 fn worst(device: &Deceived, number: usize) -> (&'static str, Value, bool) {
     let path = |name: &str| device.path(name);
-    match number % 8 {
+    match number % 10 {
         0 => (
             "search_text",
             json!({"path": device.files(), "pattern": "a[ab]{20000}[xyz]", "glob": "*", "max_results": 200}),
@@ -53,6 +55,8 @@ fn worst(device: &Deceived, number: usize) -> (&'static str, Value, bool) {
         ),
         5 => ("read_config", json!({"path": path("list.yaml")}), false),
         6 => ("read_config", json!({"path": path("list.json")}), false),
+        7 => ("read_config", json!({"path": path("maps.json")}), false),
+        8 => ("read_config", json!({"path": path("maps.yaml")}), false),
         _ => {
             let changes = json!([{"line": 1, "old": "a0=0", "new": "a0=1"}]);
             (

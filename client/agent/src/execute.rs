@@ -209,9 +209,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         Seeing::Compare(touches, before) => Some(Expected { touches, before }),
         Seeing::Nothing | Seeing::Tell(_) => None,
     };
-    let is_final = Cell::new(false);
+    let (is_final, room) = (Cell::new(false), Cell::new(None));
     let context = Context {
         call: subject.call,
+        room: &room,
         roots: of_call.as_ref().unwrap_or(&roots),
         places,
         apps,

@@ -43,7 +43,7 @@ impl Execute for EditFile {
         }
         context.raise_if_starting_at(&located, path)?;
         let (mut file, print) = open_as_needed(&located, context)?;
-        let _room = room(context, print.bytes.min(MAX_CONTENT_BYTES as u64) + COMPARED_BYTES)?;
+        room(context, print.bytes.min(MAX_CONTENT_BYTES as u64) + COMPARED_BYTES)?;
         let old = text(&mut file, path, context)?;
         let at = find::only(&old, &arguments.old_text, path, context)?;
         let after = at + arguments.old_text.len();

@@ -11,7 +11,7 @@ use orion_domain::ToolError;
 use super::Context;
 
 /// What all calls together may hold, in bytes, beside their arguments and small buffers.
-const MAX_HELD_BYTES: u64 = 24 * 1024 * 1024;
+const MAX_HELD_BYTES: u64 = 20 * 1024 * 1024;
 /// How often one who waits looks whether to go on waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -21,13 +21,21 @@ static FREED: Condvar = Condvar::new();
 /// What a call may hold until this is dropped.
 #[derive(Debug)]
 #[must_use]
-pub(super) struct Room(u64);
+pub struct Room(u64);
 
-/// Waits until there is room for so many bytes. What is more than all there is has all of it.
+/// Waits until there is room for so many bytes, which the call holds until its result is text. What is more
+/// than all there is has all of it.
 ///
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`.
-pub(super) fn room(context: &Context<'_>, bytes: u64) -> Result<Room, ToolError> {
+pub(super) fn room(context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
+    // What it had it does not wait for.
+    drop(context.room.take());
+    context.room.set(Some(wait(context, bytes)?));
+    Ok(())
+}
+
+fn wait(context: &Context<'_>, bytes: u64) -> Result<Room, ToolError> {
     let bytes = bytes.min(MAX_HELD_BYTES);
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     while *held + bytes > MAX_HELD_BYTES {
@@ -60,16 +68,16 @@ mod tests {
     fn who_finds_no_room_waits_for_it_and_can_be_stopped() {
         let device = Device::new();
         device.with_context(|context| {
-            let all = room(context, u64::MAX).unwrap();
+            let all = wait(context, u64::MAX).unwrap();
             device.cancelled.store(true, Ordering::Relaxed);
-            assert_eq!(room(context, 1).unwrap_err().code, ErrorCode::Cancelled);
+            assert_eq!(wait(context, 1).unwrap_err().code, ErrorCode::Cancelled);
             device.cancelled.store(false, Ordering::Relaxed);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     std::thread::sleep(Duration::from_millis(100));
                     drop(all);
                 });
-                drop(room(context, 1).unwrap());
+                drop(wait(context, 1).unwrap());
             });
         });
     }

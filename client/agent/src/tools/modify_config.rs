@@ -53,7 +53,7 @@ impl Execute for ModifyConfig {
         }
         let failed = |error: &std::io::Error| io_failure(error, Wanted::File, &path);
         let print = Print::of_file(&file).map_err(|error| failed(&error))?;
-        let _room = room(context, read_config::room_bytes(print.bytes))?;
+        room(context, read_config::room_bytes(print.bytes))?;
         let old =
             String::from_utf8(read_config::bytes(&mut file, &path)?).map_err(|_| no_text(&path))?;
         let new = lines::edit(&old, &changes, &path)?;

@@ -18,10 +18,10 @@ use crate::roots::{Located, Wanted, io_failure};
 /// The room for text and values, beside what stands around them.
 const MAX_TOLD_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
 
-/// What reading a file of this size as configuration may take, in bytes: its values take many times what
-/// they take as text, and the text stands beside them more than once.
+/// What reading a file of this size as configuration may take, in bytes: its values take some hundred times
+/// what they take as text, so that large ones are read one at a time.
 pub(super) const fn room_bytes(size: u64) -> u64 {
-    256 * 1024 + size.saturating_mul(20)
+    256 * 1024 + size.saturating_mul(300)
 }
 
 impl Execute for ReadConfig {
@@ -30,7 +30,7 @@ impl Execute for ReadConfig {
         let mut options = OpenOptions::new();
         let (mut file, metadata) = open(&located, options.read(true), context)?;
         let path = &located.asked;
-        let _room = room(context, room_bytes(metadata.len()))?;
+        room(context, room_bytes(metadata.len()))?;
         let bytes = bytes(&mut file, path)?;
         context.check()?;
         let name = path.file_name().unwrap_or_default();

@@ -9,6 +9,7 @@ use cap_std::fs::{File, OpenOptions};
 use orion_catalog::tools::read_file::{Arguments, Encoding, ReadFile, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
+use super::memory::room;
 use super::{Context, Execute, Outcome, invalid, nearby, regular};
 use crate::roots::{Wanted, io_failure};
 
@@ -39,6 +40,8 @@ impl Execute for ReadFile {
         };
         let mut options = OpenOptions::new();
         let (mut file, metadata) = regular::open(&located.dir, name, path, options.read(true))?;
+        // The content stands there as it was read, as text, and in the result.
+        room(context, 64 * 1024 + 4 * metadata.len().min(MAX_CONTENT_BYTES as u64))?;
         let part = match arguments.encoding {
             Encoding::Utf8 => lines(&mut file, &arguments, path, context)?,
             Encoding::Base64 => blocks(&mut file, metadata.len(), &arguments, path)?,

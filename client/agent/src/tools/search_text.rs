@@ -26,12 +26,12 @@ use crate::roots::Wanted;
 const MAX_RESULTS: u32 = 5000;
 
 /// What a search may take, in bytes: the expression, what each thread keeps of it, and what is found.
-const ROOM_BYTES: u64 = 6 * 1024 * 1024;
+const ROOM_BYTES: u64 = 12 * 1024 * 1024;
 
 impl Execute for SearchText {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let mut limits = Limits::up_to(arguments.max_results, MAX_RESULTS)?;
-        let _room = room(context, ROOM_BYTES)?;
+        room(context, ROOM_BYTES)?;
         let expression = expression::parse(&arguments.pattern)?;
         let glob = Pattern::parse(&arguments.glob, context.places.style)?;
         let located = context.locate(&arguments.path, Access::Read)?;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Context, Outcome, find};
+use super::{Context, MemoryRoom, Outcome, find};
 use crate::apps::Apps;
 use crate::changes::as_it_acts;
 use crate::risk_gate::RiskGate;
@@ -47,9 +47,16 @@ pub(crate) struct Device {
     pub(crate) approved: Vec<RiskRaise>,
     /// Whether the last call could not be undone.
     pub(crate) is_final: Cell<bool>,
+    room: Cell<Option<MemoryRoom>>,
     last_call: Cell<CallId>,
     /// Where the state is, if elsewhere.
     _state: Option<TempDir>,
+}
+
+/// What a tool says, once it was told and holds no memory.
+fn told(tool: &str, arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
+    let outcome = (find(tool).unwrap().run)(arguments, context)?;
+    Ok(Outcome { room: None, ..outcome })
 }
 
 impl Device {
@@ -103,6 +110,7 @@ impl Device {
             progress: Cell::new(0),
             approved: RiskRaise::ALL.to_vec(),
             is_final: Cell::new(false),
+            room: Cell::new(None),
             last_call: Cell::new(CallId::new(Uuid::nil())),
             _state: state,
             temp,
@@ -165,19 +173,23 @@ impl Device {
         let error = self.run(tool, arguments, false).unwrap_err();
         assert_eq!(self.tree(), before, "a refused {tool} changed something");
         if error.code != ErrorCode::ConfirmationRequired {
-            assert_eq!(dry.map_err(|error| error.code), Err(error.code), "{tool} as a preview");
+            assert_eq!(
+                dry.map(drop).map_err(|error| error.code),
+                Err(error.code),
+                "{tool} as a preview"
+            );
         }
         error
     }
 
     fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
         let judged = judged(&self.trash, &self.places, tool, &arguments);
-        self.context(dry_run, &judged, |context| (find(tool).unwrap().run)(arguments, context))
+        self.context(dry_run, &judged, |context| told(tool, arguments, context))
     }
 
     /// A call of which the guard knew nothing.
     pub(crate) fn unjudged(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
-        self.with_context(|context| (find(tool).unwrap().run)(arguments, context))
+        self.with_context(|context| told(tool, arguments, context))
     }
 
     fn context<T>(&self, dry_run: bool, judged: &Judged, run: impl FnOnce(&Context<'_>) -> T) -> T {
@@ -193,6 +205,7 @@ impl Device {
             dry_run,
             risk: &RiskGate::new(None, self.approved.clone(), dry_run),
             is_final: &self.is_final,
+            room: &self.room,
             touches: &judged.touches,
             undo: judged.undo.as_ref(),
             expected: None,

@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for Counted<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<bool, A::Error> {
-        let mut fits = self.depth > 0 && self.budget.take_text("");
+        let mut fits = self.depth > 0 && self.budget.take_map();
         // A key counts like a value beside it.
         while let Some(key) = entries.next_key_seed(Counted { depth: 1, ..self.below() })? {
             fits &= key & entries.next_value_seed(self.below())?;

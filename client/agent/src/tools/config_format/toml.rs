@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 use super::value::{Budget, MAX_DEPTH, float, too_much};
 use super::{Reading, Spot};
 
-/// The most `=` and `,` of a file that is read: the library makes all values at once, with some four
+/// The most `=`, `,` and `[` of a file that is read: the library makes all values at once, with some four
 /// hundred bytes for each, before they can be counted.
-const MAX_SEPARATORS: usize = 50_000;
+const MAX_SEPARATORS: usize = 30_000;
 
 pub(super) fn read(text: &str) -> Reading {
-    if memchr::memchr2_iter(b'=', b',', text.as_bytes()).count() > MAX_SEPARATORS {
+    if memchr::memchr3_iter(b'=', b',', b'[', text.as_bytes()).count() > MAX_SEPARATORS {
         return Reading::TooMuch(format!(
-            "It holds more than {MAX_SEPARATORS} `=` and `,`, up to which TOML is read as values."
+            "It holds more than {MAX_SEPARATORS} `=`, `,` and `[`, up to which TOML is read as values."
         ));
     }
     let table = match text.parse::<toml::Table>() {

@@ -8,6 +8,8 @@ use super::Reading;
 pub(super) const MAX_DEPTH: usize = 64;
 /// Values in one file, repeated ones counted each time.
 const MAX_VALUES: usize = 100_000;
+/// How many values a map counts as: its first entry makes room for eleven.
+pub(super) const MAP_WEIGHT: usize = 8;
 /// Text in one file, repeated text counted each time, in bytes.
 const MAX_TEXT_BYTES: usize = 2 * 1024 * 1024;
 
@@ -42,6 +44,11 @@ impl Budget {
         true
     }
 
+    /// The same for a map without what is in it, which takes as much as many values.
+    pub(super) fn take_map(&mut self) -> bool {
+        self.take(Weight { values: MAP_WEIGHT, text: 0, depth: 1 })
+    }
+
     /// The same for one value that holds no others.
     pub(super) fn take_text(&mut self, text: &str) -> bool {
         self.take(Weight { values: 1, text: text.len(), depth: 1 })
@@ -51,7 +58,7 @@ impl Budget {
 /// Too many values, or too deep.
 pub(super) fn too_much() -> Reading {
     Reading::TooMuch(format!(
-        "It holds more than {MAX_VALUES} values or 2 MiB of text, repeated ones counted each time, or values {MAX_DEPTH} deep."
+        "It holds more than {MAX_VALUES} values or 2 MiB of text, repeated ones counted each time and maps as {MAP_WEIGHT}, or values {MAX_DEPTH} deep."
     ))
 }
 

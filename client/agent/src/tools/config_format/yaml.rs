@@ -11,7 +11,7 @@ use super::{Reading, Spot};
 
 /// The most `,`, `[` and `{` of a file that is read: the library keeps the whole of a `[…]` in mind until
 /// it ends, with some three hundred bytes for each.
-const MAX_IN_BRACKETS: usize = 30_000;
+const MAX_IN_BRACKETS: usize = 20_000;
 
 pub(super) fn read(text: &str) -> Reading {
     if memchr::memchr3_iter(b',', b'[', b'{', text.as_bytes()).count() > MAX_IN_BRACKETS {

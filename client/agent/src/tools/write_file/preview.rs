@@ -35,7 +35,7 @@ pub(super) fn preview(
     if ![path, &real].iter().all(|path| context.roots.lends(path, Access::Read)) {
         return Ok((size, in_bytes("the old content may not be read here")));
     }
-    let _room = room(context, 2 * MAX_COMPARED_BYTES)?;
+    room(context, 2 * MAX_COMPARED_BYTES)?;
     let (file, _) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
     let mut bytes = Vec::new();
     file.take(MAX_COMPARED_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
