@@ -256,7 +256,7 @@ impl Alone {
     /// What a tool returns.
     fn call(&self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
         let context = Context {
-            room: &std::cell::Cell::new(None),
+            memory: &orion_agent::tools::Memory::default(),
             call: CallId::new(Uuid::now_v7()),
             roots: &self.roots,
             places: &self.places,

@@ -96,6 +96,11 @@ async fn run_the_worst_calls() -> u64 {
     assert_eq!(ends.values().sum::<u64>(), 5 * SLOTS as u64);
     let held_up = ends.keys().filter(|(_, code)| code == "OUTCOME_UNKNOWN").count();
     assert_eq!(held_up, 0, "{ends:?}");
+    // Each kind was done or refused for what it is, and did not only wait until its deadline.
+    for tool in ["search_text", "edit_file", "write_file", "read_config", "modify_config"] {
+        let done = ends.keys().any(|(name, code)| *name == tool && code != "TIMEOUT");
+        assert!(done, "{tool} never came to its turn: {ends:?}");
+    }
     let honest = link.order("create_directory", &json!({"path": device.path("last")}));
     assert_eq!(link.dispatch(honest).await.0, "succeeded");
     device.agent().usage().peak.saturating_sub(idle.resident)

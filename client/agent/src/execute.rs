@@ -26,7 +26,7 @@ use crate::risk_gate::RiskGate;
 use crate::roots::Lent;
 use crate::sandbox::{Reach, Sandbox, confine};
 use crate::tools::observe::{Expected, Seeing, observe};
-use crate::tools::{Context, Executor, Outcome};
+use crate::tools::{Context, Executor, Memory, Outcome};
 use crate::trash::Trash;
 
 /// How long after its deadline a tool may take to notice. Tools look at the clock in their loops; a
@@ -74,6 +74,8 @@ pub struct Job {
     pub reach: Option<Reach>,
     /// Whether it may change something.
     pub has_effects: bool,
+    /// What it holds of the memory that all calls share.
+    pub memory: Arc<Memory>,
     /// When it has to be over.
     pub deadline: Instant,
     /// Set when it is to stop.
@@ -100,7 +102,7 @@ pub async fn execute(
 ) {
     let Job { subject, deadline, has_effects, .. } = &job;
     let (subject, deadline, has_effects) = (subject.clone(), *deadline, *has_effects);
-    let call = subject.call;
+    let (call, memory) = (subject.call, Arc::clone(&job.memory));
     let finished = |ended: Ended, slot: Slot| Event::Finished { call, ended, slot };
 
     let admitted = match tokio::time::timeout_at(deadline.into(), admission.wait()).await {
@@ -131,6 +133,7 @@ pub async fn execute(
     let result = match in_time {
         Ok(result) => result,
         Err(_) => {
+            memory.give_back();
             let ended = subject.failure(given_up(&subject.tool, has_effects), started.elapsed());
             post(&events, finished(ended, Slot::GivenUp)).await;
             work.await
@@ -141,6 +144,7 @@ pub async fn execute(
         Ok(outcome) => subject.success(outcome, took),
         Err(error) => subject.failure(error, took),
     };
+    memory.give_back();
     post(&events, finished(ended, Slot::Free)).await;
 }
 
@@ -170,6 +174,7 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         seeing,
         touches,
         undo,
+        memory,
         deadline,
         cancelled,
         roots,
@@ -209,10 +214,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         Seeing::Compare(touches, before) => Some(Expected { touches, before }),
         Seeing::Nothing | Seeing::Tell(_) => None,
     };
-    let (is_final, room) = (Cell::new(false), Cell::new(None));
+    let is_final = Cell::new(false);
     let context = Context {
         call: subject.call,
-        room: &room,
+        memory: &memory,
         roots: of_call.as_ref().unwrap_or(&roots),
         places,
         apps,

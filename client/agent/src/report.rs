@@ -42,8 +42,7 @@ impl Subject {
     /// A call that did what it should.
     #[must_use]
     pub fn success(&self, outcome: crate::tools::Outcome, took: Duration) -> Ended {
-        let crate::tools::Outcome { message, data, truncated, observed, raises, room: _room } =
-            outcome;
+        let crate::tools::Outcome { message, data, truncated, observed, raises } = outcome;
         let meta = Meta { truncated, observed, raises, ..self.meta(took) };
         let envelope = Envelope::success(message, data, self.dry_run, meta);
         let ended = ended(&envelope, took);

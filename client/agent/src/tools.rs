@@ -44,10 +44,10 @@ use serde_json::Value;
 pub use context::Context;
 pub(crate) use copy_path::judge::refuse_unfit_for;
 pub use get_file_info::learn_accounts;
-pub use memory::Room as MemoryRoom;
+pub use memory::Memory;
 
 /// What a call that succeeded says.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Outcome<D = Value> {
     /// One sentence for a person.
     pub message: String,
@@ -59,21 +59,12 @@ pub struct Outcome<D = Value> {
     pub observed: Option<Vec<Observation>>,
     /// In a preview: why the risk of the call is higher than its tool's.
     pub raises: Vec<RiskRaise>,
-    /// What it may hold in memory until it is text.
-    pub room: Option<MemoryRoom>,
 }
 
 impl<D> Outcome<D> {
     /// An outcome with nothing cut.
     pub fn new(message: impl Into<String>, data: D) -> Self {
-        Self {
-            message: message.into(),
-            data,
-            truncated: false,
-            observed: None,
-            raises: Vec::new(),
-            room: None,
-        }
+        Self { message: message.into(), data, truncated: false, observed: None, raises: Vec::new() }
     }
 
     /// The same, saying whether data was cut.
@@ -148,16 +139,14 @@ fn run<T: Execute>(arguments: Value, context: &Context<'_>) -> Result<Outcome, T
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))?;
     context.check()?;
-    let Outcome { message, data, truncated, observed, raises, room: _ } =
-        T::run(arguments, context)?;
+    let Outcome { message, data, truncated, observed, raises } = T::run(arguments, context)?;
     let data = serde_json::to_value(data).map_err(|_| {
         ToolError::new(
             ErrorCode::Internal,
             format!("The result of {} cannot be written as JSON.", T::NAME),
         )
     })?;
-    let room = context.room.take();
-    Ok(Outcome { message, data, truncated, observed, raises, room })
+    Ok(Outcome { message, data, truncated, observed, raises })
 }
 
 /// An argument that does not fit.

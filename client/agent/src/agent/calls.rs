@@ -198,6 +198,7 @@ impl Agent {
             touches,
             undo: parsed.undo,
             has_effects,
+            memory: Arc::default(),
             deadline: Instant::now().into_std() + call.time_left.min(self.settings.call_timeout),
             cancelled: Arc::clone(&cancelled),
             roots: Arc::clone(&self.roots),

@@ -56,6 +56,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         undo: None,
         reach: None,
         has_effects,
+        memory: Arc::default(),
         deadline: Instant::now() + time_left,
         cancelled: Arc::new(AtomicBool::new(false)),
         roots: Arc::new(Lent::new(Box::new(|| {

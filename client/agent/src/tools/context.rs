@@ -10,7 +10,7 @@ use orion_domain::{
     Access, CallId, DevicePath, ErrorCode, Places, RiskRaise, ToolError, Touches, Undo,
 };
 
-use super::MemoryRoom;
+use super::Memory;
 use super::observe::{Expected, compare};
 use crate::apps::Apps;
 use crate::changes::is_executable;
@@ -26,7 +26,7 @@ pub struct Context<'a> {
     /// The call.
     pub call: CallId,
     /// What it may hold in memory, once it has asked.
-    pub room: &'a Cell<Option<MemoryRoom>>,
+    pub memory: &'a Memory,
     /// The allowed folders.
     pub roots: &'a Roots,
     /// Where relative paths and `~` begin.

@@ -3,10 +3,12 @@
 //!
 //! Asked for once by a call, after its turn has come, so that no two calls wait for each other.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use orion_domain::ToolError;
+use orion_domain::{ErrorCode, ToolError};
 
 use super::Context;
 
@@ -15,70 +17,113 @@ const MAX_HELD_BYTES: u64 = 20 * 1024 * 1024;
 /// How often one who waits looks whether to go on waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-static HELD: Mutex<u64> = Mutex::new(0);
+static ALL: Mutex<All> = Mutex::new(All { held: 0, next: 0, waiting: VecDeque::new() });
 static FREED: Condvar = Condvar::new();
 
-/// What a call may hold until this is dropped.
-#[derive(Debug)]
-#[must_use]
-pub struct Room(u64);
+/// What is held, and who waits, in the order in which they came: a large call is not passed over for ever.
+struct All {
+    held: u64,
+    next: u64,
+    waiting: VecDeque<u64>,
+}
 
-/// Waits until there is room for so many bytes, which the call holds until its result is text. What is more
-/// than all there is has all of it.
+fn all() -> MutexGuard<'static, All> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What one call holds, until it is given back or dropped: when its result is text, or when nobody waits
+/// for it any more. What hangs holds up nobody else.
+#[derive(Debug, Default)]
+pub struct Memory(AtomicU64);
+
+impl Memory {
+    /// Nothing is held any more.
+    pub fn give_back(&self) {
+        let bytes = self.0.swap(0, Ordering::Relaxed);
+        if bytes > 0 {
+            let mut all = all();
+            all.held = all.held.saturating_sub(bytes);
+            drop(all);
+            FREED.notify_all();
+        }
+    }
+
+    /// Waits until there is room for so many bytes. What is more than all there is has all of it.
+    fn take(&self, context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
+        // What it had it does not wait for.
+        self.give_back();
+        let bytes = bytes.min(MAX_HELD_BYTES);
+        let mut all = all();
+        let ticket = all.next;
+        all.next += 1;
+        all.waiting.push_back(ticket);
+        let may_go_on = loop {
+            if all.waiting.front() == Some(&ticket) && all.held + bytes <= MAX_HELD_BYTES {
+                all.held += bytes;
+                self.0.store(bytes, Ordering::Relaxed);
+                break Ok(());
+            }
+            if let Err(error) = context.check() {
+                break Err(error);
+            }
+            all = FREED.wait_timeout(all, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        };
+        all.waiting.retain(|waiting| *waiting != ticket);
+        drop(all);
+        FREED.notify_all();
+        may_go_on.map_err(|error| {
+            if error.code != ErrorCode::Timeout {
+                return error;
+            }
+            ToolError::new(
+                ErrorCode::Timeout,
+                "The call waited until its deadline for other calls that take much memory. Nothing was done; try again when they are over.",
+            )
+        })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// Waits until there is room for so many bytes, which the call holds from then on.
 ///
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`.
 pub(super) fn room(context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
-    // What it had it does not wait for.
-    drop(context.room.take());
-    context.room.set(Some(wait(context, bytes)?));
-    Ok(())
-}
-
-fn wait(context: &Context<'_>, bytes: u64) -> Result<Room, ToolError> {
-    let bytes = bytes.min(MAX_HELD_BYTES);
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    while *held + bytes > MAX_HELD_BYTES {
-        context.check()?;
-        held = FREED.wait_timeout(held, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
-    }
-    *held += bytes;
-    Ok(Room(bytes))
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-        *held = held.saturating_sub(self.0);
-        drop(held);
-        FREED.notify_all();
-    }
+    context.memory.take(context, bytes)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
-    use orion_domain::ErrorCode;
+    use std::sync::Arc;
 
     use super::*;
     use crate::tools::testing::Device;
 
     #[test]
-    fn who_finds_no_room_waits_for_it_and_can_be_stopped() {
+    fn who_finds_no_room_waits_in_turn_and_can_be_stopped_and_who_is_given_up_holds_up_nobody() {
         let device = Device::new();
         device.with_context(|context| {
-            let all = wait(context, u64::MAX).unwrap();
+            let [large, other] = [(); 2].map(|()| Arc::new(Memory::default()));
+            large.take(context, u64::MAX).unwrap();
             device.cancelled.store(true, Ordering::Relaxed);
-            assert_eq!(wait(context, 1).unwrap_err().code, ErrorCode::Cancelled);
+            assert_eq!(other.take(context, 1).unwrap_err().code, ErrorCode::Cancelled);
             device.cancelled.store(false, Ordering::Relaxed);
             std::thread::scope(|scope| {
-                scope.spawn(|| {
+                let given_up = Arc::clone(&large);
+                scope.spawn(move || {
                     std::thread::sleep(Duration::from_millis(100));
-                    drop(all);
+                    given_up.give_back();
                 });
-                drop(wait(context, 1).unwrap());
+                other.take(context, 1).unwrap();
             });
+            // The one that was given up is still there, and holds nothing.
+            assert_eq!(large.0.load(Ordering::Relaxed), 0);
+            assert!(other.0.load(Ordering::Relaxed) == 1 && all().waiting.is_empty());
         });
     }
 }

@@ -26,7 +26,7 @@ use crate::roots::Wanted;
 const MAX_RESULTS: u32 = 5000;
 
 /// What a search may take, in bytes: the expression, what each thread keeps of it, and what is found.
-const ROOM_BYTES: u64 = 12 * 1024 * 1024;
+const ROOM_BYTES: u64 = 8 * 1024 * 1024;
 
 impl Execute for SearchText {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {

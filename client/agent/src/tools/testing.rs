@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Context, MemoryRoom, Outcome, find};
+use super::{Context, Memory, Outcome, find};
 use crate::apps::Apps;
 use crate::changes::as_it_acts;
 use crate::risk_gate::RiskGate;
@@ -47,7 +47,7 @@ pub(crate) struct Device {
     pub(crate) approved: Vec<RiskRaise>,
     /// Whether the last call could not be undone.
     pub(crate) is_final: Cell<bool>,
-    room: Cell<Option<MemoryRoom>>,
+    memory: Memory,
     last_call: Cell<CallId>,
     /// Where the state is, if elsewhere.
     _state: Option<TempDir>,
@@ -55,8 +55,9 @@ pub(crate) struct Device {
 
 /// What a tool says, once it was told and holds no memory.
 fn told(tool: &str, arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
-    let outcome = (find(tool).unwrap().run)(arguments, context)?;
-    Ok(Outcome { room: None, ..outcome })
+    let said = (find(tool).unwrap().run)(arguments, context);
+    context.memory.give_back();
+    said
 }
 
 impl Device {
@@ -110,7 +111,7 @@ impl Device {
             progress: Cell::new(0),
             approved: RiskRaise::ALL.to_vec(),
             is_final: Cell::new(false),
-            room: Cell::new(None),
+            memory: Memory::default(),
             last_call: Cell::new(CallId::new(Uuid::nil())),
             _state: state,
             temp,
@@ -205,7 +206,7 @@ impl Device {
             dry_run,
             risk: &RiskGate::new(None, self.approved.clone(), dry_run),
             is_final: &self.is_final,
-            room: &self.room,
+            memory: &self.memory,
             touches: &judged.touches,
             undo: judged.undo.as_ref(),
             expected: None,

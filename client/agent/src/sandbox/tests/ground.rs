@@ -160,7 +160,7 @@ impl Ground {
             }
             let judged = judged(&self.trash, &self.places, tool, &arguments);
             let context = Context {
-                room: &std::cell::Cell::new(None),
+                memory: &crate::tools::Memory::default(),
                 call,
                 roots,
                 places: &self.places,

@@ -47,7 +47,9 @@ impl Snapshot {
             }
             Err(error) => return Err(io_failure(&error, Wanted::Path, path)),
         };
-        let may_read = context.roots.lends(path, Access::Read);
+        // By the name that was asked for and by the one that it leads to.
+        let may_read = context.roots.lends(path, Access::Read)
+            && context.roots.locate_real(&target.real, Access::Read).is_ok();
         let stamp = |kind| Self::stamp(kind, &metadata);
         let told = |kind, digest| Self { digest, changed_ns: None, ..stamp(kind) };
         Ok(match What::of(metadata.file_type()) {
