@@ -245,6 +245,7 @@ impl Drop for Change<'_> {
         if let Err(error) = self.settle() {
             // The record stays as it is, and the next start tries again.
             tracing::warn!(call = %self.header.call, code = error.code.as_str(), "what a call began could not be cleaned up");
+            self.room.settle();
             return;
         }
         let is_back = take_back::roll_back(self);

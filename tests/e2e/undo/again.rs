@@ -1,5 +1,7 @@
 //! Undoing an undoing does a call again, and is judged as that call.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Call, Client, Device, World};
 use orion_wire::v1;
@@ -138,4 +140,33 @@ async fn what_is_lent_no_longer_is_not_moved_back_out_of_it() {
         assert_eq!(refused.end(), end, "{refused:?}");
     }
     assert_eq!(kiosk.tree(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_was_written_after_an_approval_is_not_written_again_without_one() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let admin = world.admin();
+    kiosk.put("run.sh", "#!/bin/sh\n");
+    let script = kiosk.files().join("run.sh");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let new = json!({"path": "run.sh", "content": "#!/bin/sh\nnew\n"});
+    let asked = admin.call("kiosk", "write_file", new).await;
+    assert_eq!(asked.end(), ASKED, "{asked:?}");
+    admin.decide(asked.question(), true, "").await.unwrap();
+    let written = admin.ended(&asked.id).await.unwrap();
+    let back = undoing(admin, &written.id, &["run.sh"]).await;
+    assert_eq!(back.end(), (CallState::Succeeded, None), "{back:?}");
+    let before = kiosk.tree();
+    let again = undoing(admin, &back.id, &["run.sh"]).await;
+    assert_eq!(again.end(), ASKED, "{again:?}");
+    assert_eq!(kiosk.tree(), before, "it was written before anybody was asked");
+    let card = v1::GetApprovalRequest { approval_id: again.question().to_owned() };
+    let card = admin.approvals().get_approval(card).await.unwrap().into_inner().approval.unwrap();
+    let says = card.risk_because.iter().any(|line| line == "This file can start programs.");
+    assert!(says, "{card:?}");
+    admin.decide(again.question(), true, "").await.unwrap();
+    let done = admin.ended(&again.id).await.unwrap();
+    assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
+    assert_eq!(std::fs::read_to_string(&script).unwrap(), "#!/bin/sh\nnew\n");
 }

@@ -50,6 +50,13 @@ enum WhatForm {
 }
 
 impl Print {
+    /// Whether it is a file with an execute bit.
+    pub(super) fn is_executable(&self) -> bool {
+        self.what == What::File && self.mode & 0o111 != 0
+    }
+}
+
+impl Print {
     pub(super) fn of(metadata: &Metadata) -> Self {
         let what = What::of(metadata.file_type());
         let modified = || {

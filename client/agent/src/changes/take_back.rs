@@ -1,6 +1,8 @@
 //! Taking back one step: first what would be done is found out, or what stands in the way; then it is
 //! done, as steps of the call that takes back. Whatever changed since is left alone.
 
+mod done_again;
+
 use std::collections::BTreeSet;
 use std::io;
 
@@ -137,7 +139,8 @@ impl Past<'_> {
         }
         Ok(match found? {
             None => Cost { entries: Some(1), ..Cost::NOTHING },
-            Some((_, back)) => {
+            Some((target, back)) => {
+                self.raise_where_done_again(context, &target, &back)?;
                 let (entries, bytes) = self.amount(&back);
                 Cost { entries, bytes, disk_bytes: back.disk_bytes() }
             }
