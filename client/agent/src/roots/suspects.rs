@@ -67,7 +67,7 @@ impl Suspects {
             return true;
         }
         let name = name.to_ascii_lowercase();
-        self.holds(&name) || copied_from(&name).is_some_and(|original| self.holds(original))
+        self.holds(&name) || copied_from(&name).is_some_and(|original| self.holds(&original))
     }
 
     fn holds(&self, name: &str) -> bool {

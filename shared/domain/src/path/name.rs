@@ -1,5 +1,6 @@
 //! One component, as written and as it is compared.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
@@ -63,7 +64,7 @@ impl Name {
         Self {
             written: written.into(),
             exact: exact(style, written).into(),
-            original: copied_from(&loose).map(Into::into),
+            original: copied_from(&loose).map(|name| name.into_owned().into()),
             loose: loose.into(),
         }
     }
@@ -114,9 +115,9 @@ const COPIES: &[&str] = &[
 ];
 
 /// The name that something in lower case is a copy of, if its name tells so: `id_rsa` for `id_rsa~`,
-/// `id_rsa.bak.2` and `#id_rsa#`.
+/// `id_rsa.bak.2` and `#id_rsa#`, and `a.json` for `a (1).json`.
 #[must_use]
-pub fn copied_from(name: &str) -> Option<&str> {
+pub fn copied_from(name: &str) -> Option<Cow<'_, str>> {
     let mut original = None;
     // A copy of a copy of a copy is one as well; nobody goes on for ever.
     for _ in 0..4 {
@@ -125,25 +126,46 @@ pub fn copied_from(name: &str) -> Option<&str> {
             None => break,
         }
     }
-    original
+    let left = original.unwrap_or(name);
+    // File managers write their mark before the ending.
+    let before_ending = left.rsplit_once('.').and_then(|(stem, ending)| {
+        Some(format!("{}.{ending}", of_file_manager(stem).filter(|stem| !stem.is_empty())?))
+    });
+    before_ending.map(Cow::Owned).or(original.map(Cow::Borrowed))
 }
 
 fn without_mark(name: &str) -> Option<&str> {
     if let Some(inner) = name.strip_prefix('#').and_then(|name| name.strip_suffix('#')) {
         return Some(inner);
     }
-    for mark in ["~", " - copy", " copy", "-journal", "-wal", "-shm"] {
+    for mark in ["~", "-journal", "-wal", "-shm"] {
         if let Some(original) = name.strip_suffix(mark) {
             return Some(original);
         }
     }
-    if let Some(original) = name.strip_prefix(".#") {
+    if let Some(original) = of_file_manager(name).or_else(|| name.strip_prefix(".#")) {
         return Some(original);
     }
     let (original, ending) = name.rsplit_once('.')?;
     let number = ending.strip_prefix('~').unwrap_or(ending);
-    let is_number = (1..=3).contains(&number.len()) && number.bytes().all(|it| it.is_ascii_digit());
-    (is_number || COPIES.contains(&ending)).then_some(original)
+    (is_number(number) || COPIES.contains(&ending)).then_some(original)
+}
+
+/// Without ` copy`, ` - copy`, ` (copy)`, ` (2)` and the like behind it.
+fn of_file_manager(name: &str) -> Option<&str> {
+    let numbered = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    if let Some((original, mark)) = numbered
+        && (is_number(mark) || mark == "copy" || mark == "another copy")
+    {
+        return Some(of_file_manager(original).unwrap_or(original));
+    }
+    let unnumbered = name.rsplit_once(' ').filter(|(_, number)| is_number(number));
+    let name = unnumbered.map_or(name, |(name, _)| name);
+    name.strip_suffix(" - copy").or_else(|| name.strip_suffix(" copy"))
+}
+
+fn is_number(text: &str) -> bool {
+    (1..=3).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit())
 }
 
 /// The text itself, and on Windows each character in lower case where that is one character, as its file systems fold one
@@ -208,6 +230,13 @@ mod tests {
             ("#.env#", Some(".env")),
             (".#.env", Some(".env")),
             ("a.key - copy", Some("a.key")),
+            ("a.json - copy (2)", Some("a.json")),
+            ("credentials - copy.json", Some("credentials.json")),
+            ("credentials (1).json", Some("credentials.json")),
+            ("secrets (copy).yml.bak", Some("secrets.yml")),
+            ("id_rsa copy 2", Some("id_rsa")),
+            ("chapter 2.md", None),
+            ("a (draft).md", None),
             ("a.sqlite-wal", Some("a.sqlite")),
             ("a.b.c.d.1.2.3.4.5", Some("a.b.c.d.1")),
             ("a.2026", None),
@@ -217,7 +246,7 @@ mod tests {
             ("##", None),
             ("", None),
         ] {
-            assert_eq!(copied_from(name), original, "{name}");
+            assert_eq!(copied_from(name).as_deref(), original, "{name}");
         }
     }
 
