@@ -17,7 +17,7 @@ pub(super) struct Places {
 /// A place; dropped when its call has ended.
 #[derive(Debug)]
 pub struct Place {
-    user: Option<UserName>,
+    user: UserName,
     of_people: Arc<DashMap<UserName, u32>>,
     _place: OwnedSemaphorePermit,
 }
@@ -49,7 +49,7 @@ impl Places {
         } else if let Ok(place) = Arc::clone(&self.all).try_acquire_owned() {
             *count += 1;
             drop(count);
-            return Ok(self.placed(Some(user.clone()), place));
+            return Ok(self.placed(user.clone(), place));
         } else {
             NoPlace::Full
         };
@@ -58,24 +58,25 @@ impl Places {
         Err(refused)
     }
 
-    /// Waits for a place for a call that waited, which counts for nobody.
-    pub(super) async fn in_turn(&self) -> Option<Place> {
+    /// Waits for a place for a call of this person that waited. It is one of theirs, and given also where
+    /// they have as many as one may.
+    pub(super) async fn in_turn(&self, user: &UserName) -> Option<Place> {
         let place = Arc::clone(&self.all).acquire_owned().await.ok()?;
-        Some(self.placed(None, place))
+        *self.of_people.entry(user.clone()).or_insert(0) += 1;
+        Some(self.placed(user.clone(), place))
     }
 
-    fn placed(&self, user: Option<UserName>, place: OwnedSemaphorePermit) -> Place {
+    fn placed(&self, user: UserName, place: OwnedSemaphorePermit) -> Place {
         Place { user, of_people: Arc::clone(&self.of_people), _place: place }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Some(user) = &self.user else { return };
-        if let Some(mut count) = self.of_people.get_mut(user) {
+        if let Some(mut count) = self.of_people.get_mut(&self.user) {
             *count = count.saturating_sub(1);
         }
-        self.of_people.remove_if(user, |_, count| *count == 0);
+        self.of_people.remove_if(&self.user, |_, count| *count == 0);
     }
 }
 
@@ -94,9 +95,16 @@ mod tests {
         assert_eq!(places.of_people.len(), 2);
         drop((of_ann, of_bob));
         assert!(places.of_people.is_empty());
-        let waited = places.in_turn().await.unwrap();
-        assert_eq!((places.all.available_permits(), places.of_people.len()), (3, 0));
+        // What waited has its turn in any case, and leaves less for what is made anew.
+        let mut waited = Vec::new();
+        for _ in 0..4 {
+            waited.push(places.in_turn(&ann).await.unwrap());
+        }
+        assert_eq!(places.take(&ann).unwrap_err(), NoPlace::FullOfPerson);
+        drop(waited.pop());
+        assert_eq!(places.take(&ann).unwrap_err(), NoPlace::FullOfPerson);
         drop(waited);
+        assert_eq!((places.all.available_permits(), places.of_people.len()), (4, 0));
         assert!(Places::new(1).take(&ann).is_ok());
     }
 }

@@ -230,10 +230,11 @@ impl Session {
         self.places.take(user)
     }
 
-    /// Waits for a place among the calls under way; none where the stream ends meanwhile.
-    pub async fn place_in_turn(&self) -> Option<Place> {
+    /// Waits for a place among the calls under way for one of this person; none where the stream ends
+    /// meanwhile.
+    pub async fn place_in_turn(&self, user: &UserName) -> Option<Place> {
         tokio::select! {
-            place = self.places.in_turn() => place,
+            place = self.places.in_turn(user) => place,
             () = self.ended.cancelled() => None,
         }
     }

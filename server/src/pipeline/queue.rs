@@ -209,7 +209,8 @@ async fn deliver(
 /// was judged is sent at once, and a yes that is spent is not spent in vain.
 async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<(), StoreError> {
     let Some(_delivery) = backend.fleet.delivery(call) else { return Ok(()) };
-    let Some(way) = Way::in_turn(backend, device).await else { return Ok(()) };
+    let user = backend.store.call(&call.to_string()).await?.caller.user;
+    let Some(way) = Way::in_turn(backend, device, &user).await else { return Ok(()) };
     let row = backend.store.call(&call.to_string()).await?;
     if row.state != CallState::Queued {
         return Ok(());

@@ -219,8 +219,10 @@ impl<'a> Journey<'a> {
                 session = back(self.backend, device, self.way.session.id()), if !linked => {
                     (linked, until) = (true, deadline + GRACE);
                     // What runs there keeps its place among the calls under way, where there is one.
-                    let user = &self.judged.incoming.caller.user;
-                    self.way.place = session.place(user).ok().or(self.way.place.take());
+                    if let Some(place) = self.way.place.take() {
+                        let user = &self.judged.incoming.caller.user;
+                        self.way.place = Some(session.place(user).unwrap_or(place));
+                    }
                     self.way.session = session;
                     // It is the new session's first word of this call, so that nothing overtakes it.
                     self.way.session.ask(&[call]).ok();

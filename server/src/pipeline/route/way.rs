@@ -1,6 +1,6 @@
 //! The way to a device: a live session, and a place among the calls under way there.
 
-use orion_domain::{DeviceId, ErrorCode, ToolError};
+use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
 use tokio::sync::oneshot;
 
 use crate::backend::Backend;
@@ -33,9 +33,9 @@ impl Way {
     }
 
     /// Waits for a place; none where the device is away or goes meanwhile.
-    pub async fn in_turn(backend: &Backend, device: DeviceId) -> Option<Self> {
+    pub async fn in_turn(backend: &Backend, device: DeviceId, user: &UserName) -> Option<Self> {
         let session = backend.fleet.session(device)?;
-        let place = Some(session.place_in_turn().await?);
+        let place = Some(session.place_in_turn(user).await?);
         Some(Self { session, place, sent: None })
     }
 
