@@ -16,7 +16,7 @@ use orion_domain::{
 use super::authorize::Judged;
 use super::preview::{Preview, Seen, look, no_preview, record};
 use super::result::Told;
-use super::{Reply, audit, queue};
+use super::{Reply, audit, queue, raise};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
@@ -41,7 +41,9 @@ pub async fn ask(
         && let Some(standing) = stand::find(backend, judged).await?
     {
         let (reply, call) = entering(backend, judged);
-        return run_standing(backend, judged, (reply, Some(call)), standing).await;
+        let reply = run_standing(backend, judged, (reply, Some(call)), standing).await?;
+        // What only its disk shows was not said before, and is asked about.
+        return Box::pin(raise::ask_where_raised(backend, judged, reply)).await;
     }
     let (seen, told) = match seen(backend, judged).await {
         Ok(seen) => seen,
@@ -73,7 +75,8 @@ pub(super) async fn ask_waiting(
     reply: Reply,
 ) -> Result<Reply, StoreError> {
     if let Some(standing) = stand::find(backend, judged).await? {
-        return run_standing(backend, judged, (reply, None), standing).await;
+        let reply = run_standing(backend, judged, (reply, None), standing).await?;
+        return Box::pin(raise::ask_where_raised(backend, judged, reply)).await;
     }
     judged.release();
     match seen(backend, judged).await {

@@ -259,7 +259,7 @@ fn start(backend: &Arc<Backend>, row: ApprovalRow, way: Option<Way>) {
 async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
     let (task, device) = (Arc::clone(backend), row.device.0);
     let activating = backend.calls.spawn(async move {
-        let sent = match Way::in_turn(&task, device).await {
+        let sent = match Way::in_turn(&task, device, &row.requester).await {
             Some(way) => {
                 let (way, sent) = way.telling();
                 start(&task, row.clone(), Some(way));

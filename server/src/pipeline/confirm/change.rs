@@ -171,6 +171,10 @@ async fn make(
     }
     let Some(id) = reply.approval else { return Ok(reply) };
     let asked = backend.store.approval(&id.to_string()).await?;
+    // Nor did they see what only the device's disk shows.
+    if asked.card.raises.iter().any(|raise| !judged.raises().contains(raise)) {
+        return Ok(reply);
+    }
     match vote(backend, by, &asked, true, reason, Lasting::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
             run::run_approved(backend, &decided, None).await.map_err(store)?;

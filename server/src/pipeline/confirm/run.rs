@@ -65,7 +65,7 @@ async fn try_approved(
     // The yes is spent when the call is sent, and not before its device is there and has room for it.
     let way = match way {
         Some(way) => way,
-        None => match Way::in_turn(backend, approval.device.0).await {
+        None => match Way::in_turn(backend, approval.device.0, &row.caller.user).await {
             Some(way) => way,
             None => return away(backend, approval, row).await,
         },

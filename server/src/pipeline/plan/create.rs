@@ -190,6 +190,9 @@ async fn look(
             Err(error) => return Err(error),
         };
     let judged = judged.raised(seen.preview.raises());
+    if judged.decision() == Decision::Deny {
+        return Err(judged.refusal());
+    }
     if judged.preview_first() && !matches!(seen.preview, Preview::Shown(_)) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
