@@ -10,8 +10,10 @@ use orion_domain::{ErrorCode, ToolError, UserName};
 use crate::config::Calls;
 
 /// What makes calls, or judges them as if they were made.
-const CALLS: [&str; 3] = [
+const CALLS: [&str; 5] = [
     "/orion.v1.ToolService/CallTool",
+    "/orion.v1.ChatService/SendMessage",
+    "/orion.v1.ApprovalService/DecideApproval",
     "/orion.v1.PolicyService/ExplainCall",
     "/orion.v1.PlanService/CreatePlan",
 ];

@@ -33,7 +33,8 @@ impl FromRow<'_, SqliteRow> for Admitted {
 
 impl Store {
     /// The calls of a person on a device that were sent there since a moment, however long before that
-    /// they were made: no previews, and not this one. The newest `most` of them, newest first, the
+    /// they were made: no previews, none that
+    /// the device refused, and not this one. The newest `most` of them, newest first, the
     /// first of them with their arguments, up to so many bytes together.
     ///
     /// # Errors
@@ -53,7 +54,7 @@ impl Store {
              (SELECT id AS counted, tool, undo_json, admitted_at, \
              SUM(LENGTH(arguments)) OVER (ORDER BY admitted_at DESC, id DESC) AS bytes FROM calls \
              WHERE user_name = $1 AND device_id = $2 AND admitted_at >= $3 AND id <> $4 \
-             AND dry_run = 0 ORDER BY admitted_at DESC, id DESC LIMIT $5) \
+             AND dry_run = 0 AND state <> 'refused' ORDER BY admitted_at DESC, id DESC LIMIT $5) \
              ORDER BY admitted_at DESC, counted DESC",
         )
         .bind(user.as_str())
