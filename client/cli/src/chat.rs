@@ -253,7 +253,7 @@ impl<'a> Session<'a> {
                 if matches!(failure.exit_code(), 6 | 9)
                     || (failure.exit_code() == 5 && self.consent == Consent::Ask) =>
             {
-                self.out.note(&failure.to_string());
+                self.out.note(&text::plain(&failure.to_string()));
                 Ok(())
             }
             Err(failure) => Err(failure),

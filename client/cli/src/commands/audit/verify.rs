@@ -134,7 +134,7 @@ impl Verify {
         match (verified.await, &app.context.file.data_dir) {
             (Ok(answer), _) => print(app, &answered(answer, app)),
             (Err(failure @ Failure::Unreachable { .. }), Some(data_dir)) => {
-                app.out.note(&format!("{failure}"));
+                app.out.note(&text::plain(&failure.to_string()));
                 app.out.note(&format!("reading {} itself", data_dir.display()));
                 data_folder(app, data_dir).await
             }
