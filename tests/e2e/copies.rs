@@ -163,8 +163,9 @@ async fn a_device_that_was_put_back_to_an_older_state_is_not_believed_that_a_cal
         rows.into_iter().find(|row| row.kind == "call.opened").map(|row| row.call_id)
     })
     .await;
-    // It is on record before it has left the backend, and a frozen device cannot say that it came.
-    sleep(Duration::from_millis(500)).await;
+    // It is on record before it has left the backend, and a frozen device cannot say that it came. A busy
+    // backend takes a while; what it had not read by its death would take the order from the device.
+    sleep(Duration::from_secs(2)).await;
     world.server().kill9().await;
     asking.await.unwrap().expect_err("an answer from a backend that is dead");
     kiosk.agent().thaw();
