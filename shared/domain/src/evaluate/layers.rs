@@ -172,15 +172,16 @@ pub(super) fn risk(
     }
     let raises = raises(question, policy);
     let least = raises.iter().map(|(raise, _)| raise.risk()).fold(stated, Risk::max);
-    let tainted = question.tainted && tool.has_effects && heard.preapproved_tainted.is_none();
-    let risk = if tainted { least.raised() } else { least };
-    let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
     let of = |risk| match policy.risk.of(risk) {
         Decision::DryRunFirst => shown_first(question),
         asked @ (Decision::Allow | Decision::Ask | Decision::Deny) => asked,
     };
+    // A question is saved, a refusal is not: neither the one that strangers' content leads to.
+    let ignored = heard.preapproved_tainted.is_some() && of(least.raised()) != Decision::Deny;
+    let tainted = question.tainted && tool.has_effects && !ignored;
+    let risk = if tainted { least.raised() } else { least };
+    let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
     let asked = of(risk);
-    // A question is saved, a refusal is not.
     let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
     let reason = match asked {
         Decision::Allow => Reason::Fits,

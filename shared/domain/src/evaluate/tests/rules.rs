@@ -218,6 +218,19 @@ fn strangers_content_pauses_a_pre_approval_unless_it_says_otherwise() {
     assert_eq!(Ask::delete("D:/x").of(&with(vec![firm()])).0, Decision::Allow);
 }
 
+#[test]
+fn a_refusal_that_strangers_content_leads_to_is_not_pre_approved() {
+    let firm = Rule {
+        ignore_provenance: true,
+        tools: vec!["create_directory".to_owned()],
+        ..preapproval()
+    };
+    let forbids =
+        Policy { risk: RiskDefaults::new(Decision::Allow, Decision::Deny), ..with(vec![firm]) };
+    let make = |tainted| Ask { tainted, ..Ask::make("D:/x") }.of(&forbids).0;
+    assert_eq!((make(false), make(true)), (Decision::Allow, Decision::Deny));
+}
+
 #[rstest]
 #[case(Risk::Low, Decision::Allow, Role::Operator, false)]
 #[case(Risk::Medium, Decision::Ask, Role::Operator, false)]
