@@ -42,6 +42,7 @@ mod plans;
 mod policy;
 mod private;
 mod queue;
+mod raised;
 mod refusals;
 mod renewal;
 mod revoking;

@@ -138,6 +138,9 @@ fn drifts() -> Vec<(&'static str, Value, Change)> {
         ("write_file", json!({"path": "a.txt", "content": "mine"}), |it| {
             it.put("a.txt", "somebody else's");
         }),
+        ("write_file", json!({"path": "a.txt", "content": "mine", "append": true}), |it| {
+            forge(&it.files().join("a.txt"), b"54321");
+        }),
         ("write_file", json!({"path": "new.txt", "content": "mine"}), |it| {
             it.put("new.txt", "somebody else's");
         }),

@@ -45,6 +45,8 @@ pub struct Incoming {
     pub is_own: bool,
     /// Why its risk is higher than its tool's, as its device said.
     pub raises: Vec<RiskRaise>,
+    /// The call that ended so that this one is asked about: its device reported a higher risk.
+    pub replaces: Option<CallId>,
     /// SHA-256 of the session or token that it was asked with; none where nobody asked over the wire.
     pub token: Option<Digest>,
 }
@@ -69,6 +71,7 @@ impl Incoming {
             background: false,
             is_own: false,
             raises: Vec::new(),
+            replaces: None,
             token: None,
         }
     }
@@ -106,6 +109,7 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         has_effects: target.spec.has_effects && !incoming.request.dry_run,
         state,
         idempotency_key: incoming.request.idempotency_key.clone(),
+        replaces: incoming.replaces,
         plan: incoming.plan,
         is_own_preview: incoming.is_own && incoming.request.dry_run,
         deadline_at: incoming.created_at
@@ -151,6 +155,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         has_effects: false,
         state: CallState::Received,
         idempotency_key: incoming.request.idempotency_key.clone(),
+        replaces: incoming.replaces,
         plan: incoming.plan,
         is_own_preview: incoming.is_own && incoming.request.dry_run,
         deadline_at: incoming.created_at

@@ -14,7 +14,7 @@ use orion_domain::{
 };
 
 use super::authorize::Judged;
-use super::preview::{Preview, Seen, look, no_preview, record};
+use super::preview::{Preview, Seen, look, no_preview, not_asked};
 use super::result::Told;
 use super::{Reply, audit, queue, raise};
 use crate::backend::Backend;
@@ -56,7 +56,7 @@ pub async fn ask(
     // What the device saw that raises the risk is judged before anybody is asked.
     let raised = judged.raised(seen.preview.raises());
     if raised.decision() == Decision::Deny {
-        record_alone(backend, told).await?;
+        Told::record_any(told, backend).await?;
         return audit::deny_judged(backend, &raised, raised.refusal()).await;
     }
     let (reply, call) = entering(backend, &raised);
@@ -83,7 +83,7 @@ pub(super) async fn ask_waiting(
         Ok((seen, told)) => {
             let raised = judged.raised(seen.preview.raises());
             if raised.decision() == Decision::Deny {
-                record_alone(backend, told).await?;
+                Told::record_any(told, backend).await?;
                 return audit::close(backend, reply, raised.refusal()).await;
             }
             put(backend, &raised, (reply, None), (seen, told), None).await
@@ -98,14 +98,6 @@ pub(super) async fn ask_waiting(
 fn entering(backend: &Backend, judged: &Judged) -> (Reply, NewCall) {
     let row = audit::row(backend, judged, CallState::Received);
     (Reply::of_new(&row), row)
-}
-
-/// Puts what a device told of a preview on the record where nobody is asked.
-async fn record_alone(backend: &Backend, told: Option<Told>) -> Result<(), StoreError> {
-    match told {
-        Some(told) => told.record(backend).await.map(drop),
-        None => Ok(()),
-    }
 }
 
 /// What people are shown. Of a call that changes something, that is a preview, with an observation of
@@ -123,7 +115,7 @@ async fn seen(backend: &Arc<Backend>, judged: &Judged) -> Result<(Seen, Option<T
     match enough(judged, seen) {
         Ok(seen) => Ok((seen, told)),
         Err(error) => {
-            record(backend, told).await?;
+            Told::record_any(told, backend).await.map_err(not_asked)?;
             Err(error)
         }
     }
@@ -205,12 +197,12 @@ async fn enter(
             if !is_new {
                 run::break_off(backend, &reply).await;
             }
-            record_alone(backend, told).await?;
+            Told::record_any(told, backend).await?;
             return Err(error);
         }
         full @ (AskError::TooManyOfPerson | AskError::TooMany) => full,
     };
-    record_alone(backend, told).await?;
+    Told::record_any(told, backend).await?;
     let error = ToolError::new(
         ErrorCode::ResourceExhausted,
         format!(

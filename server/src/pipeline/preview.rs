@@ -145,7 +145,7 @@ impl From<Unseen> for ToolError {
 /// [`Unseen`].
 pub async fn observe(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, Unseen> {
     let (seen, told) = look(backend, judged).await?;
-    record(backend, told).await?;
+    Told::record_any(told, backend).await.map_err(not_asked)?;
     Ok(seen)
 }
 
@@ -162,24 +162,14 @@ pub async fn look(backend: &Arc<Backend>, judged: &Judged) -> Result<(Seen, Opti
     match read(judged, &reply) {
         Ok(seen) => Ok((seen, told)),
         Err(unseen) => {
-            record(backend, told).await?;
+            Told::record_any(told, backend).await.map_err(not_asked)?;
             Err(unseen)
         }
     }
 }
 
-/// Puts what a device told on the record where nothing follows from it.
-///
-/// # Errors
-/// The record cannot be kept.
-pub async fn record(backend: &Backend, told: Option<Told>) -> Result<(), Unseen> {
-    match told {
-        Some(told) => told.record(backend).await.map(drop).map_err(not_asked),
-        None => Ok(()),
-    }
-}
-
-fn not_asked(error: StoreError) -> Unseen {
+/// What is said where the record cannot be kept.
+pub fn not_asked(error: StoreError) -> Unseen {
     Unseen::NotSaid(ToolError::new(ErrorCode::Internal, format!("Nothing was asked: {error}.")))
 }
 

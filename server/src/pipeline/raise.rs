@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallId, CallRequest, CallState, Envelope, ErrorCode, Permit, RiskRaise};
+use orion_domain::{CallId, CallState, Envelope, ErrorCode, Permit, RiskRaise};
 use serde_json::Value;
 
 use super::audit::Incoming;
@@ -73,7 +73,8 @@ fn reported(judged: &Judged, reply: &Reply) -> Vec<RiskRaise> {
     RiskRaise::ALL.into_iter().filter(is_named).collect()
 }
 
-/// The same call under an id of its own, judged by what holds now and by what the device reports.
+/// The same call in place of that attempt, judged by what holds now and by what the device reports. The idempotency key
+/// goes with it.
 async fn again(
     backend: &Backend,
     judged: &Judged,
@@ -84,8 +85,7 @@ async fn again(
         id: CallId::new(new_uuid()),
         created_at: now_ms(),
         raises,
-        // The key stands for the attempt that is over.
-        request: CallRequest { idempotency_key: None, ..incoming.request.clone() },
+        replaces: Some(incoming.id),
         ..incoming.clone()
     };
     let again = authorize::call(incoming, target.clone(), parsed.clone());

@@ -104,6 +104,7 @@ pub async fn from_row(
         background: false,
         is_own: false,
         raises: Vec::new(),
+        replaces: None,
         token: row.token,
         request: CallRequest {
             tool: row.tool.clone(),

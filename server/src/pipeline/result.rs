@@ -85,6 +85,17 @@ impl Told {
         Ok(is_end)
     }
 
+    /// The same where something was told and nothing follows from it.
+    ///
+    /// # Errors
+    /// As [`Self::record`].
+    pub async fn record_any(told: Option<Self>, backend: &Backend) -> Result<(), StoreError> {
+        match told {
+            Some(told) => told.record(backend).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Tells the device that it may forget a call whose end is on the record: this one, or another.
     ///
     /// # Errors

@@ -91,6 +91,8 @@ pub(super) struct Opened<'a> {
     recovered: bool,
     idempotency_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    replaces: Option<CallId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PlanId>,
     deadline_at: i64,
 }
@@ -125,6 +127,7 @@ impl<'a> Opened<'a> {
             dry_run: call.dry_run,
             recovered: call.recovered,
             idempotency_key: call.idempotency_key.as_deref().map(|key| cut(key, NAME_BYTES)),
+            replaces: call.replaces,
             plan: call.plan,
             deadline_at: call.deadline_at,
         }

@@ -3,11 +3,12 @@
 mod count;
 mod event;
 mod history;
+mod key;
 mod recover;
 mod row;
 mod waiting;
 
-use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode, UserName};
+use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode};
 
 use super::row::{id_range, only, signed};
 use super::writer::{Durability, Tx};
@@ -220,22 +221,6 @@ impl Store {
         device.map(|text| text.parse().map_err(|_| StoreError::Corrupt)).transpose()
     }
 
-    /// The call that this person made under this key before.
-    ///
-    /// # Errors
-    /// The record cannot be read.
-    pub async fn find_idempotent(
-        &self,
-        user: &UserName,
-        key: &str,
-    ) -> Result<Option<CallRow>, StoreError> {
-        Ok(sqlx::query_as("SELECT * FROM calls WHERE user_name = $1 AND idempotency_key = $2")
-            .bind(user.as_str())
-            .bind(key)
-            .fetch_optional(self.reads())
-            .await?)
-    }
-
     /// The calls of a device that have not ended, oldest first; at most 1,000.
     ///
     /// # Errors
@@ -273,6 +258,10 @@ pub(super) async fn open(tx: &mut Tx, call: NewCall) -> Result<(), StoreError> {
 }
 
 async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<(), StoreError> {
+    let idempotency_key = match call.replaces {
+        Some(replaced) => key::take(tx, replaced).await?,
+        None => call.idempotency_key,
+    };
     let mut history = StateChange { state: CallState::Received, at: call.created_at }.first();
     let state = close.as_ref().map_or(call.state, |close| close.state);
     if state != CallState::Received {
@@ -303,7 +292,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
         .bind(call.has_effects)
         .bind(state.as_str())
         .bind(history)
-        .bind(call.idempotency_key)
+        .bind(idempotency_key)
         .bind(call.deadline_at)
         .bind(call.created_at)
         .bind(close.as_ref().and_then(|close| close.code).map(ErrorCode::as_str))

@@ -129,6 +129,7 @@ fn call(n: u128) -> NewCall {
         has_effects: false,
         state: CallState::Received,
         idempotency_key: None,
+        replaces: None,
         plan: None,
         is_own_preview: false,
         deadline_at: 61_000,

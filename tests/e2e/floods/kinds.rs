@@ -9,7 +9,7 @@ use std::time::Duration;
 use orion_tests::Client;
 use orion_tests::flooder::{END_HEADERS, END_STREAM, Flooder, frame, headers, kind};
 use orion_wire::v1;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tonic_prost::prost::Message as _;
@@ -198,7 +198,7 @@ impl Flood {
     }
 
     /// Floods until it is told to stop.
-    pub(super) fn begin(self, target: Target, stop: CancellationToken) -> JoinHandle<Sent> {
+    pub(super) async fn flow(self, target: Target, stop: CancellationToken) -> Sent {
         if self == Self::ManyKeys {
             LazyLock::force(&MANY_KEYS);
         }
@@ -217,15 +217,13 @@ impl Flood {
                 stop.run_until_cancelled(keeps_on).await;
             });
         }
-        tokio::spawn(async move {
-            while let Some(ended) = flooders.join_next().await {
-                ended.unwrap();
-            }
-            Sent {
-                connections: tally.connections.load(Ordering::Relaxed),
-                bytes: tally.bytes.load(Ordering::Relaxed),
-            }
-        })
+        while let Some(ended) = flooders.join_next().await {
+            ended.unwrap();
+        }
+        Sent {
+            connections: tally.connections.load(Ordering::Relaxed),
+            bytes: tally.bytes.load(Ordering::Relaxed),
+        }
     }
 
     /// One connection, until it is cut off.

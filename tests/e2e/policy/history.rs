@@ -119,6 +119,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             has_effects: false,
             state: CallState::Received,
             idempotency_key: None,
+            replaces: None,
             plan: None,
             is_own_preview: false,
             deadline_at: at + 30_000,

@@ -52,7 +52,7 @@ enum WhatForm {
 impl Print {
     /// Whether it is a file with an execute bit.
     pub(super) fn is_executable(&self) -> bool {
-        self.what == What::File && self.mode & 0o111 != 0
+        self.what == What::File && self.mode & super::rights::EXECUTE != 0
     }
 }
 

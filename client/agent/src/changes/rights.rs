@@ -13,8 +13,7 @@ const NOT_TAKEN: [&[u8]; 3] = [b"security.capability", b"security.ima", b"securi
 const MAX_ATTRIBUTES: usize = 64 * 1024;
 
 /// The bits of a mode by which a file is run.
-#[cfg(unix)]
-const EXECUTE: u32 = 0o111;
+pub(super) const EXECUTE: u32 = 0o111;
 
 /// Whether a file has an execute bit. Where there are none, its name tells.
 #[cfg(unix)]

@@ -38,6 +38,20 @@ impl Change<'_> {
         Ok(Held(print))
     }
 
+    /// Refuses a file that was opened by its name and is not the one that was compared there.
+    pub(super) fn hold_opened(
+        &self,
+        Held(held): &Held,
+        target: &Target,
+        opened: &Print,
+    ) -> Result<(), Refused> {
+        let Some(before) = self.shown(target) else { return Ok(()) };
+        match held {
+            Some(held) if held.is_same(opened) => Ok(()),
+            Some(_) | None => Err(drifted(&before.path, "something else has its name").into()),
+        }
+    }
+
     /// Refuses what a step took from a target, where it is not what was shown there.
     pub(super) fn hold_moved(
         &self,

@@ -26,8 +26,9 @@ impl Change<'_> {
         text: &[u8],
     ) -> Result<(), Refused> {
         let failed = |error: &io::Error| Refused::io(error, target);
-        self.hold(target)?;
+        let held = self.hold(target)?;
         let mut before = Print::of_file(file).map_err(|error| failed(&error))?;
+        self.hold_opened(&held, target, &before)?;
         let check = || self.context.check();
         before.digest = digest_to(file, before.bytes, &check).map_err(|error| error.of(target))?;
         let (at, added, digest) = (target.spot(), text.len() as u64, Digest::of(text));
@@ -104,7 +105,7 @@ pub(super) fn text_of(
     let Some((content, _)) = find(trash, of, target)? else { return Ok(None) };
     let mut text = Vec::new();
     open_in(&content.dir, &content.name, OpenOptions::new().read(true))?
-        .take(super::print::MAX_HASHED_BYTES)
+        .take(MAX_HASHED_BYTES)
         .read_to_end(&mut text)?;
     Ok(Some(text))
 }

@@ -55,6 +55,8 @@ pub struct NewCall {
     pub state: CallState,
     /// The client's own name for it, unique for the person.
     pub idempotency_key: Option<String>,
+    /// The call whose place this one takes: that one has ended, and its idempotency key goes to this one.
+    pub replaces: Option<CallId>,
     /// The plan that it is a step of, or a step's preview.
     pub plan: Option<PlanId>,
     /// Whether the backend made it for itself, as a preview of another call.

@@ -5,7 +5,6 @@ use orion_domain::RiskRaise;
 use super::{Back, Past, Stuck};
 use crate::changes::record::Step;
 use crate::changes::{Print, Target};
-
 use crate::tools::Context;
 
 impl Past<'_> {
