@@ -8,6 +8,7 @@ pub mod descriptors;
 mod frames;
 pub mod http2;
 mod metered;
+mod port;
 
 use std::convert::Infallible;
 use std::io;
@@ -32,6 +33,8 @@ use tower::Service;
 use self::connections::{ConnectionLimits, ConnectionTable, Owner};
 use self::http2::Http2Limits;
 use crate::people::Source;
+
+pub use port::open_port;
 
 /// How often is looked for connections that take too long.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,6 +1,7 @@
 //! People: how they get in, what stands for them, and what ends it. Accounts and tokens themselves
 //! are kept by the store.
 
+mod counts;
 mod first_admin;
 mod heavy;
 mod live;
@@ -14,6 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use orion_domain::{Digest, Secret, UserName};
 use serde_json::json;
 
+pub use counts::{Counted, Counts};
 pub use first_admin::{FirstAdmin, RESET_FILE, is_reset_secret, write_reset};
 pub use heavy::{Heavy, Turn};
 pub use live::{Change, Ending, Identity, People, ended};

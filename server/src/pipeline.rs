@@ -171,7 +171,10 @@ async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply,
     }
     match judged.decision() {
         Decision::Allow => match judged.permit(None) {
-            Ok(permit) => raise::send(backend, &judged, permit).await,
+            Ok(permit) => {
+                let sent = route::route(backend, &judged, permit);
+                raise::attempt(backend, &judged, sent).await
+            }
             Err(refusal) => audit::deny_judged(backend, &judged, *refusal).await,
         },
         Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,

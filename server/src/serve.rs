@@ -24,10 +24,10 @@ use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::{Config, People};
 use crate::fleet::{Authority, Fleet, enrollment};
-use crate::listen::Door;
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
 use crate::listen::http2::Http2Limits;
+use crate::listen::{Door, open_port};
 use crate::model::{Model, Planner};
 use crate::notary::{self, Notary};
 use crate::people::{self, FirstAdmin};
@@ -94,8 +94,8 @@ pub async fn prepare(
     make_private_dir(data_dir)?;
     let lock = lock(data_dir)?;
 
-    let people_listener = bind(config.people.listen, "[people] listen").await?;
-    let device_listener = bind(config.devices.listen, "[devices] listen").await?;
+    let people_listener = bind(config.people.listen, "[people] listen")?;
+    let device_listener = bind(config.devices.listen, "[devices] listen")?;
     let (people, devices) = (people_listener.local_addr()?, device_listener.local_addr()?);
 
     let store = Store::open(&data_dir.join(DATABASE))
@@ -305,8 +305,8 @@ async fn housekeeping(backend: Arc<Backend>) {
     }
 }
 
-async fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| {
+fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
+    open_port(address).with_context(|| {
         format!("{what} = \"{address}\": the port cannot be opened; another program may be using it. Choose another, or 0 for a free one")
     })
 }

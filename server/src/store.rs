@@ -262,7 +262,7 @@ impl Store {
         durability: Durability,
         work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.inner.writer.submit(durability, Shape::Several, work).await
+        self.write_as(Shape::Several, durability, work).await
     }
 
     /// Runs a change of one statement, which the database itself does whole or not at all.
@@ -271,7 +271,16 @@ impl Store {
         durability: Durability,
         work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.inner.writer.submit(durability, Shape::One, work).await
+        self.write_as(Shape::One, durability, work).await
+    }
+
+    async fn write_as<T: Send + 'static>(
+        &self,
+        shape: Shape,
+        durability: Durability,
+        work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.inner.writer.submit(durability, shape, work).await
     }
 }
 

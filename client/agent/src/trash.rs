@@ -108,30 +108,28 @@ impl Trash {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is room for so many bytes more, where so many others leave. What is past its time
-    /// leaves for it.
-    pub(crate) fn has_room(&self, bytes: u64, leaving: u64, roots: &Roots) -> bool {
-        self.room_for(None, bytes, leaving, roots)
+    /// Whether a new call would have room for so many bytes, where so many others leave. What is past its
+    /// time would leave for it.
+    pub(crate) fn has_room(&self, bytes: u64, leaving: u64) -> bool {
+        let (now, kept) = (Timestamp::now(), self.kept());
+        let old = kept.calls.values().filter(|held| sweep::is_old(held.at_ms, now));
+        let leaving = old.fold(leaving, |sum, held| sum.saturating_add(held.bytes));
+        let more = bytes.saturating_add(RECORD_BYTES);
+        kept.bytes.saturating_add(more).saturating_sub(leaving) <= self.max_bytes
     }
 
-    /// The same, and the room is the call's from here on.
+    /// Takes so much room for a call. What is past its time leaves for it.
     pub(crate) fn take_room(&self, call: CallId, bytes: u64, leaving: u64, roots: &Roots) -> bool {
-        self.room_for(Some(call), bytes, leaving, roots)
-    }
-
-    fn room_for(&self, call: Option<CallId>, bytes: u64, leaving: u64, roots: &Roots) -> bool {
         let now = Timestamp::now();
         for is_swept in [false, true] {
             let mut kept = self.kept();
-            let before = call.and_then(|call| kept.calls.get(&call).copied());
+            let before = kept.calls.get(&call).copied();
             let more = if before.is_some() { bytes } else { bytes.saturating_add(RECORD_BYTES) };
             let after = kept.bytes.saturating_add(more).saturating_sub(leaving);
             if after <= self.max_bytes {
-                if let Some(call) = call {
-                    let before = before.unwrap_or_default().bytes;
-                    let bytes = before.saturating_add(more.saturating_sub(leaving));
-                    kept.set(call, Some(Held { at_ms: now.as_millisecond(), bytes }));
-                }
+                let before = before.unwrap_or_default().bytes;
+                let bytes = before.saturating_add(more.saturating_sub(leaving));
+                kept.set(call, Some(Held { at_ms: now.as_millisecond(), bytes }));
                 return true;
             }
             let any_old = kept.calls.values().any(|held| sweep::is_old(held.at_ms, now));

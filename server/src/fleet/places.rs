@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use dashmap::DashMap;
 use orion_domain::UserName;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::people::{Counted, Counts};
 
 /// See the module. Clones are handles to the same places.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     all: Arc<Semaphore>,
     most_of_person: u32,
-    of_people: Arc<DashMap<UserName, u32>>,
+    of_people: Counts,
 }
 
 /// A place; dropped when its call has ended.
 #[derive(Debug)]
 pub struct Place {
-    user: UserName,
-    of_people: Arc<DashMap<UserName, u32>>,
+    _of_person: Counted,
     _place: OwnedSemaphorePermit,
 }
 
@@ -37,46 +37,23 @@ impl Places {
         Self {
             all: Arc::new(Semaphore::new(all as usize)),
             most_of_person,
-            of_people: Arc::default(),
+            of_people: Counts::default(),
         }
     }
 
     /// A place for a call of this person.
     pub(super) fn take(&self, user: &UserName) -> Result<Place, NoPlace> {
-        let mut count = self.of_people.entry(user.clone()).or_insert(0);
-        let refused = if *count >= self.most_of_person {
-            NoPlace::FullOfPerson
-        } else if let Ok(place) = Arc::clone(&self.all).try_acquire_owned() {
-            *count += 1;
-            drop(count);
-            return Ok(self.placed(user.clone(), place));
-        } else {
-            NoPlace::Full
-        };
-        drop(count);
-        self.of_people.remove_if(user, |_, count| *count == 0);
-        Err(refused)
+        let of_person = self.of_people.add_below(user, self.most_of_person);
+        let of_person = of_person.ok_or(NoPlace::FullOfPerson)?;
+        let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_| NoPlace::Full)?;
+        Ok(Place { _of_person: of_person, _place: place })
     }
 
     /// Waits for a place for a call of this person that waited. It is one of theirs, and given also where
     /// they have as many as one may.
     pub(super) async fn in_turn(&self, user: &UserName) -> Option<Place> {
         let place = Arc::clone(&self.all).acquire_owned().await.ok()?;
-        *self.of_people.entry(user.clone()).or_insert(0) += 1;
-        Some(self.placed(user.clone(), place))
-    }
-
-    fn placed(&self, user: UserName, place: OwnedSemaphorePermit) -> Place {
-        Place { user, of_people: Arc::clone(&self.of_people), _place: place }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(mut count) = self.of_people.get_mut(&self.user) {
-            *count = count.saturating_sub(1);
-        }
-        self.of_people.remove_if(&self.user, |_, count| *count == 0);
+        Some(Place { _of_person: self.of_people.add(user), _place: place })
     }
 }
 
@@ -92,7 +69,6 @@ mod tests {
         assert_eq!(places.take(&ann).unwrap_err(), NoPlace::FullOfPerson);
         let of_bob = places.take(&bob).unwrap();
         assert_eq!(places.take(&bob).unwrap_err(), NoPlace::Full);
-        assert_eq!(places.of_people.len(), 2);
         drop((of_ann, of_bob));
         assert!(places.of_people.is_empty());
         // What waited has its turn in any case, and leaves less for what is made anew.
@@ -104,7 +80,7 @@ mod tests {
         drop(waited.pop());
         assert_eq!(places.take(&ann).unwrap_err(), NoPlace::FullOfPerson);
         drop(waited);
-        assert_eq!((places.all.available_permits(), places.of_people.len()), (4, 0));
+        assert_eq!((places.all.available_permits(), places.of_people.is_empty()), (4, true));
         assert!(Places::new(1).take(&ann).is_ok());
     }
 }

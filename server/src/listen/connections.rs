@@ -22,18 +22,18 @@ use crate::people::Source;
 
 /// How many kinds of closings are told apart between two lines in the log.
 const MAX_TALLIES: usize = 64;
-/// How many requests of an address may be refused at once, and in each second from then on, before a
-/// connection of it is closed.
+/// How many requests of one peer may be refused at once, and in each second from then on, before a
+/// connection of theirs is closed.
 const REFUSED_BURST: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
 const REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(50).unwrap();
 /// How long an address waits on each new connection, and until when, after one of it was closed for what
 /// it did: who floods comes again at once.
 const PENALTY_DELAY: Duration = Duration::from_millis(250);
 const PENALTY: Duration = Duration::from_secs(10);
-/// How long an address that holds no connection is remembered.
+/// How long who holds no connection is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
-/// How many addresses are remembered.
-const MAX_ADDRESSES: usize = 10_000;
+/// Of how many that is.
+const MAX_PEERS: usize = 10_000;
 
 /// For whom a connection counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ impl Owner {
 type Bucket = RateLimiter<NotKeyed, InMemoryState, DefaultClock>;
 
 #[derive(Debug)]
-struct Address {
+struct Peer {
     refused: Bucket,
     seen: Instant,
     penalty_until: Option<Instant>,
@@ -71,7 +71,7 @@ struct Open {
     by_owner: HashMap<Owner, BTreeSet<u64>>,
     /// How many belong to nobody known.
     strangers: usize,
-    addresses: HashMap<Source, Address>,
+    peers: HashMap<Owner, Peer>,
     closed: HashMap<(Source, CloseReason), u64>,
 }
 
@@ -128,18 +128,8 @@ impl ConnectionTable {
         let id = open.next;
         open.next += 1;
         let state = Arc::new(ConnectionState::new(now));
-        open.insert(id, owner, Arc::clone(&state));
-        let fresh = || Address {
-            refused: RateLimiter::direct(
-                Quota::per_second(REFUSED_PER_SECOND).allow_burst(REFUSED_BURST),
-            ),
-            seen: now,
-            penalty_until: None,
-        };
-        if open.addresses.len() < MAX_ADDRESSES || open.addresses.contains_key(&source) {
-            open.addresses.entry(source.clone()).or_insert_with(fresh).seen = now;
-        }
-        let penalty_until = open.addresses.get(&source).and_then(|address| address.penalty_until);
+        open.insert(id, owner.clone(), Arc::clone(&state));
+        let penalty_until = open.peer(owner, now).and_then(|peer| peer.penalty_until);
         let delay = penalty_until.is_some_and(|until| now < until).then_some(PENALTY_DELAY);
         Some(Admission { id, table: Arc::clone(self), state, delay })
     }
@@ -150,10 +140,9 @@ impl ConnectionTable {
         for (owner, connection) in open.connections.values() {
             connection.check(owner.is_known(), now, &self.limits);
         }
-        let Open { by_owner, addresses, .. } = &mut *open;
-        addresses.retain(|source, address| {
-            now.saturating_duration_since(address.seen) < REMEMBERED
-                || by_owner.contains_key(&Owner::Address(source.clone()))
+        let Open { by_owner, peers, .. } = &mut *open;
+        peers.retain(|owner, peer| {
+            now.saturating_duration_since(peer.seen) < REMEMBERED || by_owner.contains_key(owner)
         });
         for ((source, reason), count) in open.closed.drain() {
             tracing::warn!(from = %source, count, %reason, "connections were closed");
@@ -162,6 +151,22 @@ impl ConnectionTable {
 }
 
 impl Open {
+    /// What is remembered of somebody who was seen now; none where too many are remembered.
+    fn peer(&mut self, owner: Owner, now: Instant) -> Option<&Peer> {
+        if self.peers.len() >= MAX_PEERS && !self.peers.contains_key(&owner) {
+            return None;
+        }
+        let peer = self.peers.entry(owner).or_insert_with(|| Peer {
+            refused: RateLimiter::direct(
+                Quota::per_second(REFUSED_PER_SECOND).allow_burst(REFUSED_BURST),
+            ),
+            seen: now,
+            penalty_until: None,
+        });
+        peer.seen = now;
+        Some(peer)
+    }
+
     fn insert(&mut self, id: u64, owner: Owner, state: Arc<ConnectionState>) {
         self.strangers += usize::from(!owner.is_known());
         self.by_owner.entry(owner.clone()).or_default().insert(id);
@@ -237,17 +242,17 @@ impl Admission {
         if let Some((_, state)) = open.remove(self.id) {
             state.signed_in();
             open.insert(self.id, owner.clone(), state);
+            open.peer(owner.clone(), Instant::now());
         }
     }
 
-    /// A request on it was refused. An address of which too many are refused loses the connection,
-    /// unless that belongs to somebody who is known.
-    pub fn refused(&self, source: &Source) {
+    /// A request on it was refused. Where that happens too often to whom it counts for, it is closed; what
+    /// somebody known sends too fast does not count.
+    pub fn refused(&self, too_fast: bool) {
         let open = self.table.open();
-        let is_known = open.connections.get(&self.id).is_some_and(|(owner, _)| owner.is_known());
-        let within =
-            open.addresses.get(source).is_none_or(|address| address.refused.check().is_ok());
-        if !is_known && !within {
+        let Some((owner, _)) = open.connections.get(&self.id) else { return };
+        let peer = open.peers.get(owner).filter(|_| !(too_fast && owner.is_known()));
+        if peer.is_some_and(|peer| peer.refused.check().is_err()) {
             self.state.close(CloseReason::Refused);
         }
     }
@@ -258,21 +263,16 @@ impl Drop for Admission {
         let mut open = self.table.open();
         let removed = open.remove(self.id);
         let (Some((owner, _)), Some(reason)) = (removed, self.state.closed_for()) else { return };
-        let source = match owner {
-            Owner::Address(source) => source,
-            Owner::Device(id) => Source::Device(id),
-            Owner::Person(user) => {
-                tracing::warn!(%user, %reason, "a connection was closed");
-                return;
-            }
-        };
         if reason.is_misuse()
-            && let Some(address) = open.addresses.get_mut(&source)
+            && let Some(peer) = open.peers.get_mut(&owner)
         {
-            address.penalty_until = Some(Instant::now() + PENALTY);
+            peer.penalty_until = Some(Instant::now() + PENALTY);
         }
-        if reason != CloseReason::Protocol {
-            open.tally(&source, reason);
+        match owner {
+            Owner::Person(user) => tracing::warn!(%user, %reason, "a connection was closed"),
+            Owner::Address(_) | Owner::Device(_) if reason == CloseReason::Protocol => {}
+            Owner::Address(source) => open.tally(&source, reason),
+            Owner::Device(id) => open.tally(&Source::Device(id), reason),
         }
     }
 }

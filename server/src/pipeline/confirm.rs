@@ -41,9 +41,9 @@ pub async fn ask(
         && let Some(standing) = stand::find(backend, judged).await?
     {
         let (reply, call) = entering(backend, judged);
-        let reply = run_standing(backend, judged, (reply, Some(call)), standing).await?;
         // What only its disk shows was not said before, and is asked about.
-        return Box::pin(raise::ask_where_raised(backend, judged, reply)).await;
+        let run = run_standing(backend, judged, (reply, Some(call)), standing);
+        return Box::pin(raise::attempt(backend, judged, run)).await;
     }
     let (seen, told) = match seen(backend, judged).await {
         Ok(seen) => seen,
@@ -75,8 +75,8 @@ pub(super) async fn ask_waiting(
     reply: Reply,
 ) -> Result<Reply, StoreError> {
     if let Some(standing) = stand::find(backend, judged).await? {
-        let reply = run_standing(backend, judged, (reply, None), standing).await?;
-        return Box::pin(raise::ask_where_raised(backend, judged, reply)).await;
+        let run = run_standing(backend, judged, (reply, None), standing);
+        return Box::pin(raise::attempt(backend, judged, run)).await;
     }
     judged.release();
     match seen(backend, judged).await {

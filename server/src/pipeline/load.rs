@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use dashmap::DashMap;
-use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
+use dashmap::{DashMap, DashSet};
+use orion_domain::{CallId, DeviceId, ErrorCode, ToolError, UserName};
 use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::people::{Counted, Counts};
 
 /// From how many turns on those that nobody takes are forgotten.
 const TURNS: usize = 1024;
@@ -12,33 +14,41 @@ const TURNS: usize = 1024;
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Load {
-    under_way: Arc<DashMap<UserName, u32>>,
+    under_way: Counts,
+    attempted: Arc<DashSet<CallId>>,
     turns: DashMap<(UserName, DeviceId), Arc<Mutex<()>>>,
 }
 
-/// One person's call under way; dropped when it has ended or waits for somebody.
+/// A call that another may be made in place of; dropped when that is settled.
 #[derive(Debug)]
-pub struct Place {
-    user: UserName,
-    under_way: Arc<DashMap<UserName, u32>>,
+pub struct Attempted {
+    call: CallId,
+    attempted: Arc<DashSet<CallId>>,
 }
 
 impl Load {
-    /// A place among at most so many.
+    /// From here on another call may be made in place of this one.
+    pub fn attempted(&self, call: CallId) -> Attempted {
+        self.attempted.insert(call);
+        Attempted { call, attempted: Arc::clone(&self.attempted) }
+    }
+
+    /// Whether another call may yet be made in place of this one.
+    pub fn is_attempted(&self, call: CallId) -> bool {
+        self.attempted.contains(&call)
+    }
+
+    /// A place among at most so many, for a call until it has ended or waits for somebody.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` where all are taken.
-    pub fn place(&self, user: &UserName, most: u32) -> Result<Place, ToolError> {
-        let mut count = self.under_way.entry(user.clone()).or_insert(0);
-        if *count >= most {
+    pub fn place(&self, user: &UserName, most: u32) -> Result<Counted, ToolError> {
+        self.under_way.add_below(user, most).ok_or_else(|| {
             let message = format!(
                 "{user} has {most} calls under way, which is as many as one person may. Wait for some to end and try again."
             );
-            return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
-        }
-        *count += 1;
-        drop(count);
-        Ok(Place { user: user.clone(), under_way: Arc::clone(&self.under_way) })
+            ToolError::new(ErrorCode::ResourceExhausted, message)
+        })
     }
 
     /// Waits until nobody else counts this person's calls on this device. Whoever holds it has
@@ -52,12 +62,9 @@ impl Load {
     }
 }
 
-impl Drop for Place {
+impl Drop for Attempted {
     fn drop(&mut self) {
-        if let Some(mut count) = self.under_way.get_mut(&self.user) {
-            *count = count.saturating_sub(1);
-        }
-        self.under_way.remove_if(&self.user, |_, count| *count == 0);
+        self.attempted.remove(&self.call);
     }
 }
 

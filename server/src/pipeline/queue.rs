@@ -236,8 +236,8 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
     match judged.decision() {
         Decision::Allow => match judged.permit(None) {
             Ok(permit) => {
-                let reply = route::resume(backend, &judged, permit, reply, None, way).await?;
-                raise::ask_where_raised(backend, &judged, reply).await
+                let sent = route::resume(backend, &judged, permit, reply, None, way);
+                raise::attempt(backend, &judged, sent).await
             }
             Err(error) => audit::close(backend, reply, *error).await,
         },

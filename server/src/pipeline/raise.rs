@@ -4,39 +4,30 @@
 use std::sync::Arc;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallId, CallState, Envelope, ErrorCode, Permit, RiskRaise};
+use orion_domain::{CallId, CallState, Envelope, ErrorCode, RiskRaise};
 use serde_json::Value;
 
 use super::audit::Incoming;
 use super::authorize::{self, Judged};
-use super::{Reply, audit, confirm, renew, route};
+use super::{Reply, audit, confirm, renew};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::store::StoreError;
 
-/// Sends a call that needs nobody. Where its device reports a higher risk, that attempt is over, and
-/// the same call is made once more with the risk that it has: then a person is asked.
+/// Makes an attempt at a call that needs nobody. Where its device reports a higher risk, that attempt is
+/// over, and the same call is made once more with the risk that it has: then a person is asked.
 ///
 /// # Errors
 /// The record cannot be kept.
-pub(super) async fn send(
+pub(super) async fn attempt(
     backend: &Arc<Backend>,
     judged: &Judged,
-    permit: Permit,
+    attempt: impl Future<Output = Result<Reply, StoreError>>,
 ) -> Result<Reply, StoreError> {
-    let reply = route::route(backend, judged, permit).await?;
-    ask_where_raised(backend, judged, reply).await
-}
-
-/// The same for a call that was sent already, with what its device answered.
-///
-/// # Errors
-/// The record cannot be kept.
-pub(super) async fn ask_where_raised(
-    backend: &Arc<Backend>,
-    judged: &Judged,
-    reply: Reply,
-) -> Result<Reply, StoreError> {
+    // Whoever sends the same key again waits for what follows.
+    let key = judged.incoming.request.idempotency_key.as_ref();
+    let _attempted = key.map(|_| backend.load.attempted(judged.incoming.id));
+    let reply = attempt.await?;
     let raises = reported(judged, &reply);
     if raises.is_empty() {
         return Ok(reply);

@@ -111,6 +111,7 @@ pub async fn from_row(
             device: row.device.as_ref().map(|(id, _)| id.to_string()),
             arguments: arguments.clone(),
             dry_run: row.dry_run,
+            idempotency_key: row.idempotency_key.clone(),
             timeout_ms: u64::try_from(row.deadline_at - row.created_at).ok(),
             recovered: row.recovered,
             ..CallRequest::default()

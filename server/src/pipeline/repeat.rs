@@ -7,7 +7,7 @@ use std::time::Duration;
 use orion_catalog::find;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, ToolError};
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::audit::{self, Incoming, NAMED};
 use super::{Reply, queue};
@@ -16,6 +16,8 @@ use crate::store::{CallRow, StoreError};
 
 /// The longest key, in bytes.
 const LONGEST: usize = 256;
+/// How often it is looked whether a call was made in place of another.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The answer to a call whose key was used before, or is no key; none for a call that is new.
 ///
@@ -50,7 +52,31 @@ pub async fn answer(
     } else {
         backend.config.call_timeout(incoming.request.timeout_ms)
     };
-    ended(backend, earlier.id, wait).await.map(|reply| Some(refused_before(reply)))
+    let until = Instant::now() + wait;
+    let reply = ended(backend, earlier.id, until).await?;
+    let reply = match replacing(backend, incoming, key, &reply, until).await? {
+        Some(other) => ended(backend, other, until).await?,
+        None => reply,
+    };
+    Ok(Some(refused_before(reply)))
+}
+
+/// The call that was made in place of one which its device refused, and has its key.
+async fn replacing(
+    backend: &Backend,
+    incoming: &Incoming,
+    key: &str,
+    refused: &Reply,
+    until: Instant,
+) -> Result<Option<CallId>, StoreError> {
+    if refused.state != CallState::Refused {
+        return Ok(None);
+    }
+    while backend.load.is_attempted(refused.call) && Instant::now() < until {
+        sleep(LOOK_EVERY).await;
+    }
+    let holder = backend.store.find_idempotent(&incoming.caller.user, key).await?;
+    Ok(holder.map(|holder| holder.id).filter(|id| *id != refused.call))
 }
 
 /// Says of a refusal that it is the earlier call's: who asks again may have changed what it was about.
@@ -120,16 +146,15 @@ fn completed(
 }
 
 /// A call when it has ended, or waits for a person or its device; as it is when this time is over.
-async fn ended(backend: &Backend, call: CallId, wait: Duration) -> Result<Reply, StoreError> {
+async fn ended(backend: &Backend, call: CallId, until: Instant) -> Result<Reply, StoreError> {
     let mut changes = backend.bus.watch_call(call);
-    let deadline = Instant::now() + wait;
     loop {
         let reply = Reply::from(backend.store.call(&call.to_string()).await?);
         if reply.state == CallState::Queued {
             return Ok(queue::told(reply));
         }
         let is_over = reply.state.is_closed() || reply.state == CallState::AwaitingApproval;
-        if is_over || timeout_at(deadline, changes.changed()).await.is_err() {
+        if is_over || timeout_at(until, changes.changed()).await.is_err() {
             return Ok(reply);
         }
     }

@@ -152,9 +152,9 @@ where
                 return Ok(Status::unavailable("The connection was closed.").into_http());
             }
             match gate.admit(row, source.as_ref(), header).await {
-                Err(status) => {
-                    if let (Some(admission), Some(source)) = (admission, source) {
-                        admission.refused(&source);
+                Err((why, status)) => {
+                    if let Some(admission) = admission {
+                        admission.refused(why == Why::Rate);
                     }
                     Ok(status.into_http())
                 }
@@ -209,7 +209,7 @@ impl Gate {
         row: Option<&Row>,
         source: Option<&Source>,
         header: Option<HeaderValue>,
-    ) -> Result<Admitted, Status> {
+    ) -> Result<Admitted, (Why, Status)> {
         let refused = match row {
             None => Refused::new(
                 Why::UnknownRpc,
@@ -227,7 +227,7 @@ impl Gate {
         if let Some(row) = self.refusals.note(rpc, why, source, user, now_ms()) {
             self.record(row).await;
         }
-        Err(status)
+        Err((why, status))
     }
 
     async fn judge(

@@ -11,7 +11,7 @@ mod waiting;
 use orion_domain::{CallId, CallState, DeviceId, Digest, ErrorCode};
 
 use super::row::{id_range, only, signed};
-use super::writer::{Durability, Tx};
+use super::writer::{Durability, Shape, Tx};
 use super::{Store, StoreError};
 
 pub use count::Admitted;
@@ -94,8 +94,9 @@ impl Store {
         }
         let (id, event) = (call.id, opened(&call)?);
         let listed = self.list_harmless(&call);
+        let shape = shape(&call);
         let done = self
-            .write_one(durability, move |tx| {
+            .write_as(shape, durability, move |tx| {
                 Box::pin(async move {
                     if let Some(limits) = limits
                         && let Err(full) = limits.leave_room(tx, &call).await?
@@ -135,7 +136,7 @@ impl Store {
             StateChange { state: close.state, at: close.at },
         ];
         let closed = closed(&close, &history)?;
-        self.write_one(durability(call.has_effects), move |tx| {
+        self.write_as(shape(&call), durability(call.has_effects), move |tx| {
             Box::pin(async move {
                 insert(tx, call, Some(close)).await?;
                 tx.record(opened);
@@ -241,6 +242,11 @@ impl Store {
 
 const fn durability(has_effects: bool) -> Durability {
     if has_effects { Durability::Fsync } else { Durability::Commit }
+}
+
+/// The key of a call that takes the place of another moves in statements of its own.
+const fn shape(call: &NewCall) -> Shape {
+    if call.replaces.is_some() { Shape::Several } else { Shape::One }
 }
 
 /// The states from which a call may become this one, as a statement takes them: JSON.

@@ -42,7 +42,7 @@ impl<'a> Room<'a> {
     ) -> Result<Self, ToolError> {
         let Context { trash, call, roots, dry_run, .. } = *context;
         let fits = if dry_run {
-            trash.has_room(disk_bytes, leaving, roots)
+            trash.has_room(disk_bytes, leaving)
         } else {
             trash.take_room(call, disk_bytes, leaving, roots)
         };

@@ -46,9 +46,10 @@ impl Change<'_> {
         opened: &Print,
     ) -> Result<(), Refused> {
         let Some(before) = self.shown(target) else { return Ok(()) };
-        match held {
-            Some(held) if held.is_same(opened) => Ok(()),
-            Some(_) | None => Err(drifted(&before.path, "something else has its name").into()),
+        // Looked at again, since what was compared was found by its name.
+        match (held, target.look()?) {
+            (Some(held), Some(now)) if held.is_same(opened) && now.is_same(opened) => Ok(()),
+            _ => Err(drifted(&before.path, "something else has its name").into()),
         }
     }
 

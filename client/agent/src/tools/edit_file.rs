@@ -43,7 +43,6 @@ impl Execute for EditFile {
         }
         context.raise_if_starting_at(&located, path)?;
         let (mut file, print) = open_as_needed(&located, context)?;
-        room(context, print.bytes.min(MAX_CONTENT_BYTES as u64) + COMPARED_BYTES)?;
         let old = text(&mut file, path, context)?;
         let at = find::only(&old, &arguments.old_text, path, context)?;
         let after = at + arguments.old_text.len();
@@ -102,6 +101,7 @@ fn text(
     if size > MAX_CONTENT_BYTES as u64 {
         return Err(too_large(path));
     }
+    room(context, size + COMPARED_BYTES)?;
     // As much as there is, so that nothing is copied as it grows.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     let mut left = file.take(MAX_CONTENT_BYTES as u64 + 1);

@@ -63,7 +63,7 @@ impl Execute for ReadConfig {
     }
 }
 
-/// Opens the file that a path leads to.
+/// Opens the file that a path leads to, where it is small enough for a configuration.
 pub(super) fn open(
     located: &Located,
     options: &mut OpenOptions,
@@ -75,10 +75,11 @@ pub(super) fn open(
         let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
         return Err(nearby::suggest(wanted.missing(path), located, context));
     };
-    regular::open(&located.dir, name, path, options)
+    let (file, metadata) = regular::open(&located.dir, name, path, options)?;
+    if metadata.len() > MAX_BYTES as u64 { Err(large(path)) } else { Ok((file, metadata)) }
 }
 
-/// All of a file that is small enough for a configuration.
+/// All of such a file.
 pub(super) fn bytes(file: &mut File, path: &DevicePath) -> Result<Vec<u8>, ToolError> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES as u64 + 1)

@@ -31,10 +31,10 @@ const ROOM_BYTES: u64 = 8 * 1024 * 1024;
 impl Execute for SearchText {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let mut limits = Limits::up_to(arguments.max_results, MAX_RESULTS)?;
-        room(context, ROOM_BYTES)?;
-        let expression = expression::parse(&arguments.pattern)?;
         let glob = Pattern::parse(&arguments.glob, context.places.style)?;
         let located = context.locate(&arguments.path, Access::Read)?;
+        room(context, ROOM_BYTES)?;
+        let expression = expression::parse(&arguments.pattern)?;
         let path = located.asked.to_string();
         let watch = Watch::of(context);
         let most = u64::from(arguments.max_results);

@@ -79,26 +79,33 @@ fn a_table_forgets_what_is_over() {
     let held: Vec<_> = (0..5).map(|n| table.admit(source(n), now).unwrap()).collect();
     held[0].belongs_to(&ann());
     drop(held);
-    table.sweep(now + REMEMBERED);
+    table.sweep(Instant::now() + REMEMBERED);
     let open = table.open();
     assert_eq!((open.strangers, open.connections.len(), open.by_owner.len()), (0, 0, 0));
-    assert!(open.addresses.is_empty());
+    assert!(open.peers.is_empty());
 }
 
 #[test]
-fn an_address_of_which_too_much_is_refused_loses_its_connection_and_people_do_not() {
+fn where_too_much_is_refused_a_connection_is_lost_and_nobody_pays_for_others() {
     let (table, now) = (table(10, 10, 10), Instant::now());
     let connections = [(); 3].map(|()| table.admit(source(1), now).unwrap());
     connections[0].belongs_to(&ann());
     for _ in 0..REFUSED_BURST.get() {
-        connections[1].refused(&source(1));
+        connections[1].refused(false);
     }
     assert_eq!(closed(&connections), [None, None, None]);
     for _ in 0..100 {
-        connections[0].refused(&source(1));
-        connections[2].refused(&source(1));
+        connections[0].refused(false);
+        connections[2].refused(false);
     }
     assert_eq!(closed(&connections), [None, None, Some(CloseReason::Refused)]);
+    for is_misuse in [false, true] {
+        assert_eq!(closed(&connections)[0], None);
+        for _ in 0..REFUSED_BURST.get() {
+            connections[0].refused(!is_misuse);
+        }
+    }
+    assert_eq!(closed(&connections)[0], Some(CloseReason::Refused));
 }
 
 #[test]

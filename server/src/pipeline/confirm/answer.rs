@@ -112,8 +112,10 @@ pub enum Unanswered {
     /// The changed call is none that can be made.
     #[error("the changed call was not made, and the question still stands: {}", .0.message)]
     Changed(Box<ToolError>),
-    /// The record cannot be kept.
-    #[error("the record could not be written; nothing was decided")]
+    /// The record cannot be kept, of the answer or of what follows from it.
+    #[error(
+        "the record could not be written; `orion approvals list --all` shows whether the answer counts"
+    )]
     Store,
 }
 
@@ -135,7 +137,7 @@ impl From<StoreError> for Unanswered {
 /// was begun is done when the one who answers goes away.
 ///
 /// # Errors
-/// See [`Unanswered`]; nothing was decided then.
+/// See [`Unanswered`].
 pub async fn decide(
     backend: &Arc<Backend>,
     by: &Caller,

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::pipeline::audit::{self, Incoming};
 use crate::pipeline::authorize::Judged;
-use crate::pipeline::{Reply, count, raise, renew, validate};
+use crate::pipeline::{Reply, count, raise, renew, route, validate};
 use crate::store::{ApprovalRow, ApprovalState, CallRow, Lasting};
 
 /// Ends the call that was asked about and makes the other one. Where that needs no more than this
@@ -158,7 +158,10 @@ async fn make(
     let store = |_| Unanswered::Store;
     if judged.decision() == Decision::Allow {
         return match judged.permit(None) {
-            Ok(permit) => raise::send(backend, judged, permit).await.map_err(store),
+            Ok(permit) => {
+                let sent = route::route(backend, judged, permit);
+                raise::attempt(backend, judged, sent).await.map_err(store)
+            }
             Err(error) => audit::deny_judged(backend, judged, *error).await.map_err(store),
         };
     }

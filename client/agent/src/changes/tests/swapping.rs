@@ -225,6 +225,31 @@ fn what_is_added_goes_behind_what_others_add_and_only_that_is_cut() {
 }
 
 #[test]
+fn nothing_is_added_to_another_file_than_the_one_that_was_compared() {
+    let device = Device::new();
+    device.put("files/log", "shown");
+    device.put("files/other", "never shown");
+    let log = device.with_context(|context| context.path("log").unwrap());
+    let touches = Touches::nothing().and_path(log, Access::Write);
+    let before = device.with_context(|context| observe(&touches, context)).unwrap();
+    let expected = Expected { touches: &touches, before: &before };
+    device.with_context(|context| {
+        let context = Context { expected: Some(expected), ..*context };
+        let (mut change, log) = begin(&context, "log");
+        let opened = crate::changes::tail::open_to_add(&target(&context, "other")).unwrap();
+        let refused = change.append(&log, &opened, b" more");
+        assert!(refused.is_err(), "{refused:?}");
+        let opened = crate::changes::tail::open_to_add(&log).unwrap();
+        change.append(&log, &opened, b" more").unwrap();
+        change.finish();
+    });
+    assert_eq!(
+        (read(&device, "log"), read(&device, "other")),
+        ("shown more".into(), "never shown".into())
+    );
+}
+
+#[test]
 fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
     let device = Device::new();
     device.put("files/a", "12345");
