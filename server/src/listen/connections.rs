@@ -22,10 +22,13 @@ use crate::people::Source;
 
 /// How many kinds of closings are told apart between two lines in the log.
 const MAX_TALLIES: usize = 64;
-/// How many requests of one peer may be refused at once, and in each second from then on, before a
-/// connection of theirs is closed.
+/// How many requests of one address may be refused at once, and in each second from then on, before a
+/// connection of it is closed.
 const REFUSED_BURST: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
 const REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// The same of somebody known.
+const KNOWN_REFUSED_BURST: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
+const KNOWN_REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// How long an address waits on each new connection, and until when, after one of it was closed for what
 /// it did: who floods comes again at once.
 const PENALTY_DELAY: Duration = Duration::from_millis(250);
@@ -156,10 +159,13 @@ impl Open {
         if self.peers.len() >= MAX_PEERS && !self.peers.contains_key(&owner) {
             return None;
         }
+        let (per_second, burst) = if owner.is_known() {
+            (KNOWN_REFUSED_PER_SECOND, KNOWN_REFUSED_BURST)
+        } else {
+            (REFUSED_PER_SECOND, REFUSED_BURST)
+        };
         let peer = self.peers.entry(owner).or_insert_with(|| Peer {
-            refused: RateLimiter::direct(
-                Quota::per_second(REFUSED_PER_SECOND).allow_burst(REFUSED_BURST),
-            ),
+            refused: RateLimiter::direct(Quota::per_second(per_second).allow_burst(burst)),
             seen: now,
             penalty_until: None,
         });

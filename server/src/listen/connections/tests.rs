@@ -101,7 +101,7 @@ fn where_too_much_is_refused_a_connection_is_lost_and_nobody_pays_for_others() {
     assert_eq!(closed(&connections), [None, None, Some(CloseReason::Refused)]);
     for is_misuse in [false, true] {
         assert_eq!(closed(&connections)[0], None);
-        for _ in 0..REFUSED_BURST.get() {
+        for _ in 0..2 * KNOWN_REFUSED_BURST.get() {
             connections[0].refused(!is_misuse);
         }
     }
