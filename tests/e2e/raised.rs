@@ -56,7 +56,7 @@ async fn an_idempotency_key_goes_with_the_call_to_the_question() {
     let (asked, second, third) = tokio::join!(same(), same(), same());
     for at_once in [&asked, &second, &third] {
         assert_eq!(at_once.state, CallState::AwaitingApproval, "{at_once:?}");
-        assert_eq!(at_once.id, asked.id, "a repeat was told of the attempt that is over");
+        assert_eq!(at_once.id, asked.id, "a repeat got the answer of the attempt that is over");
     }
     let again = world.admin().ask(request.clone()).await.unwrap();
     assert_eq!((&again.id, again.state), (&asked.id, asked.state), "{again:?}");

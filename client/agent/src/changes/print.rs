@@ -54,9 +54,7 @@ impl Print {
     pub(super) fn is_executable(&self) -> bool {
         self.what == What::File && self.mode & super::rights::EXECUTE != 0
     }
-}
 
-impl Print {
     pub(super) fn of(metadata: &Metadata) -> Self {
         let what = What::of(metadata.file_type());
         let modified = || {

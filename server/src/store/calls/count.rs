@@ -33,9 +33,8 @@ impl FromRow<'_, SqliteRow> for Admitted {
 
 impl Store {
     /// The calls of a person on a device that were sent there since a moment, however long before that
-    /// they were made: no previews, none that
-    /// the device refused, and not this one. The newest `most` of them, newest first, the
-    /// first of them with their arguments, up to so many bytes together.
+    /// they were made: no previews, none that the device refused, and not this one. The newest `most` of
+    /// them, newest first, the first of them with their arguments, up to so many bytes together.
     ///
     /// # Errors
     /// The record cannot be read.
