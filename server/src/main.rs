@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
+use orion_allocator as _;
 use orion_domain::UserName;
 use orion_server::backup::{self, Manifest};
 use orion_server::ca::{self, CaCommand};
@@ -18,10 +19,6 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-
-/// Gives memory back once a flood is over; the system's own keeps much of it.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The backend of Orion: judges tool calls, asks people where it must, routes them to devices,
 /// records everything.

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 const CONFIG: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
 const MIB: u64 = 1024 * 1024;
 const SLOTS: usize = 32;
-/// By how much the agent may grow. Half of it is the goal.
-const MAX_GROWN: u64 = 128 * MIB;
+/// By how much the agent may grow.
+const MAX_GROWN: u64 = 64 * MIB;
 
 /// Files with which each tool has as much to do as it can.
 fn prepare(files: &Path) {
@@ -107,7 +107,9 @@ async fn run_the_worst_calls() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "the figure is what is asked of this")]
 async fn the_worst_calls_take_no_slot_for_long_nor_memory_without_end() {
     let grown = run_the_worst_calls().await;
+    println!("the worst calls in all slots: {} MiB above idle", grown / MIB);
     assert!(grown < MAX_GROWN, "{} MiB above idle", grown / MIB);
 }

@@ -10,6 +10,9 @@ use tokio::time::timeout;
 
 /// What a client says first, with no settings of its own.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// How many bytes this end keeps that the other side has not taken. Left to itself, the system keeps megabytes
+/// for each connection: time of this machine that a flood from another one would not take.
+const SEND_BYTES: u32 = 64 * 1024;
 /// How long a write may wait for the other side.
 const WAIT: Duration = Duration::from_millis(250);
 
@@ -105,6 +108,7 @@ impl Flooder {
             "{from} and {to} must be this machine"
         );
         let socket = TcpSocket::new_v4()?;
+        socket.set_send_buffer_size(SEND_BYTES)?;
         socket.bind((from, 0).into())?;
         Ok(Self { stream: socket.connect(to).await?, reads: true })
     }

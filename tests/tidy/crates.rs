@@ -15,10 +15,12 @@ const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-audit", "shared/audit", &["orion-domain"]),
     ("orion-wire", "shared/wire", &["orion-catalog", "orion-domain"]),
     ("orion-mtls", "shared/mtls", &[]),
+    ("orion-allocator", "shared/allocator", &[]),
     (
         "orion-server",
         "server",
         &[
+            "orion-allocator",
             "orion-audit",
             "orion-catalog",
             "orion-domain",
@@ -30,7 +32,14 @@ const MAY: &[(&str, &str, &[&str])] = &[
     (
         "orion-agent",
         "client/agent",
-        &["orion-audit", "orion-catalog", "orion-domain", "orion-mtls", "orion-wire"],
+        &[
+            "orion-allocator",
+            "orion-audit",
+            "orion-catalog",
+            "orion-domain",
+            "orion-mtls",
+            "orion-wire",
+        ],
     ),
     (
         "orion-cli",

@@ -11,15 +11,13 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Each call of a file tool has a thread, and the system's allocator would keep what each thread freed.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Threads that wait for the disk or the system: as many as there may be calls in flight, calls that were
 /// given up on, and some for the agent itself.
 const MAX_BLOCKING_THREADS: usize = 64;
 
 fn main() -> ExitCode {
+    // Each call of a file tool has a thread.
+    orion_allocator::purge_at_once();
     orion_mtls::install_crypto_provider();
     let arguments = Arguments::parse();
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());

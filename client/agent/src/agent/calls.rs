@@ -31,7 +31,7 @@ const MAX_IN_FLIGHT: usize = 32;
 const MAX_GIVEN_UP: usize = 16;
 
 /// What the arguments of all calls under way may take together, in bytes.
-const MAX_ARGUMENT_BYTES: usize = 16 * 1024 * 1024;
+const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The most calls that one question may be about.
 const MOST_ASKED: usize = 256;

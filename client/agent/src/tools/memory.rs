@@ -13,7 +13,7 @@ use orion_domain::{ErrorCode, ToolError};
 use super::Context;
 
 /// What all calls together may hold, in bytes, beside their arguments and small buffers.
-const MAX_HELD_BYTES: u64 = 20 * 1024 * 1024;
+const MAX_HELD_BYTES: u64 = 16 * 1024 * 1024;
 /// How often one who waits looks whether to go on waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

@@ -25,15 +25,12 @@ use crate::roots::Wanted;
 /// The most that may be asked for.
 const MAX_RESULTS: u32 = 5000;
 
-/// What a search may take, in bytes: the expression, what each thread keeps of it, and what is found.
-const ROOM_BYTES: u64 = 8 * 1024 * 1024;
-
 impl Execute for SearchText {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let mut limits = Limits::up_to(arguments.max_results, MAX_RESULTS)?;
         let glob = Pattern::parse(&arguments.glob, context.places.style)?;
         let located = context.locate(&arguments.path, Access::Read)?;
-        room(context, ROOM_BYTES)?;
+        room(context, expression::room_bytes(&arguments.pattern))?;
         let expression = expression::parse(&arguments.pattern)?;
         let path = located.asked.to_string();
         let watch = Watch::of(context);

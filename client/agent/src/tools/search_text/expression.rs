@@ -8,6 +8,8 @@ use crate::tools::invalid;
 
 /// The longest expression, in bytes.
 const MAX_BYTES: usize = 4096;
+/// The longest that is small, in bytes.
+const MAX_SMALL_BYTES: usize = 128;
 /// What it may take once it is compiled, in bytes.
 const MAX_COMPILED_BYTES: usize = 4 * 1024 * 1024;
 /// How many states it may have once it is compiled.
@@ -29,6 +31,14 @@ pub(super) struct Expression {
     pub(super) matcher: RegexMatcher,
     /// The longest line that is searched by it, in bytes: the larger the expression, the shorter.
     pub(super) max_line_bytes: usize,
+}
+
+/// What a search may take, in bytes: the expression in all the forms that the library makes of it, what each
+/// thread keeps of it, and what is found. Told before the expression is read, since that takes most: a short
+/// one without counted repetitions is small.
+pub(super) fn room_bytes(text: &str) -> u64 {
+    let is_small = text.len() <= MAX_SMALL_BYTES && !text.contains('{');
+    if is_small { 4 * 1024 * 1024 } else { 16 * 1024 * 1024 }
 }
 
 /// Reads an expression.
