@@ -14,6 +14,7 @@ use governor::state::InMemoryState;
 use governor::state::direct::NotKeyed;
 use governor::{Quota, RateLimiter};
 use orion_domain::UserName;
+use rand::RngExt as _;
 
 pub use limits::ConnectionLimits;
 pub use state::{CloseReason, ConnectionState};
@@ -29,9 +30,10 @@ const REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(50).unwrap();
 /// The same of somebody known.
 const KNOWN_REFUSED_BURST: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 const KNOWN_REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(500).unwrap();
-/// How long an address waits on each new connection, and until when, after one of it was closed for what
-/// it did: who floods comes again at once.
+/// How long an address waits at least on each new connection, and at most twice as long, after one of it was
+/// closed for what it did. Each waits for a time of its own, so that those that come at once are not served at once.
 const PENALTY_DELAY: Duration = Duration::from_millis(250);
+/// For how long that lasts.
 const PENALTY: Duration = Duration::from_secs(10);
 /// How long who holds no connection is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
@@ -133,7 +135,8 @@ impl ConnectionTable {
         let state = Arc::new(ConnectionState::new(now));
         open.insert(id, owner.clone(), Arc::clone(&state));
         let penalty_until = open.peer(owner, now).and_then(|peer| peer.penalty_until);
-        let delay = penalty_until.is_some_and(|until| now < until).then_some(PENALTY_DELAY);
+        let has_penalty = penalty_until.is_some_and(|until| now < until);
+        let delay = has_penalty.then(|| PENALTY_DELAY.mul_f64(rand::rng().random_range(1.0..2.0)));
         Some(Admission { id, table: Arc::clone(self), state, delay })
     }
 
