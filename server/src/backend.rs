@@ -8,8 +8,8 @@ use crate::config::Config;
 use crate::fleet::{Authority, Fleet};
 use crate::model::Model;
 use crate::notary::Notary;
-use crate::people::{FirstAdmin, People};
-use crate::pipeline::load::Load;
+use crate::people::{FirstAdmin, IdentityCache};
+use crate::pipeline::call_limits::CallLimits;
 use crate::policy::Policies;
 use crate::store::{Store, StoreError};
 
@@ -35,9 +35,9 @@ pub struct Backend {
     /// The one-time secrets, for the first admin and for one who is locked out.
     pub first_admin: FirstAdmin,
     /// Who is signed in at the moment.
-    pub people: People,
+    pub people: IdentityCache,
     /// How much each person has under way.
-    pub load: Load,
+    pub load: CallLimits,
     /// What enrolment tokens tell devices to dial.
     pub device_addresses: Vec<String>,
     /// Calls under way: they may end before anything is closed.
@@ -56,7 +56,7 @@ impl Backend {
     ///
     /// # Errors
     /// The work's own; [`StoreError::Unavailable`] where it broke off.
-    pub async fn whole<T, E>(
+    pub async fn run_to_completion<T, E>(
         &self,
         work: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Result<T, E>

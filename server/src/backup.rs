@@ -16,7 +16,9 @@ use crate::clock::now_ms;
 use crate::fleet::authority;
 use crate::notary::{AUDIT_HEAD, held_to};
 use crate::serve::{ADDRESSES, DATABASE};
-use crate::store::{AuditVerdict, Health, HeldTo, Store, copy_file, look_at_file, newest_version};
+use crate::store::{
+    AuditVerdict, Health, Store, TrustAnchor, check_file, copy_file, newest_version,
+};
 
 /// The version of the form.
 const FORMAT: u32 = 1;
@@ -109,7 +111,7 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     drop(held);
     names.sort();
     let held = keys(partial).with_context(|| format!("{} is not whole", data_dir.display()))?;
-    let head = good(&look_at_file(&record, Some(&held)).await?)?;
+    let head = good(&check_file(&record, Some(&held)).await?)?;
     let files = names.iter().map(|name| measured(partial, name)).collect::<Result<_, _>>()?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let manifest = Manifest { format: FORMAT, made_at: now_ms(), version, head, files };
@@ -173,7 +175,7 @@ async fn stage(from: &Path, staged: &Path, manifest: &Manifest) -> anyhow::Resul
         );
     }
     let held = keys(staged).context("the backup is not whole")?;
-    let health = look_at_file(&staged.join(DATABASE), Some(&held)).await?;
+    let health = check_file(&staged.join(DATABASE), Some(&held)).await?;
     ensure!(
         health.version <= newest_version(),
         "the backup was made by a newer orion-server ({}); restore it with that one",
@@ -203,7 +205,7 @@ fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
 
 /// What the record is held to, where the authorities and the audit's key are there whole: without them the
 /// record is no backend.
-fn keys(folder: &Path) -> anyhow::Result<HeldTo> {
+fn keys(folder: &Path) -> anyhow::Result<TrustAnchor> {
     authority::read(folder)?;
     held_to(folder)?.context("audit.key is missing; start the backend once before")
 }
@@ -226,14 +228,14 @@ fn good(health: &Health) -> anyhow::Result<AuditHead> {
 /// It cannot be read at all.
 pub async fn check(data_dir: &Path) -> anyhow::Result<Health> {
     let held = held_to(data_dir)?;
-    look_at_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the record cannot be read")
+    check_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the record cannot be read")
 }
 
 /// Writes into the audit that this folder was restored, at the first start after.
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn tell_restored(store: &Store, data_dir: &Path) -> anyhow::Result<()> {
+pub async fn record_restore(store: &Store, data_dir: &Path) -> anyhow::Result<()> {
     let path = data_dir.join(RESTORED);
     let manifest: Manifest = match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text).with_context(|| format!("{}", path.display()))?,

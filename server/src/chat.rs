@@ -2,9 +2,9 @@
 //! results go back to the model, until it answers in words or has had its rounds.
 
 mod event;
-mod heard;
 mod history;
 mod prompt;
+mod provenance;
 mod relay;
 
 use std::collections::HashMap;
@@ -18,13 +18,13 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 pub use self::event::{Event, ToolUse};
-use self::heard::Heard;
+use self::provenance::TaintTracker;
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::model::{Answer, Message, Model, ModelError, NativeCall, Request};
-use crate::people::{self, Ending, Identity};
-use crate::pipeline::audit::Incoming;
-use crate::pipeline::{self, Reply, renew};
+use crate::people::{self, Identity, StreamEnd};
+use crate::pipeline::audit::CallContext;
+use crate::pipeline::{self, CallView, reauthorize};
 use crate::store::StoreError;
 
 /// Why there is no answer.
@@ -47,10 +47,10 @@ pub enum ChatError {
     Left,
     /// What the person came with is good no more, or lets them do something else by now.
     #[error("{}", match .0 {
-        Ending::SignedOut => "the session or token of this conversation is good no more",
-        Ending::RoleChanged => "the role of this conversation's person has changed",
+        StreamEnd::SignedOut => "the session or token of this conversation is good no more",
+        StreamEnd::RoleChanged => "the role of this conversation's person has changed",
     })]
-    Ended(Ending),
+    Ended(StreamEnd),
 }
 
 /// One turn of a chat under way.
@@ -64,7 +64,7 @@ struct Turn<'a> {
     messages: Vec<Message>,
     used: Vec<ToolUse>,
     /// What strangers may have written here.
-    heard: Heard,
+    heard: TaintTracker,
     /// Calls that ended for good: the same call is not sent again in this turn.
     fatal: HashMap<Digest, ToolError>,
 }
@@ -119,7 +119,7 @@ async fn take_turn(
     messages.push(Message::user(text));
     history::append(backend, conversation, &Message::user(text)).await?;
 
-    let heard = Heard::before(backend, conversation).await?;
+    let heard = TaintTracker::before(backend, conversation).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
     let mut turn = Turn { backend, caller, token, model, events, messages, used, heard, fatal };
     let text = turn.rounds().await?;
@@ -221,7 +221,7 @@ impl Turn<'_> {
         for (id, call) in written {
             let reply = self.call(call).await?;
             if let Some(conversation) = self.caller.conversation {
-                self.heard.take_in(self.backend, conversation, &reply).await?;
+                self.heard.record_result(self.backend, conversation, &reply).await?;
             }
             let limit = self.backend.config.chat.result_limit;
             self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
@@ -240,22 +240,23 @@ impl Turn<'_> {
     /// Looks at the person as the store has them at this moment. A turn lasts, so each call and each
     /// question to the model needs a session or token that is still good, and the same role.
     async fn still_authorized(&self) -> Result<(), ChatError> {
-        match renew::person(self.backend, &self.caller, Some(self.token)).await? {
+        match reauthorize::person(self.backend, &self.caller, Some(self.token)).await? {
             Ok(caller) if caller.role == self.caller.role => Ok(()),
-            Ok(_) => Err(ChatError::Ended(Ending::RoleChanged)),
-            Err(_) => Err(ChatError::Ended(Ending::SignedOut)),
+            Ok(_) => Err(ChatError::Ended(StreamEnd::RoleChanged)),
+            Err(_) => Err(ChatError::Ended(StreamEnd::SignedOut)),
         }
     }
 
     /// One call through the pipeline, waiting for a person where one is asked.
-    async fn call(&mut self, written: ExtractedCall) -> Result<Reply, ChatError> {
+    async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
         let target = pipeline::validate::target(self.backend, &request).ok();
         let strangers = self.heard.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = strangers.quoted;
         let token = Some(self.token);
-        let incoming = Incoming { strangers, token, ..Incoming::new(self.caller.clone(), request) };
+        let incoming =
+            CallContext { strangers, token, ..CallContext::new(self.caller.clone(), request) };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         // After whatever waits for the person to read.
         self.still_authorized().await?;
@@ -267,7 +268,7 @@ impl Turn<'_> {
                 let shared = Arc::clone(self.backend);
                 let denied =
                     async move { pipeline::audit::deny(&shared, incoming, None, error).await };
-                self.backend.whole(denied).await?
+                self.backend.run_to_completion(denied).await?
             }
             None => pipeline::run_incoming(self.backend, incoming).await?,
         };
@@ -275,7 +276,7 @@ impl Turn<'_> {
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
             let row = self.backend.store.call(&other).await?;
-            reply = self.ended(Reply::from(row)).await?;
+            reply = self.ended(CallView::from(row)).await?;
         }
         self.remember(key, &reply);
         say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
@@ -283,18 +284,18 @@ impl Turn<'_> {
     }
 
     /// Asks about a call that waits for a person, and waits for its end.
-    async fn ended(&self, mut reply: Reply) -> Result<Reply, ChatError> {
+    async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.backend.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
         }
-        let waits = |reply: &Reply| {
+        let waits = |reply: &CallView| {
             reply.approval.is_some() && reply.state != CallState::Queued && !reply.state.is_closed()
         };
         let mut changes = self.backend.bus.watch_call(reply.call);
         while waits(&reply) {
             // Looked at again first: it may have been answered before the watcher was there.
-            reply = Reply::from(self.backend.store.call(&reply.call.to_string()).await?);
+            reply = CallView::from(self.backend.store.call(&reply.call.to_string()).await?);
             if !waits(&reply) {
                 break;
             }
@@ -306,7 +307,7 @@ impl Turn<'_> {
         Ok(reply)
     }
 
-    fn remember(&mut self, key: Digest, reply: &Reply) {
+    fn remember(&mut self, key: Digest, reply: &CallView) {
         let error = serde_json::from_slice::<Envelope>(&reply.result)
             .ok()
             .and_then(|envelope| envelope.error);
@@ -330,7 +331,7 @@ impl Turn<'_> {
 }
 
 /// The call that an approver made instead of this one.
-fn changed_to(reply: &Reply) -> Option<String> {
+fn changed_to(reply: &CallView) -> Option<String> {
     let error = serde_json::from_slice::<Envelope>(&reply.result).ok()?.error?;
     (error.code == ErrorCode::ApprovalRejected)
         .then(|| error.details.get("changed_to")?.as_str().map(str::to_owned))?

@@ -16,7 +16,7 @@ use crate::store::QueueLimits;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Where people and programs come in.
-    pub people: People,
+    pub people: PeopleConfig,
     /// Where devices come in.
     pub devices: Devices,
     /// How long and how many.
@@ -33,7 +33,7 @@ pub struct Config {
 /// `[people]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct People {
+pub struct PeopleConfig {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
     /// PEM file with the certificate chain; together with `key` turns TLS on.
@@ -46,7 +46,7 @@ pub struct People {
     pub max_connections_per_address: u32,
 }
 
-impl Default for People {
+impl Default for PeopleConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7080),

@@ -1,15 +1,15 @@
 //! The devices: which there are, what holds on each, who is connected, and which calls wait for an
 //! answer. In memory, filled from the record; the record decides.
 
-mod asked;
 pub mod authority;
+mod device_snapshot;
+pub mod effective_policy;
 pub mod enrollment;
-pub mod holding;
-mod known;
-mod places;
+mod outstanding_queries;
+mod pending_calls;
 pub mod presence;
 mod session;
-mod waiting;
+mod slots;
 pub mod witness;
 
 use std::collections::HashSet;
@@ -21,12 +21,14 @@ use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
-pub use asked::Asked;
 pub use authority::Authority;
-pub use known::{Known, PolicyTerms, Terms};
-pub use places::{NoPlace, Place};
-pub use session::{Advance, Answer, Order, Proof, Session, SessionId, ToDevice, Unsent};
-pub use waiting::{Expected, Waiting, Word};
+pub use device_snapshot::{ActiveTerms, DeviceSnapshot, PolicyTerms};
+pub use outstanding_queries::OutstandingQueries;
+pub use pending_calls::{CallEvent, PendingCall, PendingCalls};
+pub use session::{
+    ApprovalProof, CallProgress, DeviceResult, Dispatch, SendError, Session, SessionId, ToDevice,
+};
+pub use slots::{Place, SlotError};
 use witness::Witnesses;
 
 /// A call that waits for its device and is being sent: nobody else sends it meanwhile.
@@ -45,10 +47,10 @@ impl Drop for Delivery<'_> {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Fleet {
-    known: DashMap<DeviceId, Arc<Known>>,
+    known: DashMap<DeviceId, Arc<DeviceSnapshot>>,
     names: DashMap<DeviceName, DeviceId>,
     sessions: DashMap<DeviceId, Session>,
-    waiting: Waiting,
+    waiting: PendingCalls,
     deliveries: DashSet<CallId>,
     revoked: Arc<RwLock<HashSet<String>>>,
     /// Devices of which the newest record could not be read.
@@ -65,7 +67,7 @@ impl Fleet {
     }
 
     /// Takes a device into the fleet, or its changed facts, state or grants.
-    pub fn learn(&self, known: Known) {
+    pub fn cache(&self, known: DeviceSnapshot) {
         let (id, name, ended) = (known.id, known.name.clone(), known.has_ended());
         let before = self.known.insert(id, Arc::new(known));
         if !ended {
@@ -89,22 +91,22 @@ impl Fleet {
 
     /// What the record says of a device by now could not be read: nothing is allowed there until it
     /// is, and its session ends.
-    pub fn fall_behind(&self, id: DeviceId) {
+    pub fn mark_stale(&self, id: DeviceId) {
         // Also where it is not known yet: once it can be read, it is.
         self.behind.insert(id);
         let Some(known) = self.known(id) else { return };
-        self.learn(known.denying_all());
+        self.cache(known.denying_all());
         self.disconnect(id);
     }
 
     /// What the record says of a device was taken in.
-    pub fn caught_up(&self, id: DeviceId) {
+    pub fn mark_fresh(&self, id: DeviceId) {
         self.behind.remove(&id);
     }
 
     /// The device with this id, where what is known of it is what its record says.
     #[must_use]
-    pub fn current(&self, id: DeviceId) -> Option<Arc<Known>> {
+    pub fn current(&self, id: DeviceId) -> Option<Arc<DeviceSnapshot>> {
         self.known(id).filter(|_| !self.behind.contains(&id))
     }
 
@@ -116,14 +118,14 @@ impl Fleet {
 
     /// Changes of what is known of a device come one at a time: whoever reads the record and then takes
     /// it in holds this meanwhile, so that what was read first never replaces what was read last.
-    pub async fn turn(&self, id: DeviceId) -> OwnedMutexGuard<()> {
+    pub async fn reload_lock(&self, id: DeviceId) -> OwnedMutexGuard<()> {
         let turn = Arc::clone(&self.turns.entry(id).or_default());
         turn.lock_owned().await
     }
 
     /// The device with this id.
     #[must_use]
-    pub fn known(&self, id: DeviceId) -> Option<Arc<Known>> {
+    pub fn known(&self, id: DeviceId) -> Option<Arc<DeviceSnapshot>> {
         self.known.get(&id).map(|entry| Arc::clone(&entry))
     }
 
@@ -131,7 +133,7 @@ impl Fleet {
     ///
     /// # Errors
     /// `DEVICE_REQUIRED` where several could be meant, `DEVICE_NOT_FOUND` where none is.
-    pub fn find(&self, wanted: Option<&str>) -> Result<Arc<Known>, ToolError> {
+    pub fn find(&self, wanted: Option<&str>) -> Result<Arc<DeviceSnapshot>, ToolError> {
         let Some(wanted) = wanted else { return self.only() };
         let by_name =
             || wanted.parse().ok().and_then(|name: DeviceName| self.names.get(&name).map(|id| *id));
@@ -159,14 +161,14 @@ impl Fleet {
 
     /// The device that had this name last, where its identity is over and no other has the name.
     #[must_use]
-    pub fn ended(&self, wanted: &str) -> Option<Arc<Known>> {
-        let named = |known: &Known| known.has_ended() && known.name.as_str() == wanted;
+    pub fn ended(&self, wanted: &str) -> Option<Arc<DeviceSnapshot>> {
+        let named = |known: &DeviceSnapshot| known.has_ended() && known.name.as_str() == wanted;
         let ended = self.known.iter().filter(|entry| named(entry));
         // Ids begin with their time.
         ended.max_by_key(|entry| entry.id.uuid()).map(|entry| Arc::clone(&entry))
     }
 
-    fn only(&self) -> Result<Arc<Known>, ToolError> {
+    fn only(&self) -> Result<Arc<DeviceSnapshot>, ToolError> {
         let usable: Vec<_> = self
             .known
             .iter()
@@ -192,7 +194,7 @@ impl Fleet {
 
     /// Every device.
     #[must_use]
-    pub fn all(&self) -> Vec<Arc<Known>> {
+    pub fn all(&self) -> Vec<Arc<DeviceSnapshot>> {
         self.known.iter().map(|entry| Arc::clone(&entry)).collect()
     }
 
@@ -238,13 +240,13 @@ impl Fleet {
 
     /// Sends to a device without waiting; a device that does not keep up loses the message, and
     /// what hangs on it ends by its deadline.
-    pub fn tell(&self, id: DeviceId, message: ToDevice) -> bool {
+    pub fn notify(&self, id: DeviceId, message: ToDevice) -> bool {
         self.session(id).is_some_and(|session| session.send(message).is_ok())
     }
 
     /// Calls that were sent and whose end is awaited.
     #[must_use]
-    pub const fn waiting(&self) -> &Waiting {
+    pub const fn waiting(&self) -> &PendingCalls {
         &self.waiting
     }
 

@@ -11,7 +11,7 @@ use orion_domain::UserName;
 use orion_server::backup::{self, Manifest};
 use orion_server::ca::{self, CaCommand};
 use orion_server::config::Config;
-use orion_server::notary::{held_to, sign_anew};
+use orion_server::notary::{held_to, reset_signing};
 use orion_server::people::write_reset;
 use orion_server::serve::{ADDRESSES, DATABASE, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
@@ -194,7 +194,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Audit(AuditCommand::SignAnew { reason }) => {
-            print(&sign_anew(&data_dir(cli.data_dir)?, &reason).await?);
+            print(&reset_signing(&data_dir(cli.data_dir)?, &reason).await?);
             Ok(ExitCode::SUCCESS)
         }
         Command::Audit(AuditCommand::Verify) => {

@@ -2,7 +2,7 @@
 //! checkpoints. What does not follow from what was signed before is not signed: the last checkpoint is also
 //! kept beside the key, where who can write the record alone cannot reach it.
 
-mod anew;
+mod reset;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use tokio::time::Instant;
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::store::{CheckpointRow, Grown, HeldTo, Store, StoreError};
+use crate::store::{CheckpointRow, SignedTree, Store, StoreError, TrustAnchor};
 
-pub use anew::sign_anew;
+pub use reset::reset_signing;
 
 /// The key's file in the data folder.
 pub const AUDIT_KEY: &str = "audit.key";
@@ -55,16 +55,16 @@ pub enum NotSigned {
 pub struct Notary {
     signer: Signer,
     data_dir: PathBuf,
-    kept: Mutex<Kept>,
+    kept: Mutex<SignedState>,
     /// Whether it was said already that nothing can be signed.
     is_told: AtomicBool,
 }
 
 /// What was signed.
 #[derive(Debug, Default)]
-struct Kept {
+struct SignedState {
     /// How far the record was followed; none before the first time.
-    grown: Option<Grown>,
+    grown: Option<SignedTree>,
     /// What lay beside the key at the start, until the record was once followed up to it.
     held: Option<CheckpointRow>,
     /// About how many rows the last checkpoint is that lies beside the key.
@@ -91,7 +91,7 @@ impl Notary {
         let signer = load(data_dir)?;
         let held = head(data_dir)?;
         let beside = held.as_ref().map(|head| head.size);
-        let kept = Mutex::new(Kept { grown: None, held, beside });
+        let kept = Mutex::new(SignedState { grown: None, held, beside });
         Ok(Self { signer, data_dir: data_dir.to_owned(), kept, is_told: AtomicBool::new(false) })
     }
 
@@ -99,8 +99,8 @@ impl Notary {
     ///
     /// # Errors
     /// The last checkpoint cannot be read.
-    pub fn held_to(&self) -> anyhow::Result<HeldTo> {
-        Ok(HeldTo { key: self.signer.key().clone(), head: head(&self.data_dir)? })
+    pub fn held_to(&self) -> anyhow::Result<TrustAnchor> {
+        Ok(TrustAnchor { key: self.signer.key().clone(), head: head(&self.data_dir)? })
     }
 
     /// The key that signs.
@@ -114,7 +114,7 @@ impl Notary {
     ///
     /// # Errors
     /// [`NotSigned`].
-    pub async fn sign(&self, store: &Store) -> Result<Grown, NotSigned> {
+    pub async fn sign(&self, store: &Store) -> Result<SignedTree, NotSigned> {
         let signed = self.try_sign(store).await;
         match &signed {
             Err(error @ (NotSigned::Broken(_) | NotSigned::Checkpoint))
@@ -127,9 +127,9 @@ impl Notary {
         signed
     }
 
-    async fn try_sign(&self, store: &Store) -> Result<Grown, NotSigned> {
+    async fn try_sign(&self, store: &Store) -> Result<SignedTree, NotSigned> {
         let mut kept = self.kept.lock().await;
-        let held = HeldTo { key: self.signer.key().clone(), head: kept.held.clone() };
+        let held = TrustAnchor { key: self.signer.key().clone(), head: kept.held.clone() };
         if let Some(head) = &held.head {
             Checkpoint::open(&held.key, &head.note).map_err(|_| NotSigned::Checkpoint)?;
         }
@@ -173,7 +173,7 @@ impl Notary {
     }
 
     /// The tree as it was kept; its last checkpoint says that it is this key's.
-    async fn kept(&self, store: &Store) -> Result<Grown, NotSigned> {
+    async fn kept(&self, store: &Store) -> Result<SignedTree, NotSigned> {
         let grown = store.audit_tree().await?;
         if grown.hash.is_none() {
             return Ok(grown);
@@ -192,8 +192,12 @@ impl Notary {
     }
 }
 
-async fn follow(store: &Store, grown: &mut Grown, held: &HeldTo) -> Result<(), NotSigned> {
-    let seq = |grown: &Grown| i64::try_from(grown.tree.size()).unwrap_or(i64::MAX);
+async fn follow(
+    store: &Store,
+    grown: &mut SignedTree,
+    held: &TrustAnchor,
+) -> Result<(), NotSigned> {
+    let seq = |grown: &SignedTree| i64::try_from(grown.tree.size()).unwrap_or(i64::MAX);
     let head = store.audit_head().await?;
     let from = AuditHead { seq: seq(grown), hash: grown.hash.unwrap_or(Digest::ZERO) };
     let mut chain = Verifier::after(from);
@@ -249,11 +253,11 @@ pub fn load(data_dir: &Path) -> anyhow::Result<Signer> {
 ///
 /// # Errors
 /// The key or the last checkpoint cannot be read.
-pub fn held_to(data_dir: &Path) -> anyhow::Result<Option<HeldTo>> {
+pub fn held_to(data_dir: &Path) -> anyhow::Result<Option<TrustAnchor>> {
     if !data_dir.join(AUDIT_KEY).exists() {
         return Ok(None);
     }
-    Ok(Some(HeldTo { key: load(data_dir)?.key().clone(), head: head(data_dir)? }))
+    Ok(Some(TrustAnchor { key: load(data_dir)?.key().clone(), head: head(data_dir)? }))
 }
 
 /// Signs whenever enough is new, until the backend stops.

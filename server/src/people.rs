@@ -1,28 +1,28 @@
 //! People: how they get in, what stands for them, and what ends it. Accounts and tokens themselves
 //! are kept by the store.
 
-mod counts;
 mod first_admin;
-mod heavy;
-mod live;
+mod heavy_requests;
+mod identity_cache;
+mod login_throttle;
 mod password;
+mod request_counts;
 mod scope;
 mod source;
-mod tries;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use orion_domain::{Digest, Secret, UserName};
 use serde_json::json;
 
-pub use counts::{Counted, Counts};
 pub use first_admin::{FirstAdmin, RESET_FILE, is_reset_secret, write_reset};
-pub use heavy::{Heavy, Turn};
-pub use live::{Change, Ending, Identity, People, ended};
+pub use heavy_requests::{HeavyRequest, HeavyRequests};
+pub use identity_cache::{Change, Identity, IdentityCache, StreamEnd, ended};
+pub use login_throttle::{Limited, LoginThrottle};
 pub use password::{hash, verify};
+pub use request_counts::{CountedRequest, Counts};
 pub use scope::{NotAScope, Scope, TokenKind};
 pub use source::Source;
-pub use tries::{Limited, Tries};
 
 use crate::clock::now_ms;
 use crate::store::{NewToken, Store, StoreError, TokenError, TokenRow};
@@ -107,7 +107,7 @@ pub fn random_secret() -> Secret {
 /// were wrong.
 pub async fn sign_in(
     store: &Store,
-    people: &People,
+    people: &IdentityCache,
     source: &Source,
     user: &UserName,
     password: String,

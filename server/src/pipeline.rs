@@ -5,23 +5,23 @@
 
 pub mod audit;
 pub mod authorize;
+pub mod call_limits;
 pub mod cancel;
 pub mod confirm;
-pub mod count;
 pub mod explain;
 pub mod extract;
 mod gate;
-pub mod load;
+pub mod idempotency;
 pub mod plan;
 pub mod preview;
 pub mod queue;
 pub mod raise;
-pub mod renew;
-pub mod repeat;
+pub mod rate_limit;
+pub mod reauthorize;
+pub mod reconcile;
 pub mod result;
 pub mod route;
-pub mod settle;
-mod undoing;
+mod undo;
 pub mod validate;
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use orion_domain::evaluate::Decision;
 use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName};
 
-use self::audit::Incoming;
+use self::audit::CallContext;
 use self::gate::Stopped;
 use self::preview::Preview;
 use crate::backend::Backend;
@@ -37,7 +37,7 @@ use crate::store::StoreError;
 
 /// What the one who called is told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct CallView {
     /// The call.
     pub call: CallId,
     /// Where it is; final, or waiting for a person.
@@ -72,8 +72,8 @@ pub async fn run(
     backend: &Arc<Backend>,
     caller: Caller,
     request: CallRequest,
-) -> Result<Reply, StoreError> {
-    run_incoming(backend, Incoming::new(caller, request)).await
+) -> Result<CallView, StoreError> {
+    run_incoming(backend, CallContext::new(caller, request)).await
 }
 
 /// The same for a call that has its identity already, so that it can be shown before it has ended.
@@ -81,7 +81,10 @@ pub async fn run(
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
+pub async fn run_incoming(
+    backend: &Arc<Backend>,
+    incoming: CallContext,
+) -> Result<CallView, StoreError> {
     if backend.shutdown.is_cancelled() {
         return Err(StoreError::Unavailable);
     }
@@ -95,7 +98,7 @@ pub async fn run_incoming(backend: &Arc<Backend>, incoming: Incoming) -> Result<
 ///
 /// # Errors
 /// As [`run`].
-pub async fn begin(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
+pub async fn begin(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView, StoreError> {
     let id = incoming.id;
     let mut changes = backend.bus.watch_call(id);
     let run = run_incoming(backend, incoming);
@@ -106,16 +109,16 @@ pub async fn begin(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, 
             () = changes.changed() => {}
         }
         match backend.store.call(&id.to_string()).await {
-            Ok(row) if row.state != CallState::Received => return Ok(Reply::from(row)),
+            Ok(row) if row.state != CallState::Received => return Ok(CallView::from(row)),
             Ok(_) | Err(StoreError::NotFound) => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
+async fn steps(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView, StoreError> {
     let most = backend.config.calls.in_flight_per_person;
-    let _place = match backend.load.place(&incoming.caller.user, most) {
+    let _place = match backend.load.acquire_slot(&incoming.caller.user, most) {
         Ok(place) => place,
         Err(error) => {
             let mut incoming = incoming;
@@ -127,13 +130,13 @@ async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, Stor
     if incoming.request.idempotency_key.is_none() {
         return first_time(backend, incoming).await;
     }
-    if let Some(earlier) = repeat::answer(backend, &incoming).await? {
+    if let Some(earlier) = idempotency::answer(backend, &incoming).await? {
         return Ok(earlier);
     }
     match first_time(backend, incoming.clone()).await {
         // The same key came twice at once, and the other was first.
         Err(StoreError::KeyInUse) => {
-            repeat::answer(backend, &incoming).await?.ok_or(StoreError::KeyInUse)
+            idempotency::answer(backend, &incoming).await?.ok_or(StoreError::KeyInUse)
         }
         done => done,
     }
@@ -146,15 +149,15 @@ async fn steps(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, Stor
 /// As [`run`].
 pub async fn deny_unread(
     backend: &Arc<Backend>,
-    mut incoming: Incoming,
-) -> Result<Option<Reply>, StoreError> {
+    mut incoming: CallContext,
+) -> Result<Option<CallView>, StoreError> {
     let Err(stopped) = gate::target(backend, &incoming) else { return Ok(None) };
     // The same key may come again with arguments that are read.
     incoming.request.idempotency_key = None;
     audit::deny(backend, incoming, stopped.target.as_ref(), stopped.error).await.map(Some)
 }
 
-async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply, StoreError> {
+async fn first_time(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView, StoreError> {
     let (target, parsed) = match gate::take(backend, &incoming).await? {
         Ok(taken) => taken,
         Err(stopped) => {
@@ -162,7 +165,7 @@ async fn first_time(backend: &Arc<Backend>, incoming: Incoming) -> Result<Reply,
             return audit::deny(backend, incoming, target.as_ref(), error).await;
         }
     };
-    let judged = count::judge(backend, incoming, target, parsed).await?;
+    let judged = rate_limit::judge(backend, incoming, target, parsed).await?;
     if let Some(Preview::WouldFail(error)) = &judged.preview {
         if queue::may_wait(backend, &judged, error) {
             return queue::wait_unmeasured(backend, judged).await;

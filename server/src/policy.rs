@@ -9,16 +9,16 @@ mod review;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use orion_domain::DeviceName;
-use orion_policy::{Finding, PolicyFile, Surroundings};
+use orion_policy::{Finding, LintContext, PolicyFile};
 use tokio::sync::Mutex;
 
-pub use apply::{Applied, Checked, Text, apply, check, roll_back};
+pub use apply::{ApplyResult, Checked, Text, apply, check, roll_back};
 pub use changes::DeviceChange;
-pub use replay::{Change, Counts, Replay, Replayed, Sample, replay};
+pub use replay::{Change, Counts, Replay, ReplayResult, ReplaySample, replay};
 pub use review::{DAYS, GrantReview, Review, review};
 
 use crate::fleet::PolicyTerms;
-use crate::people::Turn;
+use crate::people::HeavyRequest;
 use crate::store::{PolicyRow, Store, StoreError};
 
 /// What rules and findings call the file. The version is not in it, so that a rule that stays as it
@@ -40,7 +40,7 @@ impl Active {
     /// Reads a version that was accepted before.
     #[must_use]
     pub fn read(row: PolicyRow) -> Self {
-        let (file, findings) = orion_policy::check(&row.text, FILE_NAME, &Surroundings::default());
+        let (file, findings) = orion_policy::check(&row.text, FILE_NAME, &LintContext::default());
         Self { row: Some(row), file, findings }
     }
 
@@ -125,7 +125,7 @@ impl Policies {
 /// # Errors
 /// [`StoreError::Unavailable`] where it broke off.
 async fn beside<T: Send + 'static>(
-    turn: &Turn,
+    turn: &HeavyRequest,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let turn = turn.clone();

@@ -31,7 +31,7 @@ use tonic::service::Routes;
 use tonic::{Request, Status};
 
 use crate::backend::Backend;
-use crate::people::{Identity, Turn};
+use crate::people::{HeavyRequest, Identity};
 
 /// The services behind handlers: a handle to everything they share.
 #[derive(Debug, Clone)]
@@ -104,9 +104,9 @@ impl Api {
     }
 
     /// A turn for what reads or judges much.
-    fn heavy<T>(&self, request: &Request<T>) -> Result<Turn, Status> {
+    fn heavy<T>(&self, request: &Request<T>) -> Result<HeavyRequest, Status> {
         let by = caller(request)?;
-        self.0.people.heavy.turn(&by.user).map_err(|error| status_from(&error))
+        self.0.people.heavy.begin(&by.user).map_err(|error| status_from(&error))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::backend::Backend;
 use crate::backup;
 use crate::bus::Bus;
 use crate::clock::now_ms;
-use crate::config::{Config, People};
+use crate::config::{Config, PeopleConfig};
 use crate::fleet::{Authority, Fleet, enrollment};
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
@@ -31,8 +31,8 @@ use crate::listen::{Door, open_port};
 use crate::model::{Model, Planner};
 use crate::notary::{self, Notary};
 use crate::people::{self, FirstAdmin};
-use crate::pipeline::load::Load;
-use crate::pipeline::{confirm, plan, queue, settle};
+use crate::pipeline::call_limits::CallLimits;
+use crate::pipeline::{confirm, plan, queue, reconcile};
 use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
@@ -101,7 +101,7 @@ pub async fn prepare(
     let store = Store::open(&data_dir.join(DATABASE))
         .await
         .context("the record cannot be opened (orion.db in the data folder)")?;
-    backup::tell_restored(&store, data_dir).await?;
+    backup::record_restore(&store, data_dir).await?;
     let recovered = store.recover_open_calls(now_ms()).await?;
     if recovered > 0 {
         tracing::warn!(recovered, "calls that were under way at the last stop were closed");
@@ -138,8 +138,8 @@ pub async fn prepare(
         authority,
         models,
         first_admin,
-        people: people::People::default(),
-        load: Load::default(),
+        people: people::IdentityCache::default(),
+        load: CallLimits::default(),
         device_addresses,
         calls: TaskTracker::new(),
         tasks: TaskTracker::new(),
@@ -148,7 +148,7 @@ pub async fn prepare(
     });
     backend.fleet.witnesses().load(&backend.store).await?;
     backend.fleet.revoke(backend.store.revoked_serials().await?);
-    enrollment::learn_all(&backend).await?;
+    enrollment::load_all(&backend).await?;
     plan::recover(&backend).await?;
     // What waited too long while the backend was down is over before its device can connect.
     while queue::expire(&backend).await? > 0 {}
@@ -266,7 +266,7 @@ pub fn work(backend: &Arc<Backend>) {
         }
     });
     backend.tasks.spawn(housekeeping(Arc::clone(backend)));
-    backend.tasks.spawn(settle::keep_asking(Arc::clone(backend)));
+    backend.tasks.spawn(reconcile::keep_asking(Arc::clone(backend)));
 }
 
 async fn housekeeping(backend: Arc<Backend>) {
@@ -359,7 +359,7 @@ fn own_hostname() -> Option<String> {
     (!name.is_empty() && name.len() <= 253).then(|| name.to_owned())
 }
 
-fn people_tls(people: &People) -> anyhow::Result<Option<Arc<rustls::ServerConfig>>> {
+fn people_tls(people: &PeopleConfig) -> anyhow::Result<Option<Arc<rustls::ServerConfig>>> {
     let (Some(certificate), Some(key)) = (&people.certificate, &people.key) else {
         return Ok(None);
     };

@@ -37,30 +37,31 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{
-    Along, ApprovalRow, ApprovalState, AskError, Card, DecideError, Lasting, Like, MOST_OF_PERSON,
-    MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, Standing, StandingRule, Vote,
+    ApprovalRow, ApprovalScope, ApprovalState, AskError, Card, CommittedWith, DecideError,
+    MOST_OF_PERSON, MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, StandingApproval, StandingKey,
+    StandingRule, Vote,
 };
-pub use audit::{AuditVerdict, HeldTo, verify_file};
-pub use authorities::{AuthorityRow, Holder, TakenIn, holders_of, taken_in};
-pub use backup::{Health, copy_file, look_at_file, newest_version};
+pub use audit::{AuditVerdict, TrustAnchor, verify_file};
+pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
+pub use backup::{Health, check_file, copy_file, newest_version};
 pub use calls::{
-    Admitted, CallRow, CloseCall, Closer, NewCall, QueueError, QueueLimits, RecordedCall,
-    StateChange, Unsettled, Witness, first_id_at,
+    Admitted, CallRow, CloseCall, ClosedBy, NewCall, QueueError, QueueLimits, RecordedCall,
+    StateChange, UnreconciledCall, Witness, first_id_at,
 };
 pub use chats::MessageRow;
-pub use checkpoints::{CheckpointRow, DeviceChainRow, Grown};
+pub use checkpoints::{CheckpointRow, DeviceChainRow, SignedTree};
 pub use devices::{
-    Candidate, DeviceRow, DeviceState, Found, FoundKind, Hello, HelloError, ModeRow, RedeemError,
-    Redemption,
+    Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
+    PolicyMismatchKind, RedeemError, Redemption,
 };
 pub use invites::NewInvite;
-pub use labels::{Label, LabelledContent, Strangers, Voice};
+pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
 };
 pub use plans::{
-    DecidePlanError, Earlier, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow, PlanState,
-    StepEnd, StepRow, StepState,
+    DecidePlanError, EarlierChanges, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow,
+    PlanState, StepEnd, StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
 
@@ -166,7 +167,7 @@ struct Inner {
     writer: WriterHandle,
     /// Open calls that are known to change nothing; their changes of state need no fsync. A call
     /// that is not listed is treated as one with effects.
-    harmless: DashSet<CallId>,
+    read_only_calls: DashSet<CallId>,
     /// When the last greeting of each device was kept, by this process.
     greeted: Arc<DashMap<DeviceId, Instant>>,
 }
@@ -211,7 +212,7 @@ impl Store {
                 path: path.to_owned(),
                 reads,
                 writer,
-                harmless: DashSet::new(),
+                read_only_calls: DashSet::new(),
                 greeted: Arc::default(),
             }),
         })
@@ -240,16 +241,16 @@ impl Store {
 
     /// Lists a call that changes nothing and is about to be put on the record: an answer may come at any
     /// moment then.
-    fn list_harmless(&self, call: &NewCall) -> bool {
-        let lists = !call.has_effects && self.inner.harmless.len() < HARMLESS;
+    fn track_read_only_call(&self, call: &NewCall) -> bool {
+        let lists = !call.has_effects && self.inner.read_only_calls.len() < HARMLESS;
         if lists {
-            self.inner.harmless.insert(call.id);
+            self.inner.read_only_calls.insert(call.id);
         }
         lists
     }
 
-    fn forget_harmless(&self, call: CallId) {
-        self.inner.harmless.remove(&call);
+    fn untrack_read_only_call(&self, call: CallId) {
+        self.inner.read_only_calls.remove(&call);
     }
 
     fn reads(&self) -> &SqlitePool {

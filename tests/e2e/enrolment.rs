@@ -1,6 +1,6 @@
 //! Becoming a device: a token is good for what it says and for nothing more.
 
-use orion_agent::state::{Pending, Stage, State};
+use orion_agent::state::{EnrollmentStage, Pending, State};
 use orion_domain::{Digest, Secret};
 use orion_mtls::{DeviceKey, Fingerprint, PinSet, pinned};
 use orion_tests::{LyingServer, World, channel, eventually, now_ms};
@@ -57,7 +57,11 @@ async fn a_device_whose_answer_was_lost_goes_on_where_it_was() {
     let token: EnrollmentToken = text.parse().unwrap();
     // What an agent keeps before it asks; the answer comes to nobody.
     let pending = Pending {
-        stage: Stage::Asked { invite: token.invite_id, secret: token.secret.clone(), name: None },
+        stage: EnrollmentStage::Asked {
+            invite: token.invite_id,
+            secret: token.secret.clone(),
+            name: None,
+        },
         ticket: Secret::new("a-ticket-that-nobody-can-guess-at-all"),
         addresses: token.addresses.clone(),
         pins: PinSet::new(token.pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orion_domain::{CallId, CallRequest, Caller, DeviceId, Role};
 use orion_server::backend::Backend as Real;
-use orion_server::pipeline::audit::Incoming;
+use orion_server::pipeline::audit::CallContext;
 use orion_server::pipeline::{cancel, run_incoming};
 use orion_server::rpc;
 use orion_server::serve::{Ready, close, work};
@@ -21,7 +21,7 @@ use tonic::Status;
 use crate::call::{Call, Told};
 use crate::ground::start;
 use crate::host::Host;
-use crate::surroundings::FromBackend;
+use crate::environment::FromBackend;
 
 /// How long SQLite's threads may take for one step, in naps.
 const PATIENCE: usize = 200_000;
@@ -153,7 +153,7 @@ impl Backend {
             queue_ms: call.queue_ms,
             ..CallRequest::default()
         };
-        let incoming = Incoming { id, ..Incoming::new(ann(), request) };
+        let incoming = CallContext { id, ..CallContext::new(ann(), request) };
         let (backend, told) = (Arc::clone(self.real()), Arc::clone(told));
         self.host.spawn(async move {
             let reply = run_incoming(&backend, incoming).await;

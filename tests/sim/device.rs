@@ -22,7 +22,7 @@ use crate::chance::Chance;
 use crate::disk::Disk;
 use crate::ground::{FOLDER, GROUND};
 use crate::host::Host;
-use crate::surroundings::Simulated;
+use crate::environment::Simulated;
 
 /// See the module.
 #[derive(Debug)]

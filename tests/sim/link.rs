@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::call::Calls;
 use crate::chance::Chance;
 use crate::label::Told;
-use crate::surroundings::{Ends, FromBackend};
+use crate::environment::{Ends, FromBackend};
 
 /// How many messages wait for a reader at most.
 const UNREAD: usize = 64;

@@ -24,6 +24,6 @@ mod label;
 mod link;
 mod stories;
 mod story;
-mod surroundings;
+mod environment;
 mod trace;
 mod world;

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
+use orion_agent::agent::environment::{Dialling, Environment};
 use orion_agent::agent::event::Event;
-use orion_agent::agent::surroundings::{Dialling, Surroundings};
 use orion_agent::connect::dial::Dialled;
 use orion_agent::connect::{ConnectError, Link};
 use orion_agent::execute::{Job, Work};
-use orion_agent::journal::{Journal, Seen};
+use orion_agent::journal::{CallStatus, Journal};
 use orion_agent::tools::Outcome;
 use orion_domain::{CallId, ToolError};
 use orion_wire::v1;
@@ -73,7 +73,7 @@ impl Simulated {
     }
 }
 
-impl Surroundings for Simulated {
+impl Environment for Simulated {
     fn link(&self, dialling: Dialling) -> BoxFuture<'static, Result<Link, ConnectError>> {
         let (answer, made) = oneshot::channel::<Ends>();
         self.wants().dials.push_back(answer);
@@ -104,8 +104,8 @@ impl Surroundings for Simulated {
         Ok(work)
     }
 
-    fn seen(&self, journal: &Journal, call: CallId) -> Seen {
-        if self.forgets { Seen::New } else { journal.seen(call) }
+    fn seen(&self, journal: &Journal, call: CallId) -> CallStatus {
+        if self.forgets { CallStatus::New } else { journal.seen(call) }
     }
 
     fn random(&self) -> f64 {

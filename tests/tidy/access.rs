@@ -22,7 +22,7 @@ fn every_rpc_is_in_the_reference_with_its_role_and_scope() {
             match access {
                 Access::Anyone => (rpc, "anyone".to_owned(), "none".to_owned()),
                 Access::Device => (rpc, "a device".to_owned(), "its certificate".to_owned()),
-                Access::Person(role, need) => (rpc, role.to_string(), need.words()),
+                Access::Person(role, need) => (rpc, role.to_string(), need.description()),
             }
         })
         .collect();

@@ -6,12 +6,12 @@
 
 mod calls;
 pub mod ceiling;
-pub mod event;
-pub mod noting;
-mod session;
+pub mod chain_recorder;
 #[doc(hidden)]
-pub mod surroundings;
-mod there;
+pub mod environment;
+pub mod event;
+mod policy_inspection;
+mod session;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -32,17 +32,17 @@ use crate::clock::{now_ms, until};
 use crate::config::Settings;
 use crate::connect::ConnectError;
 use crate::connect::backoff::{Backoff, STABLE};
-use crate::connect::renew::{Hastened, is_due};
+use crate::connect::renew::{RequestedRenewal, is_due};
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::journal::Journal;
-use crate::roots::Lent;
+use crate::roots::GrantedPaths;
 use crate::state::{Identity, State, Status};
-use ceiling::{Opening, Told, lent};
+use ceiling::{CeilingReport, Opening, granted_paths};
+use chain_recorder::ChainSubject;
+use environment::{Environment, SystemEnvironment};
 use event::Event;
-use noting::About;
 use session::Phase;
-use surroundings::{Real, Surroundings};
 
 /// Events that may wait. More than can happen at once, so that calls seldom wait for the loop.
 const EVENT_QUEUE: usize = 128;
@@ -58,12 +58,12 @@ const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// An agent that runs.
 #[derive(Debug)]
 pub struct Agent {
-    surroundings: Arc<dyn Surroundings>,
+    environment: Arc<dyn Environment>,
     settings: Settings,
     state: Arc<State>,
     identity: Identity,
     guard: Guard,
-    roots: Arc<Lent>,
+    roots: Arc<GrantedPaths>,
     opening: Opening,
     /// What the backend was told that its policy names and is not there as it is named.
     found: Vec<v1::PolicyFinding>,
@@ -71,7 +71,7 @@ pub struct Agent {
     journal: Journal,
     /// The device's own audit; none in a simulation.
     chain: Option<Chain>,
-    told: Told,
+    told: CeilingReport,
     running: HashMap<CallId, Running>,
     /// Calls that were told as over at their deadline and whose threads still run.
     given_up: HashMap<CallId, Running>,
@@ -89,7 +89,7 @@ pub struct Agent {
     links: u64,
     renewal: Renewal,
     /// A renewal that the backend asked for.
-    hastened: Hastened,
+    hastened: RequestedRenewal,
     next_sweep: Instant,
     stopping: bool,
     status: Status,
@@ -100,7 +100,7 @@ pub struct Agent {
 struct Running {
     cancelled: Arc<AtomicBool>,
     /// Set where its end is to be noted: it may change something.
-    about: Option<About>,
+    about: Option<ChainSubject>,
     /// What its arguments take in memory.
     argument_bytes: usize,
 }
@@ -134,14 +134,14 @@ impl Agent {
         toolbox: Arc<Toolbox>,
         journal: Journal,
     ) -> Self {
-        Self::within(Arc::new(Real), settings, state, identity, toolbox, journal)
+        Self::within(Arc::new(SystemEnvironment), settings, state, identity, toolbox, journal)
     }
 
-    /// The same in surroundings that a simulation made.
+    /// The same in environment that a simulation made.
     #[doc(hidden)]
     #[must_use]
     pub fn within(
-        surroundings: Arc<dyn Surroundings>,
+        environment: Arc<dyn Environment>,
         settings: Settings,
         state: Arc<State>,
         identity: Identity,
@@ -155,11 +155,11 @@ impl Agent {
             settings.scope.clone(),
         )
         .remembering(Arc::clone(&toolbox.trash));
-        let roots = lent(&settings, &guard);
+        let roots = granted_paths(&settings, &guard);
         let (events, inbox) = mpsc::channel(EVENT_QUEUE);
         let now = Instant::now();
         Self {
-            surroundings,
+            environment,
             settings,
             state,
             identity,
@@ -170,7 +170,7 @@ impl Agent {
             toolbox,
             journal,
             chain: None,
-            told: Told::default(),
+            told: CeilingReport::default(),
             running: HashMap::new(),
             given_up: HashMap::new(),
             tasks: JoinSet::new(),
@@ -183,7 +183,7 @@ impl Agent {
             address: 0,
             links: 0,
             renewal: Renewal::Waiting(now),
-            hastened: Hastened::default(),
+            hastened: RequestedRenewal::default(),
             next_sweep: now,
             stopping: false,
             status: Status::default(),
@@ -327,7 +327,7 @@ impl Agent {
             Incoming::CallQuery(v1::CallQuery { call_ids }) => self.asked(call_ids),
             Incoming::ResultAck(ack) => self.acknowledged(ack).await,
             Incoming::Drain(v1::Drain { reconnect_ms }) => self.drain(reconnect_ms),
-            Incoming::CeilingAck(v1::CeilingAck { number }) => self.heard(number),
+            Incoming::CeilingAck(v1::CeilingAck { number }) => self.ceiling_acknowledged(number),
             Incoming::RenewCertificate(v1::RenewCertificate { within_ms }) => {
                 self.renew_soon(Duration::from_millis(within_ms));
             }

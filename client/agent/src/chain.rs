@@ -35,7 +35,7 @@ pub struct Chain {
     head: AuditHead,
     backend: AuditHead,
     /// The last entry of each call.
-    entries: HashMap<CallId, Known>,
+    entries: HashMap<CallId, LastEntry>,
     waiting: VecDeque<(i64, CallId)>,
     written: watch::Receiver<Written>,
     writer: Writer,
@@ -43,13 +43,13 @@ pub struct Chain {
 
 /// A call's last entry.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct LastEntry {
     seq: i64,
     state: CallState,
     result: Digest,
 }
 
-impl Known {
+impl LastEntry {
     const fn of(entry: &DeviceEntry) -> Self {
         let Happened { state, result, .. } = entry.what;
         Self { seq: entry.seq, state, result }
@@ -75,7 +75,7 @@ impl Chain {
         let head = kept.head();
         let backend = kept.entries.last().map_or(AuditHead::EMPTY, |entry| entry.backend);
         let known =
-            |entry: &DeviceEntry| Some((entry.what.call_id.parse().ok()?, Known::of(entry)));
+            |entry: &DeviceEntry| Some((entry.what.call_id.parse().ok()?, LastEntry::of(entry)));
         let entries = kept.entries.iter().filter_map(known).collect();
         let (writer, written) = Writer::start(folder, device, file, bytes, head)?;
         let waiting = VecDeque::new();
@@ -105,7 +105,7 @@ impl Chain {
             let old = entry.seq - i64::try_from(MOST_KNOWN / 2).unwrap_or(i64::MAX);
             self.entries.retain(|call, known| known.seq > old || is_waited_for(*call));
         }
-        self.entries.insert(call, Known::of(&entry));
+        self.entries.insert(call, LastEntry::of(&entry));
         self.waiting.push_back((entry.seq, call));
         self.writer.write(Line { head: self.head, text: ChainLine::Entry(entry).to_line(), after });
         true
@@ -169,7 +169,7 @@ impl Chain {
     }
 
     /// Takes where the backend's audit ends. What goes back is taken too: the backend compares.
-    pub const fn heard(&mut self, backend: AuditHead) {
+    pub const fn received(&mut self, backend: AuditHead) {
         self.backend = backend;
     }
 

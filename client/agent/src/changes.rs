@@ -5,45 +5,47 @@
 //!
 //! Not here: which path may be changed. A `Target` comes from [`Roots`](crate::roots::Roots).
 
+mod checked_stamp;
 mod contents;
+mod file_stamp;
 mod folders;
+mod path_lock;
 mod place;
-mod print;
 pub(crate) mod record;
 mod recover;
-mod refused;
 mod rename;
 mod rights;
-mod room;
-mod shown;
 mod staged;
+mod step_error;
 mod swap;
 mod tail;
-mod take_back;
 mod target;
 #[cfg(test)]
 mod tests;
-mod turn;
+mod trash_space;
 mod undo;
+mod undo_steps;
 
 use cap_std::fs::{Dir, File};
 use jiff::Timestamp;
 use orion_domain::{CallId, DevicePath, ErrorCode, ToolError};
 
 pub(crate) use contents::forget_local_of;
-pub(crate) use place::Over;
-pub(crate) use print::{MAX_HASHED_BYTES, NoDigest, Print, disk_bytes, inode, mode, of_reader};
-use record::{Header, Line, Noted, Record, Step};
-pub use recover::{Settled, recover};
-pub(crate) use refused::Refused;
+pub(crate) use file_stamp::{
+    FileStamp, MAX_HASHED_BYTES, NoDigest, disk_bytes, inode, mode, of_reader,
+};
+pub(crate) use path_lock::lock_paths;
+pub(crate) use place::Precondition;
+use record::{Header, Line, Record, RecordedStep, Step};
+pub use recover::{Recovered, recover};
 pub(crate) use rights::is_executable;
-pub(crate) use room::Room;
 pub(crate) use staged::{Staged, StagedFolder};
+pub(crate) use step_error::StepError;
 #[cfg(test)]
 pub(crate) use swap::NO_SWAP;
 pub(crate) use target::{Target, disk_bytes_at};
-pub(crate) use turn::turn;
-pub(crate) use undo::{TakenBack, as_it_acts, undo};
+pub(crate) use trash_space::TrashSpace;
+pub(crate) use undo::{UndoneCall, as_it_acts, undo};
 
 use crate::tools::Context;
 
@@ -53,7 +55,7 @@ use crate::tools::Context;
 pub(crate) struct Change<'a> {
     context: &'a Context<'a>,
     header: Header,
-    room: Room<'a>,
+    room: TrashSpace<'a>,
     log: Option<Log>,
     kept_at: Option<String>,
     /// The paths that were changed, so that what was shown of them is spent.
@@ -78,7 +80,7 @@ impl<'a> Change<'a> {
         context: &'a Context<'_>,
         tool: &str,
         paths: &[&DevicePath],
-        room: Room<'a>,
+        room: TrashSpace<'a>,
     ) -> Self {
         let header = Header {
             call: context.call,
@@ -101,7 +103,7 @@ impl<'a> Change<'a> {
     }
 
     /// What an undoing changes of the call that this was the beginning of.
-    fn undoing(context: &'a Context<'_>, tool: &str, of: &Header, room: Room<'a>) -> Self {
+    fn undoing(context: &'a Context<'_>, tool: &str, of: &Header, room: TrashSpace<'a>) -> Self {
         let paths: Vec<&DevicePath> = of.paths.iter().collect();
         let mut change = Self::begin(context, tool, &paths, room);
         (change.header.touched, change.header.undo) = (of.touched.clone(), Some(of.undoing()));
@@ -142,12 +144,12 @@ impl<'a> Change<'a> {
         self.log.as_ref().map_or(0, |log| log.record.steps.len().saturating_sub(1))
     }
 
-    fn noted(&self) -> &[Noted] {
+    fn noted(&self) -> &[RecordedStep] {
         self.log.as_ref().map_or(&[], |log| &log.record.steps)
     }
 
     /// Notes that a step is about to be taken. What an earlier attempt left unfinished goes first.
-    fn plan(&mut self, target: &Target, step: Step) -> Result<(), Refused> {
+    fn plan(&mut self, target: &Target, step: Step) -> Result<(), StepError> {
         if self.log.is_none() {
             self.log = Some(self.open(target)?);
         } else if self.noted().last().is_some_and(|last| !last.done) {
@@ -158,20 +160,20 @@ impl<'a> Change<'a> {
 
     /// Notes what a step is about to put in place. Then the record is on the disk, and the step may be
     /// taken.
-    fn ready(&mut self, target: &Target, print: &Print) -> Result<(), Refused> {
+    fn ready(&mut self, target: &Target, print: &FileStamp) -> Result<(), StepError> {
         self.add(target, Line::Ready(print.clone()))?;
         self.sync(target)
     }
 
     /// Brings the record to the disk. The file systems that survive a power cut at all bring the names
     /// of new files with them; lost, the record would be missed by nobody, for the change comes later.
-    fn sync(&self, target: &Target) -> Result<(), Refused> {
+    fn sync(&self, target: &Target) -> Result<(), StepError> {
         let Some(log) = &self.log else { return Ok(()) };
-        log.file.sync_data().map_err(|error| Refused::io(&error, target))
+        log.file.sync_data().map_err(|error| StepError::io(&error, target))
     }
 
     /// Notes that the step is done. Without the line, the next start finds out.
-    fn done(&mut self, kept: Option<Print>) {
+    fn done(&mut self, kept: Option<FileStamp>) {
         let Some(log) = &mut self.log else { return };
         if let Some(noted) = log.record.steps.last() {
             self.changed.extend(noted.step.paths().cloned());
@@ -181,26 +183,26 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn add(&mut self, target: &Target, line: Line) -> Result<(), Refused> {
+    fn add(&mut self, target: &Target, line: Line) -> Result<(), StepError> {
         let Some(log) = &mut self.log else { return Ok(()) };
-        log.add(line).map_err(|error| Refused::io(&error, target))
+        log.add(line).map_err(|error| StepError::io(&error, target))
     }
 
-    fn open(&self, target: &Target) -> Result<Log, Refused> {
+    fn open(&self, target: &Target) -> Result<Log, StepError> {
         let place = match self.context.trash.begin(self.call()) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(Refused::Failed(ToolError::new(
+                return Err(StepError::Failed(ToolError::new(
                     ErrorCode::PreconditionFailed,
                     "A call of this id changed something before, and a call runs once. Make a new call.",
                 )));
             }
-            other => other.map_err(|error| Refused::io(&error, target))?,
+            other => other.map_err(|error| StepError::io(&error, target))?,
         };
         match record::create(&place, &self.header) {
             Ok(file) => Ok(Log { place, file, record: Record::new(self.header.clone()) }),
             Err(error) => {
                 self.forget();
-                Err(Refused::io(&error, target))
+                Err(StepError::io(&error, target))
             }
         }
     }
@@ -248,7 +250,7 @@ impl Drop for Change<'_> {
             self.room.settle();
             return;
         }
-        let is_back = take_back::roll_back(self);
+        let is_back = undo_steps::roll_back(self);
         let Some(mut log) = self.log.take() else { return };
         if is_back && log.record.kept_bytes() == 0 {
             return self.forget();

@@ -13,7 +13,7 @@ use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
 use orion_agent::run::NotEnrolled;
 use orion_agent::sandbox::Sandbox;
-use orion_agent::state::{Identity, Pending, Stage, State, StateError, Status};
+use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
 use orion_domain::DeviceName;
 use orion_wire::{EnrollmentToken, TokenError};
 use tokio_util::sync::CancellationToken;
@@ -225,8 +225,8 @@ fn status(places: &Places) -> anyhow::Result<()> {
         if let Some(pending) = Pending::read(&places.state_dir)? {
             let words = pending.key.fingerprint_words();
             return Err(match pending.stage {
-                Stage::Known { .. } => EnrollError::StillPending { words },
-                Stage::Asked { .. } => EnrollError::Unfinished,
+                EnrollmentStage::Known { .. } => EnrollError::StillPending { words },
+                EnrollmentStage::Asked { .. } => EnrollError::Unfinished,
             }
             .into());
         }

@@ -2,9 +2,9 @@
 //! is ever read here.
 
 pub mod check;
+pub mod configured_path;
 mod error;
 mod file;
-pub mod place;
 mod source;
 #[cfg(test)]
 mod tests;

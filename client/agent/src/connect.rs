@@ -9,4 +9,4 @@ pub mod renew;
 mod watched;
 
 pub use error::{ConnectError, printable};
-pub use link::{Greeting, Link};
+pub use link::{BackendHello, Link};

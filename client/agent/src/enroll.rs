@@ -12,7 +12,7 @@ use orion_wire::{EnrollmentToken, v1};
 
 use crate::clock::now_ms;
 use crate::connect::renew::{Renewed, check, renew_at};
-use crate::state::{Identity, Pending, Stage, State};
+use crate::state::{EnrollmentStage, Identity, Pending, State};
 use ask::Backend;
 pub use error::EnrollError;
 
@@ -98,7 +98,7 @@ pub async fn enroll(
         Some(begun) => Pending { addresses: addresses.clone(), pins, ..begun },
         None if token.is_expired(now_ms()) => return Err(EnrollError::Expired),
         None => Pending {
-            stage: Stage::Asked { invite: *invite_id, secret: secret.clone(), name },
+            stage: EnrollmentStage::Asked { invite: *invite_id, secret: secret.clone(), name },
             ticket: Secret::new(Digest::of(&rand::random::<[u8; 32]>()).to_string()),
             addresses: addresses.clone(),
             pins,
@@ -115,7 +115,7 @@ async fn go_on(
     wait: Option<Duration>,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
-    let Stage::Asked { invite, secret, name } = &pending.stage else {
+    let EnrollmentStage::Asked { invite, secret, name } = &pending.stage else {
         return approved(state, pending, wait, say).await;
     };
     let invite = *invite;
@@ -159,7 +159,7 @@ async fn go_on(
     }
     // An older backend makes its own.
     let ticket = Secret::new(ticket);
-    let stage = Stage::Known { device_id, invite: Some(invite) };
+    let stage = EnrollmentStage::Known { device_id, invite: Some(invite) };
     let pending = Pending { stage, ticket, ..pending };
     pending.save(state)?;
     // What the device was ends here, where it becomes something else and no answer can be wrong.
@@ -177,7 +177,9 @@ async fn approved(
     wait: Option<Duration>,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
-    let Stage::Known { device_id, .. } = pending.stage else { return Err(EnrollError::Unfinished) };
+    let EnrollmentStage::Known { device_id, .. } = pending.stage else {
+        return Err(EnrollError::Unfinished);
+    };
     let pins: PinSet = pending.pins.parse()?;
     let words = pending.key.fingerprint_words();
     let until = wait.map(|wait| Instant::now() + wait);

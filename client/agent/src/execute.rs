@@ -16,16 +16,16 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot::{self, error::RecvError};
 
+use crate::agent::environment::Environment;
 use crate::agent::event::{Event, Slot};
-use crate::agent::surroundings::Surroundings;
 use crate::apps::Apps;
 use crate::guard::Verdict;
 use crate::journal::{Admission, Ended};
 use crate::report::Subject;
 use crate::risk_gate::RiskGate;
-use crate::roots::Lent;
+use crate::roots::GrantedPaths;
 use crate::sandbox::{Reach, Sandbox, confine};
-use crate::tools::observe::{Expected, Seeing, observe};
+use crate::tools::observe::{ExpectedState, ObservationMode, observe};
 use crate::tools::{Context, Executor, Memory, Outcome};
 use crate::trash::Trash;
 
@@ -65,7 +65,7 @@ pub struct Job {
     /// Its arguments.
     pub arguments: Value,
     /// What is done about the paths that it touches before it runs.
-    pub seeing: Seeing,
+    pub seeing: ObservationMode,
     /// What it touches.
     pub touches: Touches,
     /// What it takes back or does again, of an undoing.
@@ -81,7 +81,7 @@ pub struct Job {
     /// Set when it is to stop.
     pub cancelled: Arc<AtomicBool>,
     /// Where files may be touched.
-    pub roots: Arc<Lent>,
+    pub roots: Arc<GrantedPaths>,
     /// What was decided, to be held where the call's paths really lead; none for what names no path.
     pub verdict: Option<Verdict>,
     /// Why its risk is higher than its tool's, as the person who approved it was shown.
@@ -98,7 +98,7 @@ pub async fn execute(
     job: Job,
     admission: Admission,
     events: mpsc::Sender<Event>,
-    surroundings: Arc<dyn Surroundings>,
+    environment: Arc<dyn Environment>,
 ) {
     let Job { subject, deadline, has_effects, .. } = &job;
     let (subject, deadline, has_effects) = (subject.clone(), *deadline, *has_effects);
@@ -121,7 +121,7 @@ pub async fn execute(
     post(&events, Event::Started { call }).await;
 
     let started = Instant::now();
-    let mut work = match surroundings.work(job, events.clone()) {
+    let mut work = match environment.work(job, events.clone()) {
         Ok(work) => work,
         Err(error) => {
             tracing::error!(tool = subject.tool, %error, "a thread could not be started");
@@ -211,8 +211,8 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
     let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
     let of_call = verdict.map(|verdict| roots.of_call(verdict));
     let expected = match &seeing {
-        Seeing::Compare(touches, before) => Some(Expected { touches, before }),
-        Seeing::Nothing | Seeing::Tell(_) => None,
+        ObservationMode::Compare(touches, before) => Some(ExpectedState { touches, before }),
+        ObservationMode::Nothing | ObservationMode::Tell(_) => None,
     };
     let is_final = Cell::new(false);
     let context = Context {
@@ -236,8 +236,8 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
     // Once more when the call's turn has come: nobody waits in vain, and nobody slips in between.
     context.compare()?;
     let observed = match &seeing {
-        Seeing::Nothing | Seeing::Compare(..) => None,
-        Seeing::Tell(touches) => Some(observe(touches, &context)?),
+        ObservationMode::Nothing | ObservationMode::Compare(..) => None,
+        ObservationMode::Tell(touches) => Some(observe(touches, &context)?),
     };
     let outcome = (executor.run)(arguments, &context)?;
     let raises = risk.into_reported();

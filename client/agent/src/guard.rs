@@ -42,7 +42,7 @@ pub struct Guard {
 
 /// What this device makes of a call, before any person's yes counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
+pub struct EvaluatedCall {
     /// What holds.
     pub decision: Decision,
     /// The line that decided, by name.
@@ -244,12 +244,12 @@ impl Guard {
     ///
     /// # Errors
     /// It is no call of this device.
-    pub fn judge(&self, call: &Dispatched) -> Result<Judged, Box<ToolError>> {
+    pub fn judge(&self, call: &Dispatched) -> Result<EvaluatedCall, Box<ToolError>> {
         let (_, parsed) = self.read(call)?;
         let question = self.question(call, &parsed);
         let evaluation = evaluate(&question, &self.policy);
         let rule = evaluation.rule_name(&question, &self.policy);
-        Ok(Judged { decision: evaluation.decision(), rule })
+        Ok(EvaluatedCall { decision: evaluation.decision(), rule })
     }
 
     /// The call's tool and arguments, where they are such as are checked and sent.

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use entry::{Entry, Loaded, read_all};
 pub use error::JournalError;
 use index::Index;
-pub use index::{APPROVED_REMEMBERED_MS, Begin, Ended, Full, Interrupted, Seen};
+pub use index::{APPROVED_REMEMBERED_MS, Begin, CallStatus, Ended, Full, Interrupted};
 #[doc(hidden)]
 pub use writer::Command;
 use writer::Writer;
@@ -132,7 +132,7 @@ impl Journal {
 
     /// What is known of a call.
     #[must_use]
-    pub fn seen(&self, call: CallId) -> Seen {
+    pub fn seen(&self, call: CallId) -> CallStatus {
         self.index.seen(call)
     }
 
@@ -197,7 +197,7 @@ impl Journal {
 
     /// The backend has the result on its record: it is forgotten here, and that the call ran is not.
     pub async fn acknowledge(&mut self, call: CallId, now: i64) {
-        if !matches!(self.index.seen(call), Seen::Ended) {
+        if !matches!(self.index.seen(call), CallStatus::Ended) {
             return;
         }
         let entry = Entry::Acked { call, at: now };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state, v1};
 
-use crate::changes::Settled;
+use crate::changes::Recovered;
 use crate::journal::{Ended, Interrupted};
 
 /// The largest result, in bytes of JSON.
@@ -84,7 +84,7 @@ impl Subject {
 /// The end of a call that was running when the agent died. `established` is what its record says, if
 /// it has one.
 #[must_use]
-pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Settled>) -> Ended {
+pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Recovered>) -> Ended {
     let tool = call.tool;
     let error = if !call.has_effects {
         ToolError::new(
@@ -93,7 +93,7 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Set
                 "The agent stopped while {tool} ran. It changes nothing and can be called again."
             ),
         )
-    } else if established == Some(Settled::Unchanged) {
+    } else if established == Some(Recovered::Unchanged) {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
             format!(
@@ -101,7 +101,7 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Set
             ),
         )
         .with("established", "unchanged")
-    } else if established == Some(Settled::Changed) {
+    } else if established == Some(Recovered::Changed) {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
             format!(

@@ -7,8 +7,8 @@
 #[cfg(target_os = "linux")]
 mod beneath;
 mod call;
+mod denied;
 mod failure;
-mod kept;
 mod located;
 #[cfg(test)]
 mod naive;
@@ -35,7 +35,7 @@ pub(crate) use beneath::is_there as has_openat2;
 use call::Call;
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
-pub use located::{Located, What};
+pub use located::{FileKind, Located};
 use names::{Names, real_path};
 pub(crate) use open::OpenRoot;
 use open::Root;
@@ -53,12 +53,12 @@ const STAGED: &str = ".orion-*.tmp";
 
 /// Roots that are opened by whoever needs them first; others wait. So a file system that hangs holds
 /// up the calls that touch files, and not the agent or the calls that touch none.
-pub type Lent = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
+pub type GrantedPaths = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
 
 /// The allowed folders of one device, for every call or for one.
 #[derive(Debug)]
 pub struct Roots {
-    ground: Arc<Ground>,
+    ground: Arc<GrantedRoots>,
     /// What was decided of the call that they are for, if they are for one.
     call: Option<Call>,
     #[cfg(test)]
@@ -67,7 +67,7 @@ pub struct Roots {
 
 /// What is lent, whatever the call.
 #[derive(Debug)]
-pub struct Ground {
+pub struct GrantedRoots {
     roots: Vec<Root>,
     /// What the ceiling and what the grants keep out.
     denied: [DenyList; 2],
@@ -81,9 +81,9 @@ pub struct Ground {
 }
 
 impl Deref for Roots {
-    type Target = Ground;
+    type Target = GrantedRoots;
 
-    fn deref(&self) -> &Ground {
+    fn deref(&self) -> &GrantedRoots {
         &self.ground
     }
 }
@@ -125,7 +125,7 @@ impl Roots {
             denied
         });
         let entries = entries().map(|entry| &entry.pattern);
-        let mut ground = Ground {
+        let mut ground = GrantedRoots {
             roots: Vec::new(),
             own: own.collect(),
             suspects: Suspects::new(entries, private.iter().chain(names.of_kept())),
@@ -216,7 +216,7 @@ impl Roots {
         if self.naive {
             return naive::find(path, follow_last);
         }
-        let mut lending = self.lending(path, access);
+        let mut lending = self.granting(path, access);
         // The longest root first: it is the closest to what is meant, and has the fewest links to
         // follow. Where it is missing, a wider one may hold the place where it would be.
         lending.sort_by_key(|root| std::cmp::Reverse(root.path.components().len()));
@@ -234,7 +234,7 @@ impl Roots {
         Err(Wanted::Directory.missing(missing))
     }
 
-    fn lending(&self, path: &DevicePath, access: Access) -> Vec<&Root> {
+    fn granting(&self, path: &DevicePath, access: Access) -> Vec<&Root> {
         self.roots
             .iter()
             .filter(|root| root.access.contains(&access) && covers(&root.path, path))
@@ -243,17 +243,17 @@ impl Roots {
 
     /// Whether some root lends this access to this path and nothing keeps it out. Nothing is opened.
     #[must_use]
-    pub fn lends(&self, path: &DevicePath, access: Access) -> bool {
+    pub fn grants(&self, path: &DevicePath, access: Access) -> bool {
         #[cfg(test)]
         if self.naive {
             return true;
         }
-        !self.lending(path, access).is_empty() && !self.denies_at(path, access)
+        !self.granting(path, access).is_empty() && !self.denies_at(path, access)
     }
 
     /// Whether a root is this path or lies beneath it.
     #[must_use]
-    pub fn stands_in(&self, path: &DevicePath) -> bool {
+    pub fn is_inside(&self, path: &DevicePath) -> bool {
         #[cfg(test)]
         if self.naive {
             return false;
@@ -285,11 +285,11 @@ impl Roots {
 
     /// The folders that are there, for the trash that lies in some of them.
     pub(crate) fn handles(&self) -> Vec<Arc<Dir>> {
-        self.lent().map(|(dir, _)| dir).collect()
+        self.granted().map(|(dir, _)| dir).collect()
     }
 
     /// The folders that are there, each with what it is lent for.
-    pub(crate) fn lent(&self) -> impl Iterator<Item = (Arc<Dir>, &BTreeSet<Access>)> {
+    pub(crate) fn granted(&self) -> impl Iterator<Item = (Arc<Dir>, &BTreeSet<Access>)> {
         self.roots.iter().filter_map(|root| Some((self.opened(root)?.dir, &root.access)))
     }
 

@@ -11,10 +11,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::agent::noting::happened;
+use crate::agent::chain_recorder::happened;
 use crate::apps::Apps;
 use crate::chain::Chain;
-use crate::changes::{Settled, recover};
+use crate::changes::{Recovered, recover};
 use crate::clock::now_ms;
 use crate::config::{Config, SandboxChoice, Settings};
 use crate::execute::Toolbox;
@@ -78,7 +78,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     for entry in bad {
         tracing::warn!(%entry, "an application can't be opened");
     }
-    tokio::task::spawn_blocking(crate::tools::learn_accounts).await?;
+    tokio::task::spawn_blocking(crate::tools::cache_accounts).await?;
     let toolbox = Toolbox {
         places: settings.places.clone(),
         apps,
@@ -98,7 +98,7 @@ async fn take_up(
     state_dir: &Path,
     identity: &Identity,
     journal: &mut Journal,
-    settled: &HashMap<CallId, Settled>,
+    settled: &HashMap<CallId, Recovered>,
 ) -> anyhow::Result<Chain> {
     let mut chain = Chain::open(state_dir, &identity.device_id.to_string())
         .context("the device's audit can't be opened")?;
@@ -158,7 +158,7 @@ fn open_many_files() {
 
 /// Cleans up after calls that were cut off when the agent was killed, in whatever its owner lends: what
 /// the backend grants is not known yet. Says what those calls did.
-async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Settled> {
+async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Recovered> {
     if trash.unsettled().is_empty() {
         return HashMap::new();
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use orion_mtls::secret_file::{self, SecretFileError};
 
 pub use error::StateError;
-pub use identity::{Identity, Pending, Stage, is_for, lifetime};
+pub use identity::{EnrollmentStage, Identity, Pending, is_for, lifetime};
 pub use status::Status;
 
 const LOCK: &str = "lock";

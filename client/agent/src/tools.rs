@@ -42,8 +42,8 @@ use orion_domain::{ErrorCode, Observation, RiskRaise, ToolError};
 use serde_json::Value;
 
 pub use context::Context;
-pub(crate) use copy_path::judge::refuse_unfit_for;
-pub use get_file_info::learn_accounts;
+pub(crate) use copy_path::method::refuse_unfit_for;
+pub use get_file_info::cache_accounts;
 pub use memory::Memory;
 
 /// What a call that succeeded says.

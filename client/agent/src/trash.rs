@@ -24,7 +24,7 @@ use orion_domain::CallId;
 use crate::changes::record::Record;
 use crate::roots::{LOCAL_TRASH, Roots};
 
-pub use sweep::Swept;
+pub use sweep::SweepResult;
 
 /// What the folder of a call is called, after its id, until the call is over.
 const OPEN: &str = ".open";
@@ -40,26 +40,26 @@ pub struct Trash {
     path: PathBuf,
     /// Calls that an earlier run of the agent did not end.
     unsettled: Mutex<Vec<CallId>>,
-    kept: Mutex<Kept>,
+    kept: Mutex<TrashContents>,
     max_bytes: u64,
 }
 
 /// What lies in the trash, and what calls that run set aside for what they will put there.
 #[derive(Debug, Default)]
-struct Kept {
-    calls: HashMap<CallId, Held>,
+struct TrashContents {
+    calls: HashMap<CallId, TrashedCall>,
     bytes: u64,
 }
 
 /// What lies there for one call.
 #[derive(Debug, Clone, Copy, Default)]
-struct Held {
+struct TrashedCall {
     at_ms: i64,
     bytes: u64,
 }
 
-impl Kept {
-    fn set(&mut self, call: CallId, held: Option<Held>) {
+impl TrashContents {
+    fn set(&mut self, call: CallId, held: Option<TrashedCall>) {
         let before = match held {
             Some(held) => self.calls.insert(call, held),
             None => self.calls.remove(&call),
@@ -84,7 +84,7 @@ impl Trash {
     /// What the file system says.
     pub fn with_room(state: &Path, max_bytes: u64) -> io::Result<Self> {
         let dir = private_dir(&Dir::open_ambient_dir(state, ambient_authority())?, "trash")?;
-        let (mut unsettled, mut kept) = (Vec::new(), Kept::default());
+        let (mut unsettled, mut kept) = (Vec::new(), TrashContents::default());
         for entry in dir.entries()? {
             let name = entry?.file_name();
             let Some((call, is_open)) = name.to_str().and_then(call_of) else { continue };
@@ -104,7 +104,7 @@ impl Trash {
         })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, TrashContents> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +129,7 @@ impl Trash {
             if after <= self.max_bytes {
                 let before = before.unwrap_or_default().bytes;
                 let bytes = before.saturating_add(more.saturating_sub(leaving));
-                kept.set(call, Some(Held { at_ms: now.as_millisecond(), bytes }));
+                kept.set(call, Some(TrashedCall { at_ms: now.as_millisecond(), bytes }));
                 return true;
             }
             let any_old = kept.calls.values().any(|held| sweep::is_old(held.at_ms, now));
@@ -154,7 +154,7 @@ impl Trash {
     pub(crate) fn taken_back(&self, call: CallId) {
         let mut kept = self.kept();
         if let Some(held) = kept.calls.get(&call).copied() {
-            kept.set(call, Some(Held { bytes: RECORD_BYTES, ..held }));
+            kept.set(call, Some(TrashedCall { bytes: RECORD_BYTES, ..held }));
         }
     }
 
@@ -229,9 +229,9 @@ fn call_of(name: &str) -> Option<(CallId, bool)> {
     Some((id.parse().ok()?, is_open))
 }
 
-fn held_by(record: &Record) -> Held {
+fn held_by(record: &Record) -> TrashedCall {
     let bytes = record.kept_bytes().saturating_add(RECORD_BYTES);
-    Held { at_ms: record.header.at_ms, bytes }
+    TrashedCall { at_ms: record.header.at_ms, bytes }
 }
 
 fn open_name(call: CallId) -> String {

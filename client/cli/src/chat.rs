@@ -21,7 +21,7 @@ use crate::client::Client;
 use crate::failure::{Failure, exit_code_of};
 use crate::output::{DIM, Output};
 use crate::show::{ApprovalView, short_arguments};
-use crate::terminal::{self, Waiting};
+use crate::terminal::{self, Spinner};
 use crate::text;
 
 /// How long stopping a call may hold up the person who stopped it.
@@ -62,7 +62,7 @@ pub(crate) struct Session<'a> {
 
 /// What a message led to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct ChatAnswer {
     /// The conversation, to go on with.
     pub(crate) conversation_id: String,
     /// The model that answered.
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// The backend fails, nobody approves, or the person stops it.
-    pub(crate) async fn say(&mut self, text: &str) -> Result<Answer, Failure> {
+    pub(crate) async fn say(&mut self, text: &str) -> Result<ChatAnswer, Failure> {
         let (out, client) = (self.out, self.client);
         let limit = self.timeout;
         let mut open = Vec::new();
@@ -143,16 +143,16 @@ impl<'a> Session<'a> {
         text: &str,
         open: &mut Vec<String>,
         speech: &mut Speech<'a>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ChatAnswer, Failure> {
         let out = self.out;
-        let mut waiting = Some(Waiting::on(out, "…"));
+        let mut waiting = Some(Spinner::on(out, "…"));
         let request = v1::SendMessageRequest {
             conversation_id: self.conversation.clone(),
             text: text.to_owned(),
             model: self.model.clone(),
         };
         let mut events = self.client.chat().send_message(request).await?.into_inner();
-        let mut answer = Answer::default();
+        let mut answer = ChatAnswer::default();
         while let Some(v1::SendMessageResponse { event }) = events.message().await? {
             // Events of a newer backend are none of this program's business.
             let Some(event) = event else { continue };
@@ -162,13 +162,13 @@ impl<'a> Session<'a> {
                     self.conversation.clone_from(&conversation_id);
                     answer.conversation_id = conversation_id;
                     answer.model = model;
-                    waiting = Some(Waiting::on(out, "…"));
+                    waiting = Some(Spinner::on(out, "…"));
                 }
                 Event::TextDelta(delta) => speech.say(&delta.text)?,
                 Event::CallBegan(call) => {
                     speech.end_line()?;
                     let line = call_line(&call);
-                    waiting = Some(Waiting::on(out, &line));
+                    waiting = Some(Spinner::on(out, &line));
                     if out.verbose {
                         out.detail(&line);
                     }
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
                 Event::ApprovalNeeded(approval) => {
                     speech.end_line()?;
                     self.decide(approval).await?;
-                    waiting = Some(Waiting::on(out, "…"));
+                    waiting = Some(Spinner::on(out, "…"));
                 }
                 Event::CallEnded(v1::CallEnded { call }) => {
                     let Some(call) = call else { continue };
@@ -188,7 +188,7 @@ impl<'a> Session<'a> {
                     out.note(&format!("{line} {}", result.in_short()));
                     answer.exit_code = result.exit_code();
                     answer.calls.push(serde_json::from_slice(&result.bytes).unwrap_or_default());
-                    waiting = Some(Waiting::on(out, "…"));
+                    waiting = Some(Spinner::on(out, "…"));
                 }
                 Event::Note(v1::Note { text }) => {
                     speech.end_line()?;

@@ -23,7 +23,7 @@ pub(crate) mod why;
 
 use crate::app::App;
 use crate::args::{Cli, Command, Global};
-use crate::context::{Context, Surroundings};
+use crate::context::{Context, Environment};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
         Command::Demo(command) => command.run(out, &global).await,
         // Signing in makes the context.
         Command::Login(command) => {
-            let context = Context::resolve(Surroundings::of_process(&global))?;
+            let context = Context::resolve(Environment::of_process(&global))?;
             interruptible(command.run(&App::new(out, &global, context))).await
         }
         Command::Logout(command) => interruptible(command.run(&app()?)).await,
@@ -65,7 +65,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
 
 /// What a command that talks to a backend gets.
 fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
-    let context = Context::resolve(Surroundings::of_process(global))?;
+    let context = Context::resolve(Environment::of_process(global))?;
     if context.found {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
     } else if global.context.is_some() {

@@ -7,7 +7,7 @@ use orion_wire::v1;
 
 use crate::args::Global;
 use crate::client::Client;
-use crate::context::{Context, Surroundings};
+use crate::context::{Context, Environment};
 
 /// How long a person who presses Tab is kept waiting.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -28,7 +28,7 @@ pub(crate) fn devices() -> Vec<CompletionCandidate> {
         backend: std::env::var("ORION_BACKEND").ok(),
         ..Global::default()
     };
-    let Ok(context) = Context::resolve(Surroundings::of_process(&global)) else {
+    let Ok(context) = Context::resolve(Environment::of_process(&global)) else {
         return Vec::new();
     };
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {

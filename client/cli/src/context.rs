@@ -57,7 +57,7 @@ pub(crate) struct Context {
 
 /// Everything around the program that a context depends on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     /// `--context` or `ORION_CONTEXT`.
     pub(crate) named: Option<PathBuf>,
     /// `--backend` or `ORION_BACKEND`.
@@ -70,7 +70,7 @@ pub(crate) struct Surroundings {
     pub(crate) working_dir: PathBuf,
 }
 
-impl Surroundings {
+impl Environment {
     /// This process's.
     pub(crate) fn of_process(global: &Global) -> Self {
         Self {
@@ -89,8 +89,8 @@ impl Context {
     ///
     /// # Errors
     /// A file that was named is not there, or a file says something that has no meaning.
-    pub(crate) fn resolve(around: Surroundings) -> Result<Self, Failure> {
-        let Surroundings { named, backend, token, config_dir, working_dir } = around;
+    pub(crate) fn resolve(around: Environment) -> Result<Self, Failure> {
+        let Environment { named, backend, token, config_dir, working_dir } = around;
         let own = config_dir.map(|dir| dir.join("context.toml"));
         let demo = working_dir.join("orion-demo").join("context.toml");
         let (path, found) = match (named, own) {
@@ -188,12 +188,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let demo = context("http://127.0.0.1:1", "demo");
         with_file(folder.path(), "orion-demo/context.toml", &demo);
-        let mut around = Surroundings {
+        let mut around = Environment {
             config_dir: Some(folder.path().join("config")),
             working_dir: folder.path().to_owned(),
-            ..Surroundings::default()
+            ..Environment::default()
         };
-        let expect = |around: &Surroundings, backend: &str, token: &str| {
+        let expect = |around: &Environment, backend: &str, token: &str| {
             let context = Context::resolve(around.clone()).unwrap();
             assert_eq!(seen(&context), (backend.to_owned(), Some(token.to_owned())));
         };
@@ -211,14 +211,14 @@ mod tests {
     fn a_token_is_never_sent_to_another_backend_than_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let file = context("http://127.0.0.1:3/", "secret");
-        let around = Surroundings {
+        let around = Environment {
             named: Some(with_file(folder.path(), "c.toml", &file)),
             backend: Some("http://127.0.0.1:4".to_owned()),
-            ..Surroundings::default()
+            ..Environment::default()
         };
         let other = Context::resolve(around.clone()).unwrap();
         assert_eq!(seen(&other), ("http://127.0.0.1:4".to_owned(), None));
-        let same = Surroundings { backend: Some("http://127.0.0.1:3".to_owned()), ..around };
+        let same = Environment { backend: Some("http://127.0.0.1:3".to_owned()), ..around };
         let same = Context::resolve(same).unwrap();
         assert_eq!(seen(&same), ("http://127.0.0.1:3".to_owned(), Some("secret".to_owned())));
     }
@@ -228,7 +228,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config_dir = Some(folder.path().to_owned());
         let working_dir = folder.path().to_owned();
-        let around = Surroundings { config_dir, working_dir, ..Surroundings::default() };
+        let around = Environment { config_dir, working_dir, ..Environment::default() };
         let context = Context::resolve(around).unwrap();
         assert_eq!(seen(&context), (DEFAULT_BACKEND.to_owned(), None));
         assert_eq!((context.path, context.found), (folder.path().join("context.toml"), false));

@@ -96,9 +96,9 @@ impl Restore {
 
 /// Something that turns while a person waits; gone when dropped.
 #[derive(Debug)]
-pub(crate) struct Waiting(ProgressBar);
+pub(crate) struct Spinner(ProgressBar);
 
-impl Waiting {
+impl Spinner {
     /// Shows `what` on a terminal, and nothing elsewhere.
     pub(crate) fn on(out: &Output, what: &str) -> Self {
         if out.quiet || !out.is_for_people() || !std::io::stderr().is_terminal() {
@@ -114,7 +114,7 @@ impl Waiting {
     }
 }
 
-impl Waiting {
+impl Spinner {
     /// Whether anybody sees it.
     pub(crate) fn is_shown(&self) -> bool {
         !self.0.is_hidden()
@@ -128,7 +128,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -11,7 +11,7 @@ use super::CaError;
 use crate::clock::now_ms;
 use crate::fleet::authority::{AuthorityError, read};
 use crate::serve::DATABASE;
-use crate::store::{AuthorityRow, Holder, TakenIn, holders_of, taken_in};
+use crate::store::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
 
 /// How many devices are named at most.
 const NAMED: usize = 20;
@@ -42,7 +42,7 @@ pub(super) async fn list(folder: &Path) -> Result<String, CaError> {
         ));
     }
     if let Some(known) = known {
-        text.push_str(&told(&set, &known, now_ms()));
+        text.push_str(&describe(&set, &known, now_ms()));
     }
     Ok(text)
 }
@@ -51,14 +51,14 @@ pub(super) async fn list(folder: &Path) -> Result<String, CaError> {
 pub(super) async fn holders(
     folder: &Path,
     set: &Authorities,
-) -> Result<Vec<Holder>, AuthorityError> {
+) -> Result<Vec<CertificateHolder>, AuthorityError> {
     let (database, signer) = (folder.join(DATABASE), set.signer().fingerprint().to_string());
     let Some(old) = set.retiring().filter(|_| database.exists()) else { return Ok(Vec::new()) };
     Ok(holders_of(&database, &old.fingerprint().to_string(), &signer, now_ms()).await?)
 }
 
 /// What the record has to say beside the authorities in the folder.
-fn told(set: &Authorities, known: &TakenIn, now: i64) -> String {
+fn describe(set: &Authorities, known: &ImportedAuthorities, now: i64) -> String {
     let mut text = String::new();
     for row in &known.authorities {
         let AuthorityRow { fingerprint, retired_at: Some(retired_at), trusted_by, .. } = row else {
@@ -93,7 +93,7 @@ fn told(set: &Authorities, known: &TakenIn, now: i64) -> String {
     text
 }
 
-pub(super) fn names(holders: &[Holder]) -> String {
+pub(super) fn names(holders: &[CertificateHolder]) -> String {
     named(holders.iter().map(|holder| match holder.not_after {
         Some(not_after) => format!("{} (until {})", holder.name, moment(not_after)),
         None => format!("{} (waits for an admin)", holder.name),
@@ -132,13 +132,15 @@ mod tests {
 
     #[test]
     fn devices_are_named_up_to_a_bound() {
-        let holder =
-            |n: usize| Holder { name: format!("d{n}"), not_after: Some(1_795_132_800_000) };
+        let holder = |n: usize| CertificateHolder {
+            name: format!("d{n}"),
+            not_after: Some(1_795_132_800_000),
+        };
         let few: Vec<_> = (0..2).map(holder).collect();
         assert_eq!(names(&few), "d0 (until 2026-11-20 00:00 UTC), d1 (until 2026-11-20 00:00 UTC)");
         let many: Vec<_> = (0..23).map(holder).collect();
         assert!(names(&many).ends_with("and 3 more"));
-        let waits = [Holder { name: "pi".to_owned(), not_after: None }];
+        let waits = [CertificateHolder { name: "pi".to_owned(), not_after: None }];
         assert_eq!(names(&waits), "pi (waits for an admin)");
     }
 
@@ -154,31 +156,31 @@ mod tests {
             trusted_by: trusted_by.iter().copied().map(str::to_owned).collect(),
         };
         let (signer, old) = (set.signer(), set.retiring().unwrap());
-        let taken_in = |since, lifetime| TakenIn {
+        let taken_in = |since, lifetime| ImportedAuthorities {
             authorities: vec![
                 row(signer.fingerprint().to_string(), since, None, &["kiosk"]),
                 row(old.fingerprint().to_string(), 1, None, &["kiosk", "pi"]),
             ],
             lifetime,
         };
-        assert_eq!(told(&set, &taken_in(now - 5_000, 6_000), now), "");
-        assert_eq!(told(&set, &taken_in(now - 5_000, 0), now), "");
-        let long = told(&set, &taken_in(now - 5_000, 4_000), now);
+        assert_eq!(describe(&set, &taken_in(now - 5_000, 6_000), now), "");
+        assert_eq!(describe(&set, &taken_in(now - 5_000, 0), now), "");
+        let long = describe(&set, &taken_in(now - 5_000, 4_000), now);
         assert!(long.starts_with("both have counted for longer"), "{long}");
 
         let (left, old) = set.retired().unwrap();
         let signer = row(left.signer().fingerprint().to_string(), now, None, &[]);
         let gone = old.fingerprint().to_string();
         let retired = row(gone.clone(), 1, Some(1_795_132_800_000), &["attic", "pi"]);
-        let known = TakenIn { authorities: vec![signer.clone(), retired], lifetime: 0 };
+        let known = ImportedAuthorities { authorities: vec![signer.clone(), retired], lifetime: 0 };
         assert_eq!(
-            told(&left, &known, now),
+            describe(&left, &known, now),
             format!(
                 "{gone}  retired 2026-11-20 00:00 UTC; 2 devices trust it, as far as is known: attic, pi\n"
             )
         );
         let standing = row(gone, 1, None, &["pi"]);
-        let known = TakenIn { authorities: vec![signer, standing], lifetime: 0 };
-        assert!(told(&left, &known, now).starts_with("no backend has taken this in yet"));
+        let known = ImportedAuthorities { authorities: vec![signer, standing], lifetime: 0 };
+        assert!(describe(&left, &known, now).starts_with("no backend has taken this in yet"));
     }
 }

@@ -3,7 +3,7 @@
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallId, CallState, ConversationId, ErrorCode};
 
-use crate::pipeline::Reply;
+use crate::pipeline::CallView;
 use crate::store::ApprovalRow;
 
 /// What happens in a chat, for whoever watches.
@@ -30,7 +30,7 @@ pub enum Event {
     /// A person is asked.
     ApprovalNeeded(Box<ApprovalRow>),
     /// A call ended.
-    CallEnded(Box<Reply>),
+    CallEnded(Box<CallView>),
     /// Something the person should know that the model did not say.
     Note(String),
     /// The last event.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::Known;
+use crate::fleet::DeviceSnapshot;
 use crate::model::ToolDefinition;
 
 /// How many devices are named to a model.
@@ -61,7 +61,7 @@ pub(super) fn tools(backend: &Backend, caller: &Caller) -> Vec<ToolDefinition> {
         .collect()
 }
 
-fn may_call(spec: &ToolSpec, known: &Known, caller: &Caller) -> bool {
+fn may_call(spec: &ToolSpec, known: &DeviceSnapshot, caller: &Caller) -> bool {
     let question = Question {
         tool: spec.facts(),
         touches: None,

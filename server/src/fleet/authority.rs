@@ -2,7 +2,7 @@
 //! the data folder, where `orion-server ca` changes them; a backend that runs takes a change in.
 
 mod files;
-mod given;
+mod recent_certificates;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use orion_mtls::{
 use tokio::sync::watch;
 
 pub use files::{AuthorityError, change, hold, read};
-pub use given::Given;
+pub use recent_certificates::RecentCertificates;
 
 /// How long the certificate that the backend shows to devices is good; made anew at each start, with
 /// each change of authority, and long before it ends.
@@ -35,7 +35,7 @@ pub struct Authority {
     failure: Mutex<Option<String>>,
     /// Whether it was told that one of them takes long to take over.
     overlap: Mutex<Overlap>,
-    given: Given,
+    given: RecentCertificates,
 }
 
 /// Two authorities that count, while one takes over from the other.
@@ -87,7 +87,7 @@ impl Authority {
             changed: watch::Sender::new(()),
             failure: Mutex::default(),
             overlap: Mutex::default(),
-            given: Given::default(),
+            given: RecentCertificates::default(),
         })
     }
 
@@ -125,7 +125,7 @@ impl Authority {
     /// Says whether other authorities count than before. What fails is told once, and those that
     /// counted go on counting.
     pub fn keep(&self, now: i64) -> bool {
-        let kept = self.take_in(now).and_then(|changed| {
+        let kept = self.import(now).and_then(|changed| {
             let left = self.certificate.not_after_ms().saturating_sub(now);
             if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {
                 self.show(&self.set(), now)?;
@@ -141,7 +141,7 @@ impl Authority {
         kept.unwrap_or(false)
     }
 
-    fn take_in(&self, now: i64) -> Result<bool, AuthorityError> {
+    fn import(&self, now: i64) -> Result<bool, AuthorityError> {
         if files::certificates(&self.folder)? == self.set().certs_pem() {
             return Ok(false);
         }
@@ -176,7 +176,7 @@ impl Authority {
 
     /// The certificates that devices were given just now.
     #[must_use]
-    pub const fn given(&self) -> &Given {
+    pub const fn given(&self) -> &RecentCertificates {
         &self.given
     }
 
@@ -199,7 +199,7 @@ impl Authority {
     }
 
     /// Waits until the authority of this name counts no longer.
-    pub async fn gone(&self, name: Fingerprint) {
+    pub async fn disconnected(&self, name: Fingerprint) {
         let mut changes = self.changed.subscribe();
         while self.set.load().holds(&name) {
             if changes.changed().await.is_err() {
@@ -240,7 +240,7 @@ mod tests {
         assert!(!authority.keep(now), "once");
         let both = authority.fingerprints();
         assert_eq!(both.last(), old.last());
-        let waiting = authority.gone(old_name);
+        let waiting = authority.disconnected(old_name);
         tokio::pin!(waiting);
         assert!(futures_util::poll!(&mut waiting).is_pending());
 

@@ -12,8 +12,8 @@ mod issue;
 pub use issue::renew;
 use issue::{give, give_again};
 
-pub use super::holding::{
-    attach, catch_up, end_modes, end_rules, learn_all, person_changed, refresh, refresh_all,
+pub use super::effective_policy::{
+    attach, catch_up, end_modes, end_rules, load_all, person_changed, refresh, refresh_all,
 };
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
@@ -329,7 +329,7 @@ pub async fn set_state(
         let row = refresh(&shared, id).await?;
         changed.map(|_| row)
     };
-    backend.whole(work).await
+    backend.run_to_completion(work).await
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use orion_mtls::{DeviceIdentity, Fingerprint};
 use orion_wire::{DeviceFacts, Os};
 use serde::{Deserialize, Serialize};
 
-use super::{Known, enrollment};
+use super::{DeviceSnapshot, enrollment};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
@@ -16,7 +16,7 @@ use crate::store::{DeviceState, Hello, HelloError, StoreError};
 
 /// What a device said of itself, checked.
 #[derive(Debug)]
-pub struct Greeting {
+pub struct DeviceHello {
     /// What it is.
     pub facts: DeviceFacts,
     /// What its owner leaves at most.
@@ -53,7 +53,7 @@ pub enum CeilingError {
 
 /// Why a device that is who it says is not welcome.
 #[derive(Debug, thiserror::Error)]
-pub enum NotWelcome {
+pub enum ConnectError {
     /// Not in the record.
     #[error("this device is not in the backend's record; enrol it anew")]
     Unknown,
@@ -80,7 +80,7 @@ pub enum NotWelcome {
 
 /// The facts as they stand in the record.
 #[derive(Serialize, Deserialize)]
-struct Recorded {
+struct RecordedFacts {
     os: String,
     os_version: String,
     hostname: String,
@@ -94,7 +94,7 @@ struct Recorded {
 #[must_use]
 pub fn facts_to_json(facts: &DeviceFacts) -> String {
     let text = |path: &Option<DevicePath>| path.as_ref().map(ToString::to_string);
-    serde_json::to_string(&Recorded {
+    serde_json::to_string(&RecordedFacts {
         os: facts.os.as_str().to_owned(),
         os_version: facts.os_version.clone(),
         hostname: facts.hostname.clone(),
@@ -109,7 +109,7 @@ pub fn facts_to_json(facts: &DeviceFacts) -> String {
 /// Facts from the record; none where they cannot be read, and then everything is denied.
 #[must_use]
 pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
-    let recorded: Recorded = serde_json::from_str(json).ok()?;
+    let recorded: RecordedFacts = serde_json::from_str(json).ok()?;
     let os =
         [Os::Linux, Os::Macos, Os::Windows].into_iter().find(|os| os.as_str() == recorded.os)?;
     let places =
@@ -134,17 +134,17 @@ pub async fn recognise(
     backend: &Backend,
     id: DeviceId,
     identity: &DeviceIdentity,
-) -> Result<(), NotWelcome> {
+) -> Result<(), ConnectError> {
     let key = identity.public_key_fingerprint.to_string();
     if backend.fleet.known(id).is_some_and(|known| known.key == key) {
         return Ok(());
     }
     let row = match backend.store.device_by_id(id).await {
         Ok(row) => row,
-        Err(StoreError::NotFound) => return Err(NotWelcome::Unknown),
+        Err(StoreError::NotFound) => return Err(ConnectError::Unknown),
         Err(error) => return Err(error.into()),
     };
-    if key == row.public_key_fingerprint { Ok(()) } else { Err(NotWelcome::OtherKey) }
+    if key == row.public_key_fingerprint { Ok(()) } else { Err(ConnectError::OtherKey) }
 }
 
 /// Lets a device in that showed its certificate and said hello, on a connection that began at `since`
@@ -152,14 +152,14 @@ pub async fn recognise(
 ///
 /// # Errors
 /// See [`NotWelcome`].
-pub async fn welcome(
+pub async fn accept(
     backend: &Backend,
     id: DeviceId,
     since: Instant,
     serial: String,
-    greeting: Greeting,
-) -> Result<Arc<Known>, NotWelcome> {
-    let Greeting { facts, ceiling, agent_version, generation, trusts } = greeting;
+    greeting: DeviceHello,
+) -> Result<Arc<DeviceSnapshot>, ConnectError> {
+    let DeviceHello { facts, ceiling, agent_version, generation, trusts } = greeting;
     let trusts: Vec<_> = trusts.iter().map(ToString::to_string).collect();
     let facts = facts_to_json(&facts);
     let hello = Hello {
@@ -174,12 +174,12 @@ pub async fn welcome(
     };
     match backend.store.record_hello(id, hello).await {
         Ok(()) => {}
-        Err(HelloError::Store(StoreError::NotFound)) => return Err(NotWelcome::Unknown),
-        Err(HelloError::Held(state)) => return Err(NotWelcome::Held(state)),
-        Err(HelloError::Overtaken) => return Err(NotWelcome::Overtaken),
+        Err(HelloError::Store(StoreError::NotFound)) => return Err(ConnectError::Unknown),
+        Err(HelloError::Held(state)) => return Err(ConnectError::Held(state)),
+        Err(HelloError::Overtaken) => return Err(ConnectError::Overtaken),
         Err(HelloError::GenerationBackwards) => {
             quarantine_copies(backend, id).await?;
-            return Err(NotWelcome::Copied);
+            return Err(ConnectError::Copied);
         }
         Err(HelloError::Store(error)) => return Err(error.into()),
     }
@@ -194,9 +194,9 @@ pub async fn welcome(
         return Ok(known);
     }
     enrollment::refresh(backend, id).await?;
-    let known = backend.fleet.known(id).ok_or(NotWelcome::Unknown)?;
+    let known = backend.fleet.known(id).ok_or(ConnectError::Unknown)?;
     // It may have been taken away in this very moment.
-    if known.is_approved() { Ok(known) } else { Err(NotWelcome::Held(known.state)) }
+    if known.is_approved() { Ok(known) } else { Err(ConnectError::Held(known.state)) }
 }
 
 /// Takes a ceiling that was changed while the device is connected: recorded, and what calls are judged
@@ -204,7 +204,7 @@ pub async fn welcome(
 ///
 /// # Errors
 /// See [`CeilingError`]; then nothing has changed.
-pub async fn ceiling_told(
+pub async fn ceiling_reported(
     backend: &Backend,
     id: DeviceId,
     told: CeilingTold,
@@ -241,7 +241,7 @@ async fn quarantine_copies(backend: &Backend, id: DeviceId) -> Result<(), StoreE
 }
 
 /// The device has gone.
-pub async fn farewell(backend: &Backend, id: DeviceId) {
+pub async fn disconnected(backend: &Backend, id: DeviceId) {
     if let Err(error) = backend.store.touch_device(id, now_ms()).await {
         tracing::warn!(device = %id, %error, "when the device was last seen could not be recorded");
     }

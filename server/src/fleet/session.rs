@@ -12,8 +12,8 @@ use orion_domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::asked::Asked;
-use super::places::{NoPlace, Place, Places};
+use super::outstanding_queries::OutstandingQueries;
+use super::slots::{Place, Places, SlotError};
 use crate::store::Witness;
 
 /// How many messages may wait for a slow device.
@@ -23,7 +23,7 @@ const QUEUE: usize = 128;
 #[derive(Debug)]
 pub enum ToDevice {
     /// Run this, in the time that is left.
-    Dispatch(Arc<Order>, Duration),
+    Dispatch(Arc<Dispatch>, Duration),
     /// Stop that.
     Cancel(CallId),
     /// What became of these, which were sent on an earlier stream?
@@ -48,7 +48,7 @@ pub enum ToDevice {
 
 /// One call, as a device is told to run it.
 #[derive(Debug)]
-pub struct Order {
+pub struct Dispatch {
     /// The call.
     pub call: CallId,
     /// The device it is for.
@@ -66,7 +66,7 @@ pub struct Order {
     /// For whom.
     pub caller: Caller,
     /// A person's yes, where there was a question.
-    pub approval: Option<Proof>,
+    pub approval: Option<ApprovalProof>,
     /// Whether the device is to tell what it sees of the paths.
     pub observe: bool,
     /// What its preview saw, which must still be so.
@@ -75,7 +75,7 @@ pub struct Order {
 
 /// A person's yes to exactly one call.
 #[derive(Debug, Clone)]
-pub struct Proof {
+pub struct ApprovalProof {
     /// Which.
     pub id: ApprovalId,
     /// What it is bound to.
@@ -92,7 +92,7 @@ pub struct Proof {
 
 /// How a device says that a call ended.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct DeviceResult {
     /// The call.
     pub call: CallId,
     /// Its final state.
@@ -109,7 +109,7 @@ pub struct Answer {
 
 /// How far a call is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Advance {
+pub struct CallProgress {
     /// Of `total`.
     pub done: u64,
     /// 0 where nobody knows.
@@ -141,12 +141,12 @@ pub struct Session {
     places: Places,
     /// Wakes whoever sends what waits for the device.
     queue: Arc<Notify>,
-    asked: Arc<Asked>,
+    asked: Arc<OutstandingQueries>,
 }
 
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unsent {
+pub enum SendError {
     /// As many messages wait for the device as may.
     #[error("the device does not keep up with what it is sent")]
     Full,
@@ -193,13 +193,13 @@ impl Session {
     ///
     /// # Errors
     /// See [`Unsent`].
-    pub fn send(&self, message: ToDevice) -> Result<(), Unsent> {
+    pub fn send(&self, message: ToDevice) -> Result<(), SendError> {
         if self.has_ended() {
-            return Err(Unsent::Closed);
+            return Err(SendError::Closed);
         }
         self.sender.try_send(message).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Unsent::Full,
-            mpsc::error::TrySendError::Closed(_) => Unsent::Closed,
+            mpsc::error::TrySendError::Full(_) => SendError::Full,
+            mpsc::error::TrySendError::Closed(_) => SendError::Closed,
         })
     }
 
@@ -207,18 +207,18 @@ impl Session {
     ///
     /// # Errors
     /// See [`Unsent`].
-    pub fn ask(&self, calls: &[CallId]) -> Result<(), Unsent> {
+    pub fn ask(&self, calls: &[CallId]) -> Result<(), SendError> {
         self.asked.ask(calls);
         self.send(ToDevice::Query(calls.to_vec())).inspect_err(|_| {
             for call in calls {
-                self.asked.hear(*call);
+                self.asked.resolve(*call);
             }
         })
     }
 
     /// What it was asked and has not answered.
     #[must_use]
-    pub fn asked(&self) -> &Asked {
+    pub fn asked(&self) -> &OutstandingQueries {
         &self.asked
     }
 
@@ -226,15 +226,15 @@ impl Session {
     ///
     /// # Errors
     /// All that there are, or that are for one person, are taken.
-    pub fn place(&self, user: &UserName) -> Result<Place, NoPlace> {
+    pub fn acquire_slot(&self, user: &UserName) -> Result<Place, SlotError> {
         self.places.take(user)
     }
 
     /// Waits for a place among the calls under way for one of this person; none where the stream ends
     /// meanwhile.
-    pub async fn place_in_turn(&self, user: &UserName) -> Option<Place> {
+    pub async fn wait_for_slot(&self, user: &UserName) -> Option<Place> {
         tokio::select! {
-            place = self.places.in_turn(user) => place,
+            place = self.places.acquire_waiting(user) => place,
             () = self.ended.cancelled() => None,
         }
     }
@@ -280,14 +280,14 @@ mod tests {
         for _ in 0..QUEUE {
             assert_eq!(session.send(message()), Ok(()));
         }
-        assert_eq!(session.send(message()), Err(Unsent::Full));
+        assert_eq!(session.send(message()), Err(SendError::Full));
         // What could not be asked is not answered either.
-        assert_eq!(session.ask(&[call]), Err(Unsent::Full));
-        assert!(!session.asked().hear(call));
+        assert_eq!(session.ask(&[call]), Err(SendError::Full));
+        assert!(!session.asked().resolve(call));
         drop(receiver);
-        assert_eq!(session.send(message()), Err(Unsent::Closed));
+        assert_eq!(session.send(message()), Err(SendError::Closed));
         let (session, _receiver) = Session::new(1, 1, CancellationToken::new());
         session.end();
-        assert_eq!(session.send(message()), Err(Unsent::Closed));
+        assert_eq!(session.send(message()), Err(SendError::Closed));
     }
 }

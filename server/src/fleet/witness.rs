@@ -24,7 +24,7 @@ const MOST_UNKNOWN: u32 = 100;
 
 /// What is known of one device's chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Witnessed {
+pub struct WitnessedChain {
     /// Where it ends.
     pub head: AuditHead,
     /// What did not fit; empty where all did.
@@ -33,17 +33,17 @@ pub struct Witnessed {
     pub problem_at: Option<i64>,
     /// When the head was heard, and when the connection began on which it was; none where that was before
     /// the last start, and so before every connection.
-    heard: Option<Heard>,
+    heard: Option<ReportedChain>,
     is_new: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Heard {
+struct ReportedChain {
     at: Instant,
     since: Instant,
 }
 
-impl Witnessed {
+impl WitnessedChain {
     const NOTHING: Self = Self {
         head: AuditHead::EMPTY,
         problem: String::new(),
@@ -83,7 +83,7 @@ impl Finding {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Witnesses {
-    chains: DashMap<DeviceId, Witnessed>,
+    chains: DashMap<DeviceId, WitnessedChain>,
     /// When the audit last said so.
     told: DashMap<(DeviceId, Finding), Instant>,
     /// What each device saw of this backend that is not there, as it was last told.
@@ -133,7 +133,7 @@ impl Witnesses {
         for DeviceChainRow { device, head, problem, problem_at } in store.device_chains().await? {
             self.chains.insert(
                 device,
-                Witnessed { head, problem, problem_at, heard: None, is_new: false },
+                WitnessedChain { head, problem, problem_at, heard: None, is_new: false },
             );
         }
         Ok(())
@@ -141,13 +141,13 @@ impl Witnesses {
 
     /// What is known of a device's chain.
     #[must_use]
-    pub fn of(&self, device: DeviceId) -> Option<Witnessed> {
+    pub fn of(&self, device: DeviceId) -> Option<WitnessedChain> {
         self.chains.get(&device).map(|entry| entry.clone())
     }
 
     /// The devices whose chain did not fit what was seen of it before.
     #[must_use]
-    pub fn broken(&self) -> Vec<(DeviceId, Witnessed)> {
+    pub fn broken(&self) -> Vec<(DeviceId, WitnessedChain)> {
         let broken = self.chains.iter().filter(|entry| !entry.problem.is_empty());
         let mut broken: Vec<_> = broken.map(|entry| (*entry.key(), entry.clone())).collect();
         broken.sort_by_key(|(_, chain)| chain.problem_at);
@@ -159,7 +159,7 @@ impl Witnesses {
     ///
     /// # Errors
     /// A break could not be recorded; it is noticed again when it is heard again.
-    pub async fn heard(
+    pub async fn received(
         &self,
         store: &Store,
         device: DeviceId,
@@ -172,7 +172,7 @@ impl Witnesses {
         let kept = async {
             // Such a device may have forgotten what it ran, and says of it that it never came.
             store.device_forgot(device, now_ms()).await?;
-            self.tell(store, device, &problem, Finding::Broken, body).await.map(drop)
+            self.report(store, device, &problem, Finding::Broken, body).await.map(drop)
         };
         let kept = kept.await;
         if kept.is_err() {
@@ -188,8 +188,8 @@ impl Witnesses {
         device: DeviceId,
         since: Instant,
         said: AuditHead,
-    ) -> Option<(Witnessed, String)> {
-        let mut known = self.chains.entry(device).or_insert(Witnessed::NOTHING);
+    ) -> Option<(WitnessedChain, String)> {
+        let mut known = self.chains.entry(device).or_insert(WitnessedChain::NOTHING);
         let before = known.clone();
         let witnessed = before.head;
         let problem = if said.seq > witnessed.seq || said == witnessed {
@@ -202,7 +202,7 @@ impl Witnesses {
         } else {
             Some(format!("its chain forked: it has another entry {}", said.seq))
         };
-        known.heard = Some(Heard { at: Instant::now(), since });
+        known.heard = Some(ReportedChain { at: Instant::now(), since });
         if said != witnessed {
             known.head = said;
             known.is_new = true;
@@ -217,7 +217,7 @@ impl Witnesses {
     ///
     /// # Errors
     /// The record cannot be read or kept.
-    pub async fn heard_of_us(
+    pub async fn received_backend_head(
         &self,
         store: &Store,
         device: DeviceId,
@@ -231,13 +231,13 @@ impl Witnesses {
             "it saw row {} of this backend's audit, which is another now or not there: the record was restored to an older state",
             saw.seq
         );
-        self.chains.entry(device).or_insert(Witnessed::NOTHING).blame(&problem);
+        self.chains.entry(device).or_insert(WitnessedChain::NOTHING).blame(&problem);
         // A device says so each time that it connects, until it has seen something newer.
         if self.seen.get(&device).is_some_and(|seen| *seen == saw) {
             return Ok(());
         }
         let body = OtherHistory { device_id: device, saw, own };
-        if self.tell(store, device, &problem, Finding::OtherHistory, body).await? {
+        if self.report(store, device, &problem, Finding::OtherHistory, body).await? {
             self.seen.insert(device, saw);
         }
         Ok(())
@@ -247,7 +247,7 @@ impl Witnesses {
     ///
     /// # Errors
     /// The record cannot be kept.
-    pub async fn told_of_unknown(
+    pub async fn report_unknown(
         &self,
         store: &Store,
         device: DeviceId,
@@ -272,7 +272,7 @@ impl Witnesses {
     }
 
     /// Writes down what was found, and gives whether it did: it says the same kind of thing only so often.
-    async fn tell(
+    async fn report(
         &self,
         store: &Store,
         device: DeviceId,
@@ -280,7 +280,7 @@ impl Witnesses {
         finding: Finding,
         body: impl Serialize,
     ) -> Result<bool, StoreError> {
-        if !self.may_tell(device, finding, Instant::now()) {
+        if !self.may_report(device, finding, Instant::now()) {
             return Ok(false);
         }
         tracing::warn!(%device, problem, "a device's chain and this backend's do not fit");
@@ -293,7 +293,7 @@ impl Witnesses {
     }
 
     /// Whether the audit is to say this of a device now. What it did not say puts off nothing.
-    fn may_tell(&self, device: DeviceId, finding: Finding, now: Instant) -> bool {
+    fn may_report(&self, device: DeviceId, finding: Finding, now: Instant) -> bool {
         let mut may = false;
         self.told
             .entry((device, finding))
@@ -318,7 +318,8 @@ impl Witnesses {
             .filter(|entry| entry.is_new)
             .map(|mut entry| {
                 entry.is_new = false;
-                let Witnessed { head, problem, problem_at, heard: _, is_new: _ } = entry.clone();
+                let WitnessedChain { head, problem, problem_at, heard: _, is_new: _ } =
+                    entry.clone();
                 DeviceChainRow { device: *entry.key(), head, problem, problem_at }
             })
             .collect();

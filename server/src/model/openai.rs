@@ -211,7 +211,7 @@ impl OpenAi {
                     return Ok(true);
                 }
                 Frame::Chunk(value) => {
-                    accumulator.take(&value, on_text).map_err(|error| self.told(error))?;
+                    accumulator.take(&value, on_text).map_err(|error| self.with_context(error))?;
                 }
             }
         }
@@ -219,7 +219,7 @@ impl OpenAi {
     }
 
     /// The same error with the server's own words made safe.
-    fn told(&self, error: ModelError) -> ModelError {
+    fn with_context(&self, error: ModelError) -> ModelError {
         let safe = |text: &str| attempt::safe(text, self.key.as_ref());
         match error {
             ModelError::Refused { status, message } => {

@@ -9,7 +9,7 @@ use orion_mtls::secret_file;
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
-use super::{Change, Issued, People, SignInError, hash, issue_session, random_secret};
+use super::{Change, IdentityCache, Issued, SignInError, hash, issue_session, random_secret};
 use crate::clock::now_ms;
 use crate::store::{Store, StoreError};
 
@@ -118,7 +118,7 @@ impl FirstAdmin {
     pub async fn reset(
         &self,
         store: &Store,
-        people: &People,
+        people: &IdentityCache,
         secret: &str,
         user: &UserName,
         password: Option<String>,

@@ -20,9 +20,9 @@ const MAX_WAITING: usize = 32;
 /// How long one waits for it.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Each password takes 19 MiB and a core, whoever asks. Half of the cores are left for others.
-static HASHING: LazyLock<Turns> = LazyLock::new(|| {
+static HASHING: LazyLock<HashSlots> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    Turns::new((cores / 2).clamp(1, 4), MAX_WAITING)
+    HashSlots::new((cores / 2).clamp(1, 4), MAX_WAITING)
 });
 
 /// A hash of no password that anyone knows.
@@ -62,12 +62,12 @@ pub async fn verify(stored: Option<String>, password: String) -> Result<bool, Si
 
 /// So many at once, and so many that wait.
 #[derive(Debug)]
-struct Turns {
+struct HashSlots {
     turns: Arc<Semaphore>,
     waiting: Semaphore,
 }
 
-impl Turns {
+impl HashSlots {
     fn new(at_once: usize, waiting: usize) -> Self {
         Self { turns: Arc::new(Semaphore::new(at_once)), waiting: Semaphore::new(waiting) }
     }
@@ -128,7 +128,7 @@ mod tests {
         use std::sync::atomic::{AtomicUsize, Ordering};
         use std::sync::mpsc;
 
-        let (turns, begun) = (Arc::new(Turns::new(1, 2)), Arc::new(AtomicUsize::new(0)));
+        let (turns, begun) = (Arc::new(HashSlots::new(1, 2)), Arc::new(AtomicUsize::new(0)));
         let (release, held) = mpsc::channel::<()>();
         let held = Arc::new(std::sync::Mutex::new(held));
         let login = || {

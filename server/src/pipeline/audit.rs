@@ -9,20 +9,20 @@ use orion_domain::{
 };
 use serde_json::Value;
 
-use super::Reply;
-use super::authorize::Judged;
+use super::CallView;
+use super::authorize::EvaluatedCall;
 use super::validate::Target;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::{CallRow, CloseCall, Closer, NewCall, StoreError, Strangers};
+use crate::store::{CallRow, CloseCall, ClosedBy, NewCall, Provenance, StoreError};
 
 /// How many characters of the name of a tool that does not exist are recorded.
 pub const NAMED: usize = 128;
 
 /// A call as it came in, with the identity it keeps.
 #[derive(Debug, Clone)]
-pub struct Incoming {
+pub struct CallContext {
     /// Its id.
     pub id: CallId,
     /// For whom.
@@ -32,7 +32,7 @@ pub struct Incoming {
     /// When, Unix milliseconds.
     pub created_at: i64,
     /// What strangers may have had to do with it.
-    pub strangers: Strangers,
+    pub strangers: Provenance,
     /// The plan that it belongs to.
     pub plan: Option<PlanId>,
     /// Whether the device is to report what it observes of the paths: of a preview.
@@ -42,7 +42,7 @@ pub struct Incoming {
     /// Whether the one who asked goes on at once and looks for the end later.
     pub background: bool,
     /// Whether the backend asks for itself, to show what another call would do.
-    pub is_own: bool,
+    pub is_internal: bool,
     /// Why its risk is higher than its tool's, as its device said.
     pub raises: Vec<RiskRaise>,
     /// The call that ended so that this one is asked about: its device reported a higher risk.
@@ -51,14 +51,14 @@ pub struct Incoming {
     pub token: Option<Digest>,
 }
 
-impl Incoming {
+impl CallContext {
     /// Gives a request its identity. It came from no chat with content of strangers. Of a tool that
     /// changes nothing there is no preview: it is a call like any, judged, counted and recorded so.
     #[must_use]
     pub fn new(caller: Caller, mut request: CallRequest) -> Self {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
         request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
-        let strangers = Strangers::default();
+        let strangers = Provenance::default();
         Self {
             id,
             caller,
@@ -69,7 +69,7 @@ impl Incoming {
             observe: false,
             observed: Vec::new(),
             background: false,
-            is_own: false,
+            is_internal: false,
             raises: Vec::new(),
             replaces: None,
             token: None,
@@ -85,8 +85,8 @@ impl Incoming {
 
 /// The row of a call that passed the gate, in the state in which it enters the record.
 #[must_use]
-pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
-    let Judged { incoming, target, parsed, .. } = judged;
+pub fn row(backend: &Backend, judged: &EvaluatedCall, state: CallState) -> NewCall {
+    let EvaluatedCall { incoming, target, parsed, .. } = judged;
     let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
     NewCall {
         id: incoming.id,
@@ -111,7 +111,7 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
         idempotency_key: incoming.request.idempotency_key.clone(),
         replaces: incoming.replaces,
         plan: incoming.plan,
-        is_own_preview: incoming.is_own && incoming.request.dry_run,
+        is_own_preview: incoming.is_internal && incoming.request.dry_run,
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         queued_until: queued_until(backend, incoming),
@@ -122,12 +122,12 @@ pub fn row(backend: &Backend, judged: &Judged, state: CallState) -> NewCall {
 }
 
 /// Until when a call may wait for its device, Unix milliseconds.
-fn queued_until(backend: &Backend, incoming: &Incoming) -> Option<i64> {
+fn queued_until(backend: &Backend, incoming: &CallContext) -> Option<i64> {
     let time = backend.config.queue_time(&incoming.request)?;
     Some(incoming.created_at + i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2))
 }
 
-fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>) -> NewCall {
+fn unjudged_row(backend: &Backend, incoming: &CallContext, target: Option<&Target>) -> NewCall {
     let canonical = incoming.canonical();
     let risk: Option<Risk> = target.map(|target| target.spec.risk);
     let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
@@ -157,7 +157,7 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
         idempotency_key: incoming.request.idempotency_key.clone(),
         replaces: incoming.replaces,
         plan: incoming.plan,
-        is_own_preview: incoming.is_own && incoming.request.dry_run,
+        is_own_preview: incoming.is_internal && incoming.request.dry_run,
         deadline_at: incoming.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
         queued_until: None,
@@ -173,10 +173,10 @@ fn unjudged_row(backend: &Backend, incoming: &Incoming, target: Option<&Target>)
 /// The record cannot be kept.
 pub async fn deny(
     backend: &Arc<Backend>,
-    incoming: Incoming,
+    incoming: CallContext,
     target: Option<&Target>,
     refusal: ToolError,
-) -> Result<Reply, StoreError> {
+) -> Result<CallView, StoreError> {
     let mut row = unjudged_row(backend, &incoming, target);
     row.rule = refusal
         .details
@@ -192,9 +192,9 @@ pub async fn deny(
 /// The record cannot be kept.
 pub async fn deny_judged(
     backend: &Arc<Backend>,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     refusal: ToolError,
-) -> Result<Reply, StoreError> {
+) -> Result<CallView, StoreError> {
     let row = row(backend, judged, CallState::Received);
     open_and_close(backend, row, refusal).await
 }
@@ -203,8 +203,8 @@ async fn open_and_close(
     backend: &Arc<Backend>,
     row: NewCall,
     refusal: ToolError,
-) -> Result<Reply, StoreError> {
-    let reply = Reply::of_new(&row);
+) -> Result<CallView, StoreError> {
+    let reply = CallView::of_new(&row);
     let mut close = closing(&reply, refusal);
     // A call that never began cannot have timed out, whatever one like it came to before.
     if !CallState::Received.can_become(close.state) || !close.state.is_closed() {
@@ -222,7 +222,7 @@ async fn open_and_close(
 
 /// How a call ends that the backend ends by itself.
 #[must_use]
-pub fn closing(reply: &Reply, error: ToolError) -> CloseCall {
+pub fn closing(reply: &CallView, error: ToolError) -> CloseCall {
     let (state, code) = (error.code.final_state(), error.code);
     let meta = Meta {
         call_id: reply.call.to_string(),
@@ -247,17 +247,21 @@ pub fn closing(reply: &Reply, error: ToolError) -> CloseCall {
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn close(backend: &Backend, reply: Reply, error: ToolError) -> Result<Reply, StoreError> {
+pub async fn close(
+    backend: &Backend,
+    reply: CallView,
+    error: ToolError,
+) -> Result<CallView, StoreError> {
     let close = closing(&reply, error);
     let (state, result, at) = (close.state, close.result.clone(), close.at);
-    if !backend.store.close_call(close, Closer::Backend).await? {
-        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+    if !backend.store.close_call(close, ClosedBy::Backend).await? {
+        return backend.store.call(&reply.call.to_string()).await.map(CallView::from);
     }
     backend.bus.publish(Change::CallClosed(reply.call));
     Ok(reply.ended(state, result, at))
 }
 
-impl Reply {
+impl CallView {
     /// The same call, ended.
     #[must_use]
     pub fn ended(self, state: CallState, result: Vec<u8>, at: i64) -> Self {
@@ -284,7 +288,7 @@ impl Reply {
     }
 }
 
-impl From<CallRow> for Reply {
+impl From<CallRow> for CallView {
     fn from(row: CallRow) -> Self {
         Self {
             call: row.id,

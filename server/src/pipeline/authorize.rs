@@ -15,7 +15,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use tool::trace;
 
-use super::audit::Incoming;
+use super::audit::CallContext;
 use super::preview::Preview;
 use super::validate::Target;
 use crate::clock::now_ms;
@@ -30,9 +30,9 @@ const NOTHING: Quantity = Quantity { entries: Some(0), bytes: Some(0) };
 
 /// A call with its judgement.
 #[derive(Debug)]
-pub struct Judged {
+pub struct EvaluatedCall {
     /// As it was asked for.
-    pub incoming: Incoming,
+    pub incoming: CallContext,
     /// What it is about.
     pub target: Target,
     /// Its arguments, validated.
@@ -59,7 +59,7 @@ struct Counts {
 }
 
 fn question<'a>(
-    incoming: &'a Incoming,
+    incoming: &'a CallContext,
     target: &'a Target,
     parsed: Option<&'a ParsedCall>,
     at: Moment,
@@ -81,12 +81,12 @@ fn question<'a>(
 
 /// Judges the whole call, with nothing counted.
 #[must_use]
-pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
+pub fn call(incoming: CallContext, target: Target, parsed: ParsedCall) -> EvaluatedCall {
     let (at, counts) = (target.device.timezone.moment(now_ms()), Counts::default());
     let question = question(&incoming, &target, Some(&parsed), at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
     let turn = Mutex::default();
-    Judged {
+    EvaluatedCall {
         incoming,
         target,
         parsed,
@@ -100,7 +100,7 @@ pub fn call(incoming: Incoming, target: Target, parsed: ParsedCall) -> Judged {
     }
 }
 
-impl Judged {
+impl EvaluatedCall {
     /// What was asked of the evaluator.
     #[must_use]
     pub fn question(&self) -> Question<'_> {

@@ -4,7 +4,7 @@
 mod answer;
 mod change;
 pub(super) mod run;
-mod stand;
+mod standing;
 
 use std::sync::Arc;
 
@@ -13,18 +13,20 @@ use orion_domain::{
     ApprovalBasis, ApprovalId, CallState, ErrorCode, Observation, RiskRaise, ToolError, UserName,
 };
 
-use super::authorize::Judged;
-use super::preview::{Preview, Seen, look, no_preview, not_asked};
-use super::result::Told;
-use super::{Reply, audit, queue, raise};
+use super::authorize::EvaluatedCall;
+use super::preview::{Preview, PreviewResult, no_preview, not_asked, run};
+use super::result::DeviceReport;
+use super::{CallView, audit, queue, raise};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::{Along, AskError, Card, NewApproval, NewCall, Standing, StoreError};
+use crate::store::{
+    AskError, Card, CommittedWith, NewApproval, NewCall, StandingApproval, StoreError,
+};
 
-pub use answer::{Answer, Answered, Reach, Unanswered, decide};
+pub use answer::{AnswerError, AnswerResult, AnswerScope, ApprovalAnswer, decide};
 pub use run::{expire, resume_approved};
-pub use stand::{LONGEST_RULE_MS, revoke_rule};
+pub use standing::{LONGEST_RULE_MS, revoke_rule};
 
 /// Records the call as waiting and asks. The reply says where to answer. Where a yes that was given
 /// for this chat holds, the call runs and nobody is asked. An approver who changed a call is named as
@@ -34,11 +36,11 @@ pub use stand::{LONGEST_RULE_MS, revoke_rule};
 /// The record cannot be kept.
 pub async fn ask(
     backend: &Arc<Backend>,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     written_by: Option<&UserName>,
-) -> Result<Reply, StoreError> {
+) -> Result<CallView, StoreError> {
     if written_by.is_none()
-        && let Some(standing) = stand::find(backend, judged).await?
+        && let Some(standing) = standing::find(backend, judged).await?
     {
         let (reply, call) = entering(backend, judged);
         // What only its disk shows was not said before, and is asked about.
@@ -56,7 +58,7 @@ pub async fn ask(
     // What the device saw that raises the risk is judged before anybody is asked.
     let raised = judged.raised(seen.preview.raises());
     if raised.decision() == Decision::Deny {
-        Told::record_any(told, backend).await?;
+        DeviceReport::record_any(told, backend).await?;
         return audit::deny_judged(backend, &raised, raised.refusal()).await;
     }
     let (reply, call) = entering(backend, &raised);
@@ -71,10 +73,10 @@ pub async fn ask(
 /// The record cannot be kept.
 pub(super) async fn ask_waiting(
     backend: &Arc<Backend>,
-    judged: &Judged,
-    reply: Reply,
-) -> Result<Reply, StoreError> {
-    if let Some(standing) = stand::find(backend, judged).await? {
+    judged: &EvaluatedCall,
+    reply: CallView,
+) -> Result<CallView, StoreError> {
+    if let Some(standing) = standing::find(backend, judged).await? {
         let run = run_standing(backend, judged, (reply, None), standing);
         return Box::pin(raise::attempt(backend, judged, run)).await;
     }
@@ -83,7 +85,7 @@ pub(super) async fn ask_waiting(
         Ok((seen, told)) => {
             let raised = judged.raised(seen.preview.raises());
             if raised.decision() == Decision::Deny {
-                Told::record_any(told, backend).await?;
+                DeviceReport::record_any(told, backend).await?;
                 return audit::close(backend, reply, raised.refusal()).await;
             }
             put(backend, &raised, (reply, None), (seen, told), None).await
@@ -95,9 +97,9 @@ pub(super) async fn ask_waiting(
 }
 
 /// A call that is not on the record yet, and its row.
-fn entering(backend: &Backend, judged: &Judged) -> (Reply, NewCall) {
+fn entering(backend: &Backend, judged: &EvaluatedCall) -> (CallView, NewCall) {
     let row = audit::row(backend, judged, CallState::Received);
-    (Reply::of_new(&row), row)
+    (CallView::of_new(&row), row)
 }
 
 /// What people are shown. Of a call that changes something, that is a preview, with an observation of
@@ -105,24 +107,27 @@ fn entering(backend: &Backend, judged: &Judged) -> (Reply, NewCall) {
 ///
 /// # Errors
 /// Why nobody is asked.
-async fn seen(backend: &Arc<Backend>, judged: &Judged) -> Result<(Seen, Option<Told>), ToolError> {
+async fn seen(
+    backend: &Arc<Backend>,
+    judged: &EvaluatedCall,
+) -> Result<(PreviewResult, Option<DeviceReport>), ToolError> {
     let (seen, told) = match &judged.preview {
         Some(preview) => {
-            (Seen { preview: preview.clone(), observed: judged.observed.clone() }, None)
+            (PreviewResult { preview: preview.clone(), observed: judged.observed.clone() }, None)
         }
-        None => look(backend, judged).await.unwrap_or_else(|unseen| (unseen.into(), None)),
+        None => run(backend, judged).await.unwrap_or_else(|unseen| (unseen.into(), None)),
     };
     match enough(judged, seen) {
         Ok(seen) => Ok((seen, told)),
         Err(error) => {
-            Told::record_any(told, backend).await.map_err(not_asked)?;
+            DeviceReport::record_any(told, backend).await.map_err(not_asked)?;
             Err(error)
         }
     }
 }
 
 /// Whether it is enough to ask a person by.
-fn enough(judged: &Judged, seen: Seen) -> Result<Seen, ToolError> {
+fn enough(judged: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResult, ToolError> {
     match &seen.preview {
         // Nobody is asked about what would come to nothing.
         Preview::WouldFail(error) => return Err(error.clone()),
@@ -141,11 +146,11 @@ fn enough(judged: &Judged, seen: Seen) -> Result<Seen, ToolError> {
 /// Puts the question about a call, with the row of the call where that is not on the record yet.
 async fn put(
     backend: &Arc<Backend>,
-    judged: &Judged,
-    entry: (Reply, Option<NewCall>),
-    (Seen { preview, observed }, told): (Seen, Option<Told>),
+    judged: &EvaluatedCall,
+    entry: (CallView, Option<NewCall>),
+    (PreviewResult { preview, observed }, told): (PreviewResult, Option<DeviceReport>),
     written_by: Option<&UserName>,
-) -> Result<Reply, StoreError> {
+) -> Result<CallView, StoreError> {
     let quantity = preview.quantity().unwrap_or_default();
     let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(judged) };
     let question = NewApproval {
@@ -173,13 +178,13 @@ async fn put(
 /// and its end is given inside.
 async fn enter(
     backend: &Arc<Backend>,
-    judged: &Judged,
-    (reply, call): (Reply, Option<NewCall>),
+    judged: &EvaluatedCall,
+    (reply, call): (CallView, Option<NewCall>),
     question: NewApproval,
-    told: Option<Told>,
-) -> Result<Result<Reply, Reply>, StoreError> {
+    told: Option<DeviceReport>,
+) -> Result<Result<CallView, CallView>, StoreError> {
     let (id, is_new) = (question.id, call.is_some());
-    let along = Along { call, preview: told.as_ref().map(Told::end) };
+    let along = CommittedWith { call, preview: told.as_ref().map(DeviceReport::end) };
     let refused = match backend.store.ask(question, along).await {
         Ok(is_end) => {
             if let Some(told) = told
@@ -197,12 +202,12 @@ async fn enter(
             if !is_new {
                 run::break_off(backend, &reply).await;
             }
-            Told::record_any(told, backend).await?;
+            DeviceReport::record_any(told, backend).await?;
             return Err(error);
         }
         full @ (AskError::TooManyOfPerson | AskError::TooMany) => full,
     };
-    Told::record_any(told, backend).await?;
+    DeviceReport::record_any(told, backend).await?;
     let error = ToolError::new(
         ErrorCode::ResourceExhausted,
         format!(
@@ -220,10 +225,10 @@ async fn enter(
 /// Runs a call on a yes that was given for its chat, with an approval of its own all the same.
 async fn run_standing(
     backend: &Arc<Backend>,
-    judged: &Judged,
-    entry: (Reply, Option<NewCall>),
-    standing: Standing,
-) -> Result<Reply, StoreError> {
+    judged: &EvaluatedCall,
+    entry: (CallView, Option<NewCall>),
+    standing: StandingApproval,
+) -> Result<CallView, StoreError> {
     let question = NewApproval {
         card: card(judged),
         standing: Some(standing),
@@ -243,15 +248,15 @@ async fn run_standing(
             return Err(error);
         }
     };
-    let ended = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
+    let ended = backend.store.call(&reply.call.to_string()).await.map(CallView::from)?;
     // Nobody is asked any more.
-    Ok(Reply { approval: None, ..ended })
+    Ok(CallView { approval: None, ..ended })
 }
 
 /// The question about a call, asked at this moment (Unix milliseconds).
 pub(super) fn question(
     backend: &Backend,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     basis: ApprovalBasis,
     observed: Vec<Observation>,
     now: i64,
@@ -288,7 +293,7 @@ pub(super) fn expires_at(backend: &Backend, now: i64) -> i64 {
 }
 
 /// What the card of a call shows, before a preview.
-pub(super) fn card(judged: &Judged) -> Card {
+pub(super) fn card(judged: &EvaluatedCall) -> Card {
     Card {
         risk_because: judged.risk_because(),
         can_undo: judged.target.spec.undo && !judged.raises().contains(&RiskRaise::CannotBeUndone),

@@ -8,14 +8,14 @@ use orion_domain::evaluate::{Evidence, Mode};
 use orion_domain::{CallRequest, CallState, Caller, Decision, DeviceName, ToolError};
 use serde_json::Value;
 
-use super::audit::Incoming;
-use super::authorize::Judged;
+use super::audit::CallContext;
+use super::authorize::EvaluatedCall;
 use super::gate::{self, Stopped};
 use super::preview::Preview;
-use super::{Reply, authorize, count, run_incoming};
+use super::{CallView, authorize, rate_limit, run_incoming};
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::Known;
+use crate::fleet::DeviceSnapshot;
 use crate::policy::FILE_NAME;
 use crate::store::StoreError;
 
@@ -29,7 +29,7 @@ pub struct Explanation {
     /// Every line that was said, its name, and whether it decided.
     pub trace: Vec<(Evidence, String, bool)>,
     /// The tool by its own name and the device, where they were found.
-    pub target: Option<(&'static str, Arc<Known>)>,
+    pub target: Option<(&'static str, Arc<DeviceSnapshot>)>,
     /// Canonical JSON, where the arguments fitted.
     pub arguments: Vec<u8>,
     /// What it would touch, a line each.
@@ -66,7 +66,7 @@ impl Explanation {
     }
 }
 
-fn dangerous(known: &Known) -> Option<(String, String)> {
+fn dangerous(known: &DeviceSnapshot) -> Option<(String, String)> {
     let lifted = match known.policy.mode {
         Mode::Safe => false,
         Mode::Dangerous { until } => now_ms() < until,
@@ -83,9 +83,9 @@ pub async fn explain(
     backend: &Backend,
     caller: Caller,
     request: CallRequest,
-    told: Option<&Reply>,
+    told: Option<&CallView>,
 ) -> Result<Explanation, StoreError> {
-    let incoming = Incoming::new(caller, request);
+    let incoming = CallContext::new(caller, request);
     let (target, parsed) = match gate::take(backend, &incoming).await? {
         Ok(taken) => taken,
         Err(stopped) => return Ok(refused(*stopped)),
@@ -103,14 +103,14 @@ pub async fn explain(
 /// The call by everything that is known of it, and whether how much it touches is missing.
 async fn known(
     backend: &Backend,
-    mut judged: Judged,
-    told: Option<&Reply>,
-) -> Result<(Judged, bool), StoreError> {
+    mut judged: EvaluatedCall,
+    told: Option<&CallView>,
+) -> Result<(EvaluatedCall, bool), StoreError> {
     if judged.has_rule(|rule, question| rule.rule.limit.is_some() && rule.counts(question)) {
-        let earlier = count::earlier(backend, &judged).await?;
+        let earlier = rate_limit::earlier(backend, &judged).await?;
         judged = judged.counted(earlier);
     }
-    if !count::is_measured(&judged) {
+    if !rate_limit::is_measured(&judged) {
         return Ok((judged, false));
     }
     match told.filter(|reply| reply.state == CallState::Succeeded) {
@@ -137,7 +137,7 @@ pub enum DeviceVerdict {
     /// It was not asked, and why.
     NotAsked(String),
     /// What came of the preview there.
-    Asked(Box<Reply>),
+    Asked(Box<CallView>),
 }
 
 /// Has the device judge a call by a preview of it, which is recorded as the call that it is.
@@ -160,7 +160,7 @@ pub async fn ask_device(
     if explained.decision != Decision::Allow {
         return Ok(not_asked(&unsent(&known.name)));
     }
-    let preview = Incoming { is_own: true, ..Incoming::new(caller, preview) };
+    let preview = CallContext { is_internal: true, ..CallContext::new(caller, preview) };
     let reply = run_incoming(backend, preview).await?;
     Ok(DeviceVerdict::Asked(Box::new(reply)))
 }

@@ -6,7 +6,7 @@ use orion_catalog::ParsedCall;
 use orion_domain::ToolError;
 use orion_domain::evaluate::Evidence;
 
-use super::audit::Incoming;
+use super::audit::CallContext;
 use super::authorize::{self, ToolRefused};
 use super::validate::{self, Target};
 use crate::backend::Backend;
@@ -28,7 +28,7 @@ pub(super) struct Stopped {
 ///
 /// # Errors
 /// Where it was stopped.
-pub(super) fn target(backend: &Backend, incoming: &Incoming) -> Result<Target, Box<Stopped>> {
+pub(super) fn target(backend: &Backend, incoming: &CallContext) -> Result<Target, Box<Stopped>> {
     let stopped = |target, error| Box::new(Stopped { target, error, trace: Vec::new() });
     let target =
         validate::find_target(backend, &incoming.request).map_err(|error| stopped(None, error))?;
@@ -50,7 +50,7 @@ pub(super) fn target(backend: &Backend, incoming: &Incoming) -> Result<Target, B
 /// The record cannot be read; inside, where it was stopped.
 pub(super) async fn take(
     backend: &Backend,
-    incoming: &Incoming,
+    incoming: &CallContext,
 ) -> Result<Result<(Target, ParsedCall), Box<Stopped>>, StoreError> {
     let target = match target(backend, incoming) {
         Ok(target) => target,

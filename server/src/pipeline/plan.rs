@@ -9,12 +9,12 @@ use std::sync::Arc;
 use orion_domain::{CallRequest, Caller, Digest, ErrorCode, PlanId, ToolError, UserName};
 use serde_json::json;
 
-use super::{Reply, audit};
+use super::{CallView, audit};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{
-    Closer, DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StepState, StoreError,
+    ClosedBy, DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StepState, StoreError,
 };
 
 pub use create::{MAX_PLAN_BYTES, create};
@@ -34,7 +34,7 @@ pub struct PlanRequest {
 
 /// Why a plan is not made. Nobody is asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Unplanned {
+pub enum PlanError {
     /// One step cannot be.
     #[error("step {number}: {error}")]
     Step {
@@ -162,8 +162,8 @@ async fn close_waiting(
 async fn close_unsent(backend: &Backend, call: &str, error: ToolError) -> Result<(), StoreError> {
     let row = backend.store.call(call).await?;
     let id = row.id;
-    let close = audit::closing(&Reply::from(row), error);
-    if backend.store.close_call(close, Closer::BackendUnsent).await? {
+    let close = audit::closing(&CallView::from(row), error);
+    if backend.store.close_call(close, ClosedBy::BackendUnsent).await? {
         backend.bus.publish(Change::CallClosed(id));
     }
     Ok(())

@@ -12,10 +12,10 @@ use orion_domain::{
 };
 
 use self::cut::fitting;
-use super::Reply;
-use super::audit::Incoming;
-use super::authorize::{self, Judged};
-use super::result::Told;
+use super::CallView;
+use super::audit::CallContext;
+use super::authorize::{self, EvaluatedCall};
+use super::result::DeviceReport;
 use super::route::{self, End};
 use crate::backend::Backend;
 use crate::store::StoreError;
@@ -72,14 +72,14 @@ impl Preview {
 
 /// What a device says of a call before it runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct PreviewResult {
     /// What it would do.
     pub preview: Preview,
     /// What it observed of each path that the call touches.
     pub observed: Vec<Observation>,
 }
 
-impl Seen {
+impl PreviewResult {
     /// Why nobody is asked, where a change of something would not show.
     ///
     /// # Errors
@@ -97,11 +97,11 @@ impl Seen {
     }
 }
 
-impl From<Unseen> for Seen {
-    fn from(unseen: Unseen) -> Self {
+impl From<PreviewError> for PreviewResult {
+    fn from(unseen: PreviewError) -> Self {
         let preview = match unseen {
-            Unseen::WouldFail(error) => Preview::WouldFail(error),
-            Unseen::NotSaid(_) => Preview::Missing,
+            PreviewError::WouldFail(error) => Preview::WouldFail(error),
+            PreviewError::NotSaid(_) => Preview::Missing,
         };
         Self { preview, observed: Vec::new() }
     }
@@ -109,12 +109,12 @@ impl From<Unseen> for Seen {
 
 /// Asks the device for a dry run of a call, and for what it observes of the paths. A tool that changes
 /// nothing has none: it would be the call itself, before anybody said yes to it.
-pub async fn preview(backend: &Arc<Backend>, judged: &Judged) -> Seen {
-    observe(backend, judged).await.unwrap_or_else(Seen::from)
+pub async fn preview(backend: &Arc<Backend>, judged: &EvaluatedCall) -> PreviewResult {
+    observe(backend, judged).await.unwrap_or_else(PreviewResult::from)
 }
 
 /// What the device said, or why the call would not do what it should; none where it said neither.
-fn said(reply: &Reply) -> Option<Result<Envelope, ToolError>> {
+fn said(reply: &CallView) -> Option<Result<Envelope, ToolError>> {
     let mut envelope: Envelope = serde_json::from_slice(&reply.result).ok()?;
     match envelope.error.take() {
         Some(error) => Some(Err(error)),
@@ -124,17 +124,17 @@ fn said(reply: &Reply) -> Option<Result<Envelope, ToolError>> {
 
 /// Why there is no preview.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unseen {
+pub enum PreviewError {
     /// The call would not do what it should.
     WouldFail(ToolError),
     /// The device did not say.
     NotSaid(ToolError),
 }
 
-impl From<Unseen> for ToolError {
-    fn from(unseen: Unseen) -> Self {
+impl From<PreviewError> for ToolError {
+    fn from(unseen: PreviewError) -> Self {
         match unseen {
-            Unseen::WouldFail(error) | Unseen::NotSaid(error) => error,
+            PreviewError::WouldFail(error) | PreviewError::NotSaid(error) => error,
         }
     }
 }
@@ -143,9 +143,12 @@ impl From<Unseen> for ToolError {
 ///
 /// # Errors
 /// [`Unseen`].
-pub async fn observe(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, Unseen> {
-    let (seen, told) = look(backend, judged).await?;
-    Told::record_any(told, backend).await.map_err(not_asked)?;
+pub async fn observe(
+    backend: &Arc<Backend>,
+    judged: &EvaluatedCall,
+) -> Result<PreviewResult, PreviewError> {
+    let (seen, told) = run(backend, judged).await?;
+    DeviceReport::record_any(told, backend).await.map_err(not_asked)?;
     Ok(seen)
 }
 
@@ -154,33 +157,39 @@ pub async fn observe(backend: &Arc<Backend>, judged: &Judged) -> Result<Seen, Un
 ///
 /// # Errors
 /// [`Unseen`].
-pub async fn look(backend: &Arc<Backend>, judged: &Judged) -> Result<(Seen, Option<Told>), Unseen> {
+pub async fn run(
+    backend: &Arc<Backend>,
+    judged: &EvaluatedCall,
+) -> Result<(PreviewResult, Option<DeviceReport>), PreviewError> {
     if !judged.target.spec.has_effects {
-        return Ok((Seen { preview: Preview::Missing, observed: Vec::new() }, None));
+        return Ok((PreviewResult { preview: Preview::Missing, observed: Vec::new() }, None));
     }
-    let (reply, told) = dry_run(backend, judged).await.map_err(Unseen::NotSaid)?;
+    let (reply, told) = dry_run(backend, judged).await.map_err(PreviewError::NotSaid)?;
     match read(judged, &reply) {
         Ok(seen) => Ok((seen, told)),
         Err(unseen) => {
-            Told::record_any(told, backend).await.map_err(not_asked)?;
+            DeviceReport::record_any(told, backend).await.map_err(not_asked)?;
             Err(unseen)
         }
     }
 }
 
 /// What is said where the record cannot be kept.
-pub fn not_asked(error: StoreError) -> Unseen {
-    Unseen::NotSaid(ToolError::new(ErrorCode::Internal, format!("Nothing was asked: {error}.")))
+pub fn not_asked(error: StoreError) -> PreviewError {
+    PreviewError::NotSaid(ToolError::new(
+        ErrorCode::Internal,
+        format!("Nothing was asked: {error}."),
+    ))
 }
 
-fn read(judged: &Judged, reply: &Reply) -> Result<Seen, Unseen> {
+fn read(judged: &EvaluatedCall, reply: &CallView) -> Result<PreviewResult, PreviewError> {
     let would_fail =
         matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
     let mut envelope = match said(reply) {
         Some(Ok(envelope)) => envelope,
-        Some(Err(error)) if would_fail => return Err(Unseen::WouldFail(error)),
-        Some(Err(error)) => return Err(Unseen::NotSaid(error)),
-        None => return Err(Unseen::NotSaid(no_preview())),
+        Some(Err(error)) if would_fail => return Err(PreviewError::WouldFail(error)),
+        Some(Err(error)) => return Err(PreviewError::NotSaid(error)),
+        None => return Err(PreviewError::NotSaid(no_preview())),
     };
     // For comparing, not for reading: it holds digests of what people may not read.
     let Some(observed) = envelope.meta.observed.take() else {
@@ -188,15 +197,15 @@ fn read(judged: &Judged, reply: &Reply) -> Result<Seen, Unseen> {
             "The agent on {} is too old: it does not report what it observes. Update it.",
             judged.target.device.name
         );
-        return Err(Unseen::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
+        return Err(PreviewError::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
     };
     // What a device says too much of is not kept, and a path that it is silent about not compared.
     let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
     let is_whole = judged.parsed.touches.are_all_in(&observed);
     if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
-        return Err(Unseen::NotSaid(no_preview()));
+        return Err(PreviewError::NotSaid(no_preview()));
     }
-    Ok(Seen { preview: Preview::Shown(fitting(envelope, LARGEST)), observed })
+    Ok(PreviewResult { preview: Preview::Shown(fitting(envelope, LARGEST)), observed })
 }
 
 /// What is said where a device gave no preview of a call that is not approved without one.
@@ -207,8 +216,8 @@ pub fn no_preview() -> ToolError {
 
 async fn dry_run(
     backend: &Arc<Backend>,
-    judged: &Judged,
-) -> Result<(Reply, Option<Told>), ToolError> {
+    judged: &EvaluatedCall,
+) -> Result<(CallView, Option<DeviceReport>), ToolError> {
     let request = CallRequest {
         dry_run: true,
         idempotency_key: None,
@@ -216,19 +225,19 @@ async fn dry_run(
         ..judged.incoming.request.clone()
     };
     let (caller, token) = (judged.incoming.caller.clone(), judged.incoming.token);
-    let incoming = Incoming {
+    let incoming = CallContext {
         plan: judged.incoming.plan,
         observe: true,
         token,
-        is_own: true,
-        ..Incoming::new(caller, request)
+        is_internal: true,
+        ..CallContext::new(caller, request)
     };
     let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
     match route::until_told(backend, &dry, permit).await.map_err(not_asked)? {
         End::Recorded(reply) => Ok((reply, None)),
         End::Told(reply, answer) => {
-            let told = Told::of(dry.target.device.id, answer);
+            let told = DeviceReport::of(dry.target.device.id, answer);
             Ok((told.ends(reply), Some(told)))
         }
     }

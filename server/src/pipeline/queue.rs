@@ -9,15 +9,15 @@ use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
 use tokio::sync::Semaphore;
 
 use super::audit;
-use super::authorize::Judged;
+use super::authorize::EvaluatedCall;
 use super::confirm::{self, run::run_approved};
-use super::route::Way;
-use super::{Reply, raise, renew, route};
+use super::route::DispatchSlot;
+use super::{CallView, raise, reauthorize, route};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::Session;
-use crate::store::{CallRow, Closer, Label, QueueError, StoreError, Strangers};
+use crate::store::{CallRow, ClosedBy, Label, Provenance, QueueError, StoreError};
 
 /// How many calls that waited are sent to one device at a time. The rest of its places stay free for
 /// calls of this moment.
@@ -29,9 +29,12 @@ const RETRY: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The record cannot be kept.
-pub(super) async fn wait(backend: &Arc<Backend>, judged: &Judged) -> Result<Reply, StoreError> {
+pub(super) async fn wait(
+    backend: &Arc<Backend>,
+    judged: &EvaluatedCall,
+) -> Result<CallView, StoreError> {
     let row = audit::row(backend, judged, CallState::Queued);
-    let (device, reply) = (judged.target.device.id, Reply::of_new(&row));
+    let (device, reply) = (judged.target.device.id, CallView::of_new(&row));
     match backend.store.open_queued_call(row, backend.config.queue_limits()).await {
         Ok(()) => {}
         Err(QueueError::Store(error)) => return Err(error),
@@ -44,7 +47,7 @@ pub(super) async fn wait(backend: &Arc<Backend>, judged: &Judged) -> Result<Repl
 }
 
 /// Whether a call whose preview came to this may wait for its device, which is away.
-pub(super) fn may_wait(backend: &Backend, judged: &Judged, error: &ToolError) -> bool {
+pub(super) fn may_wait(backend: &Backend, judged: &EvaluatedCall, error: &ToolError) -> bool {
     is_away(backend, judged.target.device.id, error)
         && backend.config.queue_time(&judged.incoming.request).is_some()
 }
@@ -61,8 +64,8 @@ pub(super) fn is_away(backend: &Backend, device: DeviceId, error: &ToolError) ->
 /// The record cannot be kept.
 pub(super) async fn wait_unmeasured(
     backend: &Arc<Backend>,
-    judged: Judged,
-) -> Result<Reply, StoreError> {
+    judged: EvaluatedCall,
+) -> Result<CallView, StoreError> {
     let judged = if judged.decision() == Decision::Deny { judged.as_if_small() } else { judged };
     match judged.decision() {
         Decision::Allow => wait(backend, &judged).await,
@@ -78,12 +81,12 @@ pub(super) async fn wait_unmeasured(
 pub(super) async fn wait_approved(
     backend: &Arc<Backend>,
     row: &CallRow,
-) -> Result<Option<Reply>, StoreError> {
+) -> Result<Option<CallView>, StoreError> {
     let Some((device, _)) = row.device else { return Ok(None) };
     if row.queued_until.is_none_or(|until| until <= now_ms()) {
         return Ok(None);
     }
-    let reply = Reply::from(row.clone());
+    let reply = CallView::from(row.clone());
     if row.state == CallState::Queued {
         return Ok(Some(waiting(backend, device, reply)));
     }
@@ -100,7 +103,7 @@ pub(super) async fn wait_approved(
 }
 
 /// What is said of a call that would wait where as many wait as may.
-fn no_room(backend: &Backend, reply: &Reply, full: QueueError) -> ToolError {
+fn no_room(backend: &Backend, reply: &CallView, full: QueueError) -> ToolError {
     let device = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
     let limits = backend.config.queue_limits();
     let message = if full == QueueError::PersonFull {
@@ -118,18 +121,18 @@ fn no_room(backend: &Backend, reply: &Reply, full: QueueError) -> ToolError {
 }
 
 /// What the caller of a call that waits is told.
-fn waiting(backend: &Backend, device: DeviceId, reply: Reply) -> Reply {
+fn waiting(backend: &Backend, device: DeviceId, reply: CallView) -> CallView {
     tracing::info!(call = %reply.call, tool = %reply.tool, "a call waits for its device");
     backend.bus.publish(Change::CallMoved(reply.call));
     // It may have come back while the call was recorded.
     if let Some(session) = backend.fleet.session(device) {
         session.wake();
     }
-    told(reply)
+    describe(reply)
 }
 
 /// A call that waits for its device, with what is said of it.
-pub(super) fn told(reply: Reply) -> Reply {
+pub(super) fn describe(reply: CallView) -> CallView {
     let name = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
     let call = reply.call;
     let error = ToolError::new(
@@ -140,7 +143,7 @@ pub(super) fn told(reply: Reply) -> Reply {
     )
     .with("queued_until", reply.queued_until);
     let told = audit::closing(&reply, error);
-    Reply { state: CallState::Queued, result: told.result, approval: None, ..reply }
+    CallView { state: CallState::Queued, result: told.result, approval: None, ..reply }
 }
 
 /// Sends what waits for this device, oldest first, for as long as the session lives.
@@ -210,7 +213,7 @@ async fn deliver(
 async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<(), StoreError> {
     let Some(_delivery) = backend.fleet.delivery(call) else { return Ok(()) };
     let user = backend.store.call(&call.to_string()).await?.caller.user;
-    let Some(way) = Way::in_turn(backend, device, &user).await else { return Ok(()) };
+    let Some(way) = DispatchSlot::wait_for(backend, device, &user).await else { return Ok(()) };
     let row = backend.store.call(&call.to_string()).await?;
     if row.state != CallState::Queued {
         return Ok(());
@@ -220,13 +223,13 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
     }
     // What is sent counts among its person's calls under way, and waits on where those are too many.
     let most = backend.config.calls.in_flight_per_person;
-    let Ok(_place) = backend.load.place(&row.caller.user, most) else { return Ok(()) };
+    let Ok(_place) = backend.load.acquire_slot(&row.caller.user, most) else { return Ok(()) };
     if let Some(approval) = row.approval {
         let approval = backend.store.approval(&approval.to_string()).await?;
         return run_approved(backend, &approval, Some(way)).await.map(drop);
     }
-    let judged = renew::from_row(backend, &row, strangers(&row), Vec::new()).await?;
-    let reply = Reply::from(row);
+    let judged = reauthorize::from_row(backend, &row, strangers(&row), Vec::new()).await?;
+    let reply = CallView::from(row);
     let judged = match judged {
         Ok(judged) => judged,
         // It went away again while it was asked how much the call touches.
@@ -260,7 +263,7 @@ pub(super) fn needs_a_person() -> ToolError {
 }
 
 /// What strangers had to do with a call, as far as its row tells.
-fn strangers(row: &CallRow) -> Strangers {
+fn strangers(row: &CallRow) -> Provenance {
     let label = Label {
         call: row.id,
         tool: row.tool.clone(),
@@ -268,7 +271,7 @@ fn strangers(row: &CallRow) -> Strangers {
         place: String::new(),
     };
     let content = if row.tainted { vec![label] } else { Vec::new() };
-    Strangers { content, occurs: Vec::new(), quoted: row.quoted }
+    Provenance { content, occurs: Vec::new(), quoted: row.quoted }
 }
 
 /// Ends the calls that have waited for their device for as long as they may, and those whose yes has
@@ -302,8 +305,8 @@ async fn end_overdue(backend: &Backend, row: CallRow) -> Result<(), StoreError> 
             "The time of the approval was over before the device was back. It was not run: make the call again to be asked again.",
         )
     };
-    let close = audit::closing(&Reply::from(row), error);
-    if backend.store.close_call(close, Closer::BackendUnsent).await? {
+    let close = audit::closing(&CallView::from(row), error);
+    if backend.store.close_call(close, ClosedBy::BackendUnsent).await? {
         backend.bus.publish(Change::CallClosed(id));
     }
     Ok(())

@@ -7,9 +7,9 @@ use orion_domain::evaluate::Decision;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, RiskRaise};
 use serde_json::Value;
 
-use super::audit::Incoming;
-use super::authorize::{self, Judged};
-use super::{Reply, audit, confirm, renew};
+use super::audit::CallContext;
+use super::authorize::{self, EvaluatedCall};
+use super::{CallView, audit, confirm, reauthorize};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::store::StoreError;
@@ -21,9 +21,9 @@ use crate::store::StoreError;
 /// The record cannot be kept.
 pub(super) async fn attempt(
     backend: &Arc<Backend>,
-    judged: &Judged,
-    attempt: impl Future<Output = Result<Reply, StoreError>>,
-) -> Result<Reply, StoreError> {
+    judged: &EvaluatedCall,
+    attempt: impl Future<Output = Result<CallView, StoreError>>,
+) -> Result<CallView, StoreError> {
     // Whoever sends the same key again waits for what follows.
     let key = judged.incoming.request.idempotency_key.as_ref();
     let _attempted = key.map(|_| backend.load.attempted(judged.incoming.id));
@@ -47,7 +47,7 @@ pub(super) async fn attempt(
 }
 
 /// Why a device would not run a call that needed nobody; empty where it is not about the risk.
-fn reported(judged: &Judged, reply: &Reply) -> Vec<RiskRaise> {
+fn reported(judged: &EvaluatedCall, reply: &CallView) -> Vec<RiskRaise> {
     let may_change = judged.target.spec.has_effects && !judged.incoming.request.dry_run;
     if reply.state != CallState::Refused || !may_change {
         return Vec::new();
@@ -68,11 +68,11 @@ fn reported(judged: &Judged, reply: &Reply) -> Vec<RiskRaise> {
 /// goes with it.
 async fn again(
     backend: &Backend,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     raises: Vec<RiskRaise>,
-) -> Result<Judged, StoreError> {
-    let Judged { incoming, target, parsed, .. } = judged;
-    let incoming = Incoming {
+) -> Result<EvaluatedCall, StoreError> {
+    let EvaluatedCall { incoming, target, parsed, .. } = judged;
+    let incoming = CallContext {
         id: CallId::new(new_uuid()),
         created_at: now_ms(),
         raises,
@@ -80,5 +80,5 @@ async fn again(
         ..incoming.clone()
     };
     let again = authorize::call(incoming, target.clone(), parsed.clone());
-    Ok(renew::afresh(backend, &again).await?.counted_like(judged))
+    Ok(reauthorize::afresh(backend, &again).await?.counted_like(judged))
 }

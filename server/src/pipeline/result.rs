@@ -5,12 +5,12 @@ use orion_domain::{CallState, DeviceId, Digest, ErrorCode};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Reply;
+use super::CallView;
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{Answer, ToDevice};
-use crate::store::{CloseCall, Closer, StoreError, Witness};
+use crate::fleet::{DeviceResult, ToDevice};
+use crate::store::{CloseCall, ClosedBy, StoreError, Witness};
 
 /// What stands in the audit of a call whose device told another end than was recorded.
 const TOLD_LATE: &str = "call.told_late";
@@ -19,7 +19,7 @@ const MOST_OF_CALL: u32 = 16;
 
 /// What became of an answer that nobody waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Late {
+pub enum LateResult {
     /// It is on the record, or says what is there already.
     Taken,
     /// It is about a call that was not sent to this device, and was dropped.
@@ -33,29 +33,29 @@ pub enum Late {
 pub async fn close(
     backend: &Backend,
     device: DeviceId,
-    reply: Reply,
-    answer: Answer,
-) -> Result<Reply, StoreError> {
-    let told = Told::of(device, answer);
+    reply: CallView,
+    answer: DeviceResult,
+) -> Result<CallView, StoreError> {
+    let told = DeviceReport::of(device, answer);
     let ended = told.ends(reply);
     if told.record(backend).await? {
         return Ok(ended);
     }
-    backend.store.call(&ended.call.to_string()).await.map(Reply::from)
+    backend.store.call(&ended.call.to_string()).await.map(CallView::from)
 }
 
 /// A device's last word on a call that was sent to it.
 #[derive(Debug)]
-pub struct Told {
+pub struct DeviceReport {
     device: DeviceId,
     close: CloseCall,
 }
 
-impl Told {
+impl DeviceReport {
     /// Takes it at this moment.
     #[must_use]
-    pub fn of(device: DeviceId, answer: Answer) -> Self {
-        let Answer { call, state, code, result, duration_us, witness } = answer;
+    pub fn of(device: DeviceId, answer: DeviceResult) -> Self {
+        let DeviceResult { call, state, code, result, duration_us, witness } = answer;
         let at = now_ms();
         Self {
             device,
@@ -71,7 +71,7 @@ impl Told {
 
     /// The call with this end.
     #[must_use]
-    pub fn ends(&self, reply: Reply) -> Reply {
+    pub fn ends(&self, reply: CallView) -> CallView {
         reply.ended(self.close.state, self.close.result.clone(), self.close.at)
     }
 
@@ -80,7 +80,7 @@ impl Told {
     /// # Errors
     /// The record cannot be kept; the device keeps the answer and sends it again.
     pub async fn record(&self, backend: &Backend) -> Result<bool, StoreError> {
-        let is_end = backend.store.close_call(self.end(), Closer::Device).await?;
+        let is_end = backend.store.close_call(self.end(), ClosedBy::Device).await?;
         self.recorded(backend, is_end).await?;
         Ok(is_end)
     }
@@ -102,9 +102,9 @@ impl Told {
     /// As [`Self::record`].
     pub async fn recorded(&self, backend: &Backend, is_end: bool) -> Result<(), StoreError> {
         if !is_end {
-            told_late(backend, &self.close).await?;
+            record_late_result(backend, &self.close).await?;
         }
-        backend.fleet.tell(self.device, ToDevice::Ack(self.close.id, self.close.state));
+        backend.fleet.notify(self.device, ToDevice::Ack(self.close.id, self.close.state));
         if is_end {
             backend.bus.publish(Change::CallClosed(self.close.id));
         }
@@ -117,7 +117,11 @@ impl Told {
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result<Late, StoreError> {
+pub async fn late(
+    backend: &Backend,
+    device: DeviceId,
+    answer: DeviceResult,
+) -> Result<LateResult, StoreError> {
     let (call, state) = (answer.call, answer.state);
     let sent_to = match backend.store.call_device(call).await {
         Ok(sent_to) => sent_to,
@@ -129,21 +133,21 @@ pub async fn late(backend: &Backend, device: DeviceId, answer: Answer) -> Result
             answer.witness.filter(|witness| sent_to.is_none() && witness.entry > 0)
         {
             let witnesses = backend.fleet.witnesses();
-            witnesses.told_of_unknown(&backend.store, device, call, state, witness).await?;
+            witnesses.report_unknown(&backend.store, device, call, state, witness).await?;
         }
         // Acknowledged all the same, or the device would keep it and say it again for ever.
-        backend.fleet.tell(device, ToDevice::Ack(call, state));
-        return Ok(Late::NotItsOwn);
+        backend.fleet.notify(device, ToDevice::Ack(call, state));
+        return Ok(LateResult::NotItsOwn);
     }
-    if Told::of(device, answer).record(backend).await? {
+    if DeviceReport::of(device, answer).record(backend).await? {
         tracing::info!(%device, %call, "a late answer completed the record");
     }
-    Ok(Late::Taken)
+    Ok(LateResult::Taken)
 }
 
 /// What a device told of a call that had ended otherwise before: recorded beside it, so that what
 /// the device noted has its row here too. The same answer again is nothing new.
-async fn told_late(backend: &Backend, told: &CloseCall) -> Result<(), StoreError> {
+async fn record_late_result(backend: &Backend, told: &CloseCall) -> Result<(), StoreError> {
     let Some(witness) = told.witness.filter(|witness| witness.entry > 0) else { return Ok(()) };
     let before = backend.store.call(&told.id.to_string()).await?;
     if before.state == told.state && before.result.as_deref() == Some(&told.result) {
@@ -158,7 +162,7 @@ async fn told_late(backend: &Backend, told: &CloseCall) -> Result<(), StoreError
     if rows.len() >= MOST_OF_CALL as usize || rows.iter().any(is_told) {
         return Ok(());
     }
-    let body = ToldLate {
+    let body = LateResultEvent {
         state: told.state,
         code: told.code,
         result_digest: Digest::of(&told.result),
@@ -168,7 +172,7 @@ async fn told_late(backend: &Backend, told: &CloseCall) -> Result<(), StoreError
 }
 
 #[derive(Serialize)]
-struct ToldLate {
+struct LateResultEvent {
     state: CallState,
     code: Option<ErrorCode>,
     result_digest: Digest,

@@ -1,6 +1,6 @@
 //! To the device and back. Takes the permit by value: what was permitted once is sent once.
 
-mod way;
+mod dispatch_slot;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,19 +10,20 @@ use orion_domain::{CallId, CallState, DeviceId, ErrorCode, Permit, ToolError};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::authorize::Judged;
+use super::authorize::EvaluatedCall;
 use super::confirm::run::{not_spent, still_holds};
-use super::{Reply, audit, queue, renew, result, settle};
+use super::{CallView, audit, queue, reauthorize, reconcile, result};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{
-    Answer, Expected, NoPlace, Order, Proof, Session, SessionId, ToDevice, Unsent, Word,
+    ApprovalProof, CallEvent, DeviceResult, Dispatch, PendingCall, SendError, Session, SessionId,
+    SlotError, ToDevice,
 };
 use crate::store::StoreError;
 
-pub use way::Way;
-use way::{NoWay, busy, offline};
+pub use dispatch_slot::DispatchSlot;
+use dispatch_slot::{RouteError, busy, offline};
 
 /// How long a device may take to answer beyond the call's own time.
 const GRACE: Duration = Duration::from_secs(2);
@@ -39,15 +40,15 @@ const MOST_SENT_AGAIN: u32 = 5;
 /// The record cannot be kept; then nothing was sent.
 pub async fn route(
     backend: &Arc<Backend>,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     permit: Permit,
-) -> Result<Reply, StoreError> {
-    match Way::now(backend, judged) {
+) -> Result<CallView, StoreError> {
+    match DispatchSlot::now(backend, judged) {
         Ok(way) => {
             let (journey, reply) = begin(backend, judged, way).await?;
             journey.go(reply, None, permit).await
         }
-        Err(NoWay::Away) if backend.config.queue_time(&judged.incoming.request).is_some() => {
+        Err(RouteError::Away) if backend.config.queue_time(&judged.incoming.request).is_some() => {
             queue::wait(backend, judged).await
         }
         Err(no_way) => audit::deny_judged(backend, judged, no_way.error(judged)).await,
@@ -61,10 +62,10 @@ pub async fn route(
 /// As [`route`].
 pub async fn until_told(
     backend: &Arc<Backend>,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     permit: Permit,
 ) -> Result<End, StoreError> {
-    match Way::now(backend, judged) {
+    match DispatchSlot::now(backend, judged) {
         Ok(way) => {
             let (mut journey, reply) = begin(backend, judged, way).await?;
             journey.until_told(reply, None, permit).await
@@ -77,12 +78,12 @@ pub async fn until_told(
 
 async fn begin<'a>(
     backend: &'a Arc<Backend>,
-    judged: &'a Judged,
-    way: Way,
-) -> Result<(Journey<'a>, Reply), StoreError> {
+    judged: &'a EvaluatedCall,
+    way: DispatchSlot,
+) -> Result<(InFlightCall<'a>, CallView), StoreError> {
     let row = audit::row(backend, judged, CallState::Dispatched);
-    let reply = Reply::of_new(&row);
-    let journey = Journey::on(backend, judged, way).ok_or(StoreError::Conflict)?;
+    let reply = CallView::of_new(&row);
+    let journey = InFlightCall::on(backend, judged, way).ok_or(StoreError::Conflict)?;
     backend.store.open_call(row).await?;
     judged.release();
     Ok((journey, reply))
@@ -92,9 +93,9 @@ async fn begin<'a>(
 #[derive(Debug)]
 pub enum End {
     /// It is on the record.
-    Recorded(Reply),
+    Recorded(CallView),
     /// Its device told it, and it is not on the record yet.
-    Told(Reply, Answer),
+    Told(CallView, DeviceResult),
 }
 
 /// The same for a call that stands in the record already, with a place among those under way: with a
@@ -104,14 +105,14 @@ pub enum End {
 /// The record cannot be kept.
 pub async fn resume(
     backend: &Arc<Backend>,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     permit: Permit,
-    reply: Reply,
-    proof: Option<Proof>,
-    way: Way,
-) -> Result<Reply, StoreError> {
-    let now_sent = async || backend.store.call(&reply.call.to_string()).await.map(Reply::from);
-    let Some(journey) = Journey::on(backend, judged, way) else { return now_sent().await };
+    reply: CallView,
+    proof: Option<ApprovalProof>,
+    way: DispatchSlot,
+) -> Result<CallView, StoreError> {
+    let now_sent = async || backend.store.call(&reply.call.to_string()).await.map(CallView::from);
+    let Some(journey) = InFlightCall::on(backend, judged, way) else { return now_sent().await };
     let advanced = match &proof {
         // From here on the yes is spent, whatever becomes of the call.
         Some(proof) => backend.store.dispatch_approved(proof.id, now_ms()).await,
@@ -125,8 +126,8 @@ pub async fn resume(
     }
 }
 
-fn order(judged: &Judged, approval: Option<Proof>) -> Order {
-    Order {
+fn order(judged: &EvaluatedCall, approval: Option<ApprovalProof>) -> Dispatch {
+    Dispatch {
         call: judged.incoming.id,
         device: judged.target.device.id,
         tool: judged.target.spec.name,
@@ -142,21 +143,21 @@ fn order(judged: &Judged, approval: Option<Proof>) -> Order {
 }
 
 /// A call on its way, and whoever waits for its answer.
-struct Journey<'a> {
+struct InFlightCall<'a> {
     backend: &'a Arc<Backend>,
-    judged: &'a Judged,
-    way: Way,
+    judged: &'a EvaluatedCall,
+    way: DispatchSlot,
     /// What is said of it.
-    expected: Expected<'a>,
+    expected: PendingCall<'a>,
     /// Whether it was ever given to a session.
     was_sent: bool,
     /// Whether a person stops it.
     is_stopped: bool,
 }
 
-impl<'a> Journey<'a> {
+impl<'a> InFlightCall<'a> {
     /// None where the call is on its way already.
-    fn on(backend: &'a Arc<Backend>, judged: &'a Judged, way: Way) -> Option<Self> {
+    fn on(backend: &'a Arc<Backend>, judged: &'a EvaluatedCall, way: DispatchSlot) -> Option<Self> {
         let expected =
             backend.fleet.waiting().expect(judged.incoming.id, judged.target.device.id)?;
         Some(Self { backend, judged, way, expected, was_sent: false, is_stopped: false })
@@ -164,10 +165,10 @@ impl<'a> Journey<'a> {
 
     async fn go(
         mut self,
-        reply: Reply,
-        proof: Option<Proof>,
+        reply: CallView,
+        proof: Option<ApprovalProof>,
         permit: Permit,
-    ) -> Result<Reply, StoreError> {
+    ) -> Result<CallView, StoreError> {
         match self.until_told(reply, proof, permit).await? {
             End::Recorded(reply) => Ok(reply),
             End::Told(reply, answer) => {
@@ -178,8 +179,8 @@ impl<'a> Journey<'a> {
 
     async fn until_told(
         &mut self,
-        reply: Reply,
-        proof: Option<Proof>,
+        reply: CallView,
+        proof: Option<ApprovalProof>,
         _permit: Permit,
     ) -> Result<End, StoreError> {
         let (call, device) = (reply.call, self.judged.target.device.id);
@@ -195,15 +196,15 @@ impl<'a> Journey<'a> {
         let (mut linked, mut sent_again) = (true, 0);
         loop {
             tokio::select! {
-                word = self.expected.word() => match word {
-                    Word::Answer(answer) => return Ok(End::Told(reply, answer)),
-                    Word::Stop => {
+                word = self.expected.next_event() => match word {
+                    CallEvent::Answer(answer) => return Ok(End::Told(reply, answer)),
+                    CallEvent::Stop => {
                         self.is_stopped = true;
-                        self.tell_of_stop(call);
+                        self.send_cancel(call);
                     }
                     // What an older stream says late is no answer to what this one was asked.
-                    Word::NotSeen(session) if session != self.way.session.id() => {}
-                    Word::NotSeen(_) => {
+                    CallEvent::NotSeen(session) if session != self.way.session.id() => {}
+                    CallEvent::NotSeen(_) => {
                         sent_again += 1;
                         let time = deadline.saturating_duration_since(Instant::now());
                         let again = self.again(&reply, proof.clone(), time, sent_again).await?;
@@ -221,12 +222,12 @@ impl<'a> Journey<'a> {
                     // What runs there keeps its place among the calls under way, where there is one.
                     if let Some(place) = self.way.place.take() {
                         let user = &self.judged.incoming.caller.user;
-                        self.way.place = Some(session.place(user).unwrap_or(place));
+                        self.way.place = Some(session.acquire_slot(user).unwrap_or(place));
                     }
                     self.way.session = session;
                     // It is the new session's first word of this call, so that nothing overtakes it.
                     self.way.session.ask(&[call]).ok();
-                    self.tell_of_stop(call);
+                    self.send_cancel(call);
                 }
                 () = sleep_until(until) => {
                     let error = match (linked, self.was_sent) {
@@ -242,17 +243,17 @@ impl<'a> Journey<'a> {
 
     /// Gives the call to the session. A session that has ended meanwhile is not the call's end: the next
     /// one is asked.
-    fn send(&mut self, order: Order, time: Duration) -> Result<(), ToolError> {
+    fn send(&mut self, order: Dispatch, time: Duration) -> Result<(), ToolError> {
         match self.way.session.send(ToDevice::Dispatch(Arc::new(order), time)) {
             Ok(()) => self.was_sent = true,
-            Err(Unsent::Closed) => {}
-            Err(Unsent::Full) => return Err(busy(self.judged, NoPlace::Full)),
+            Err(SendError::Closed) => {}
+            Err(SendError::Full) => return Err(busy(self.judged, SlotError::Full)),
         }
         Ok(())
     }
 
     /// Tells the device that a person stops the call; after what it was sent of it, so that it is heard.
-    fn tell_of_stop(&self, call: CallId) {
+    fn send_cancel(&self, call: CallId) {
         if self.is_stopped {
             self.way.session.send(ToDevice::Cancel(call)).ok();
         }
@@ -262,15 +263,15 @@ impl<'a> Journey<'a> {
     /// then it is certain that it did not run, unless the device may have forgotten that.
     async fn again(
         &mut self,
-        reply: &Reply,
-        proof: Option<Proof>,
+        reply: &CallView,
+        proof: Option<ApprovalProof>,
         time: Duration,
         times: u32,
-    ) -> Result<Option<Reply>, StoreError> {
+    ) -> Result<Option<CallView>, StoreError> {
         let close = async |error| audit::close(self.backend, reply.clone(), error).await.map(Some);
         let row = self.backend.store.call(&reply.call.to_string()).await?;
-        if settle::may_be_forgotten(self.backend, &row).await? {
-            return close(settle::forgotten(&row)).await;
+        if reconcile::may_be_forgotten(self.backend, &row).await? {
+            return close(reconcile::forgotten(&row)).await;
         }
         if self.is_stopped {
             let message = "This call was cancelled before it arrived. It was not run.";
@@ -279,14 +280,14 @@ impl<'a> Journey<'a> {
         if times > MOST_SENT_AGAIN {
             return close(offline(self.judged)).await;
         }
-        let fresh = renew::afresh(self.backend, self.judged).await?.counted_like(self.judged);
+        let fresh = reauthorize::afresh(self.backend, self.judged).await?.counted_like(self.judged);
         let _permit = match self.permitted(&fresh, proof.as_ref()).await? {
             Ok(permit) => permit,
             Err(error) => return close(error).await,
         };
         let row = self.backend.store.call(&reply.call.to_string()).await?;
         if row.state != CallState::Dispatched {
-            return Ok(Some(Reply::from(row)));
+            return Ok(Some(CallView::from(row)));
         }
         let store = &self.backend.store;
         store.audit_call_event("call.sent_again", reply.call, json!({}), now_ms()).await?;
@@ -298,8 +299,8 @@ impl<'a> Journey<'a> {
 
     async fn permitted(
         &self,
-        fresh: &Judged,
-        proof: Option<&Proof>,
+        fresh: &EvaluatedCall,
+        proof: Option<&ApprovalProof>,
     ) -> Result<Result<Permit, ToolError>, StoreError> {
         let approved = match proof {
             Some(proof) => {

@@ -8,9 +8,9 @@ use orion_catalog::{Alias, CATALOG, ParsedCall, ToolSpec, find, nearest};
 use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::undoing;
+use super::undo;
 use crate::backend::Backend;
-use crate::fleet::Known;
+use crate::fleet::DeviceSnapshot;
 use crate::store::StoreError;
 
 /// The tool and the device that a call is about.
@@ -21,7 +21,7 @@ pub struct Target {
     /// The alias that was used, where one was.
     pub alias: Option<Alias>,
     /// The device.
-    pub device: Arc<Known>,
+    pub device: Arc<DeviceSnapshot>,
 }
 
 /// Finds tool and device, which is not held back.
@@ -59,7 +59,7 @@ pub fn find_target(backend: &Backend, request: &CallRequest) -> Result<Target, T
 ///
 /// # Errors
 /// `PERMISSION_DENIED`.
-pub fn takes_calls(device: &Known) -> Result<(), ToolError> {
+pub fn takes_calls(device: &DeviceSnapshot) -> Result<(), ToolError> {
     if device.is_approved() {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub async fn arguments(
     arguments: Map<String, Value>,
 ) -> Result<Result<ParsedCall, ToolError>, StoreError> {
     match fitting(target, arguments) {
-        Ok(parsed) => undoing::as_it_acts(backend, caller, target, parsed).await,
+        Ok(parsed) => undo::as_it_acts(backend, caller, target, parsed).await,
         Err(error) => Ok(Err(error)),
     }
 }
@@ -108,7 +108,7 @@ fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedC
     spec.parse(arguments, places)
 }
 
-fn never_connected(device: &Known) -> ToolError {
+fn never_connected(device: &DeviceSnapshot) -> ToolError {
     ToolError::new(
         ErrorCode::DeviceOffline,
         format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use orion_domain::{Caller, Digest};
-use orion_policy::{Finding, PolicyFile, Severity, Surroundings};
+use orion_policy::{Finding, LintContext, PolicyFile, Severity};
 use serde_json::json;
 
 use super::changes::{DeviceChange, changes};
@@ -41,7 +41,7 @@ pub struct Checked {
 
 /// What became of a policy file that was to hold.
 #[derive(Debug)]
-pub struct Applied {
+pub struct ApplyResult {
     /// The version that holds, where the file is valid.
     pub row: Option<PolicyRow>,
     /// What is wrong, or worth a look.
@@ -61,18 +61,18 @@ pub async fn check(
 ) -> Result<Checked, StoreError> {
     let backend = Arc::clone(backend);
     // A large file takes a while.
-    let looking = tokio::task::spawn_blocking(move || look(&backend, &text, kind));
+    let looking = tokio::task::spawn_blocking(move || inspect(&backend, &text, kind));
     looking.await.map_err(|_| StoreError::Unavailable)
 }
 
-fn look(backend: &Backend, text: &str, kind: Text) -> Checked {
+fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
     let surroundings = match kind {
-        Text::Accepted => Surroundings::default(),
+        Text::Accepted => LintContext::default(),
         Text::New => {
             let known = backend.fleet.all().into_iter().filter(|known| !known.has_ended());
             let devices: BTreeMap<_, _> =
-                known.map(|known| (known.name.clone(), known.told())).collect();
-            Surroundings { devices: Some(devices), now_ms: Some(now_ms()) }
+                known.map(|known| (known.name.clone(), known.policy_facts())).collect();
+            LintContext { devices: Some(devices), now_ms: Some(now_ms()) }
         }
     };
     let (file, findings) = orion_policy::check(text, FILE_NAME, &surroundings);
@@ -94,9 +94,11 @@ pub async fn apply(
     text: String,
     expected: Option<i64>,
     note: &str,
-) -> Result<Applied, StoreError> {
+) -> Result<ApplyResult, StoreError> {
     let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
-    backend.whole(async move { apply_whole(&shared, &by, text, expected, &note).await }).await
+    backend
+        .run_to_completion(async move { apply_whole(&shared, &by, text, expected, &note).await })
+        .await
 }
 
 async fn apply_whole(
@@ -105,7 +107,7 @@ async fn apply_whole(
     text: String,
     expected: Option<i64>,
     note: &str,
-) -> Result<Applied, StoreError> {
+) -> Result<ApplyResult, StoreError> {
     let _turn = backend.policies.turn.lock().await;
     let active = backend.policies.active();
     if expected.is_some_and(|expected| expected != active.version()) {
@@ -119,7 +121,7 @@ async fn apply_whole(
         // Nothing is new but for devices that could not take it in when it was.
         enrollment::refresh_all(backend).await;
         let Checked { findings, changes, .. } = checked;
-        return Ok(Applied { row: Some(row.clone()), findings, changes });
+        return Ok(ApplyResult { row: Some(row.clone()), findings, changes });
     }
     put(backend, by, text, checked, note, None).await
 }
@@ -133,7 +135,7 @@ pub async fn roll_back(
     by: &Caller,
     version: i64,
     note: &str,
-) -> Result<Applied, StoreError> {
+) -> Result<ApplyResult, StoreError> {
     let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
     let work = async move {
         let _turn = shared.policies.turn.lock().await;
@@ -141,7 +143,7 @@ pub async fn roll_back(
         let checked = check(&shared, row.text.clone(), Text::Accepted).await?;
         put(&shared, &by, row.text, checked, &note, Some(version)).await
     };
-    backend.whole(work).await
+    backend.run_to_completion(work).await
 }
 
 async fn put(
@@ -151,12 +153,12 @@ async fn put(
     checked: Checked,
     note: &str,
     restores: Option<i64>,
-) -> Result<Applied, StoreError> {
+) -> Result<ApplyResult, StoreError> {
     let Checked { file, findings, changes } = checked;
     let note: String = note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(NOTE).collect();
     if file.is_none() {
         refused(backend, by, &text, &findings, &note, restores).await?;
-        return Ok(Applied { row: None, findings, changes });
+        return Ok(ApplyResult { row: None, findings, changes });
     }
     let new = NewPolicy {
         text,
@@ -170,7 +172,7 @@ async fn put(
     tracing::info!(version = row.version, by = %row.by, "a policy holds");
     backend.policies.set(Active { row: Some(row.clone()), file, findings: Vec::new() });
     enrollment::refresh_all(backend).await;
-    Ok(Applied { row: Some(row), findings, changes })
+    Ok(ApplyResult { row: Some(row), findings, changes })
 }
 
 async fn refused(

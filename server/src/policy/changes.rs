@@ -8,7 +8,7 @@ use orion_policy::diff_grants;
 use serde::Serialize;
 
 use super::Active;
-use crate::fleet::{Fleet, Known, PolicyTerms};
+use crate::fleet::{DeviceSnapshot, Fleet, PolicyTerms};
 
 /// What changes on one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,7 +34,7 @@ pub(super) fn changes(fleet: &Fleet, after: &Active) -> Vec<DeviceChange> {
     changed.filter(|change| !change.lines.is_empty()).collect()
 }
 
-fn of_device(known: &Known, after: PolicyTerms) -> Vec<String> {
+fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
     let before = &known.terms.policy;
     let mut lines = Vec::new();
     match (before.unreadable, after.unreadable) {

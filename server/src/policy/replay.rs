@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::{beside, terms};
 use crate::backend::Backend;
-use crate::fleet::Known;
-use crate::people::Turn;
+use crate::fleet::DeviceSnapshot;
+use crate::people::HeavyRequest;
 use crate::store::{RecordedCall, StoreError, first_id_at};
 use limits::Limits;
 
@@ -96,7 +96,7 @@ impl Counts {
 
 /// A call that would be decided otherwise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub struct ReplaySample {
     /// The call.
     pub call: CallId,
     /// Where.
@@ -119,11 +119,11 @@ pub struct Sample {
 
 /// What came of it.
 #[derive(Debug, Clone, Default)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// How many.
     pub counts: Counts,
     /// At most 20 of each kind, the oldest.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<ReplaySample>,
     /// Where there were too many calls: when the oldest was made that was judged.
     pub judged_since: Option<i64>,
 }
@@ -131,14 +131,14 @@ pub struct Replayed {
 /// One device under both policies.
 #[derive(Debug)]
 struct Pair {
-    before: Side,
-    after: Side,
+    before: ReplayDevice,
+    after: ReplayDevice,
 }
 
 /// One device under one policy.
 #[derive(Debug)]
-struct Side {
-    known: Arc<Known>,
+struct ReplayDevice {
+    known: Arc<DeviceSnapshot>,
     limits: Limits,
 }
 
@@ -147,25 +147,25 @@ struct Side {
 pub struct Replay {
     devices: HashMap<DeviceId, Pair>,
     taken: HashMap<Change, usize>,
-    replayed: Replayed,
+    replayed: ReplayResult,
 }
 
 impl Replay {
     /// Compiles both policies for each of these devices, once.
     #[must_use]
-    pub fn new(devices: &[Arc<Known>], candidate: &PolicyFile) -> Self {
-        let pair = |known: &Arc<Known>| {
+    pub fn new(devices: &[Arc<DeviceSnapshot>], candidate: &PolicyFile) -> Self {
+        let pair = |known: &Arc<DeviceSnapshot>| {
             // A mode that lasts a while is no part of either policy.
             let before = known.under(known.terms.policy.clone());
             let after = known.under(terms(candidate, &known.name));
-            (known.id, Pair { before: Side::new(before), after: Side::new(after) })
+            (known.id, Pair { before: ReplayDevice::new(before), after: ReplayDevice::new(after) })
         };
         let devices = devices
             .iter()
             .filter(|known| known.facts.is_some() && !known.has_ended())
             .map(pair)
             .collect();
-        Self { devices, taken: HashMap::new(), replayed: Replayed::default() }
+        Self { devices, taken: HashMap::new(), replayed: ReplayResult::default() }
     }
 
     /// Judges the next call.
@@ -197,7 +197,7 @@ impl Replay {
         let taken = self.taken.entry(change).or_default();
         if *taken < SAMPLES {
             *taken += 1;
-            self.replayed.samples.push(Sample {
+            self.replayed.samples.push(ReplaySample {
                 call: call.id,
                 device,
                 tool: call.tool.clone(),
@@ -213,13 +213,13 @@ impl Replay {
 
     /// What came of it.
     #[must_use]
-    pub fn end(self) -> Replayed {
+    pub fn end(self) -> ReplayResult {
         self.replayed
     }
 }
 
 /// Arguments that the call had, by the tool's own type. One that never had any cannot be judged.
-fn parsed(call: &RecordedCall, known: &Known) -> Option<ParsedCall> {
+fn parsed(call: &RecordedCall, known: &DeviceSnapshot) -> Option<ParsedCall> {
     let (spec, alias) = find(&call.tool)?;
     let Ok(Value::Object(mut arguments)) = serde_json::from_slice(&call.arguments) else {
         return None;
@@ -238,17 +238,17 @@ fn parsed(call: &RecordedCall, known: &Known) -> Option<ParsedCall> {
 }
 
 /// A judgement.
-struct Judged {
+struct ReplayDecision {
     decision: Decision,
     rule: String,
 }
 
-impl Side {
-    fn new(known: Known) -> Self {
+impl ReplayDevice {
+    fn new(known: DeviceSnapshot) -> Self {
         Self { limits: Limits::of(&known.policy), known: Arc::new(known) }
     }
 
-    fn judge(&mut self, call: &RecordedCall, parsed: &ParsedCall) -> Judged {
+    fn judge(&mut self, call: &RecordedCall, parsed: &ParsedCall) -> ReplayDecision {
         let policy = &self.known.policy;
         let mut question = Question {
             tool: parsed.facts,
@@ -272,7 +272,7 @@ impl Side {
         if decision != Decision::Deny && would_run {
             self.limits.admitted(&question, policy);
         }
-        Judged { decision, rule: evaluation.rule_name(&question, policy) }
+        ReplayDecision { decision, rule: evaluation.rule_name(&question, policy) }
     }
 }
 
@@ -285,8 +285,8 @@ pub async fn replay(
     backend: &Backend,
     candidate: PolicyFile,
     since: i64,
-    turn: &Turn,
-) -> Result<Replayed, StoreError> {
+    turn: &HeavyRequest,
+) -> Result<ReplayResult, StoreError> {
     let devices = backend.fleet.all();
     let mut replay = beside(turn, move || Replay::new(&devices, &candidate)).await?;
     let mut after = first_id_at(since);
@@ -306,7 +306,7 @@ pub async fn replay(
         })
         .await?;
     }
-    Ok(Replayed { judged_since, ..replay.end() })
+    Ok(ReplayResult { judged_since, ..replay.end() })
 }
 
 #[cfg(test)]

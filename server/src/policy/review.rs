@@ -6,15 +6,15 @@ use std::sync::Arc;
 use orion_catalog::{CATALOG, find};
 use orion_domain::grants::PathGrant;
 use orion_domain::{Access, CallId, DevicePath, Grants, Places};
-use orion_policy::Surroundings;
+use orion_policy::LintContext;
 use serde_json::{Value, json};
 
 use super::{FILE_NAME, beside};
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::Known;
-use crate::people::Turn;
-use crate::store::{Found, FoundKind, RecordedCall, StoreError, first_id_at};
+use crate::fleet::DeviceSnapshot;
+use crate::people::HeavyRequest;
+use crate::store::{PolicyMismatch, PolicyMismatchKind, RecordedCall, StoreError, first_id_at};
 
 /// How many days of calls are looked at.
 pub const DAYS: u32 = 30;
@@ -59,7 +59,7 @@ pub struct Review {
 
 /// How something was used.
 #[derive(Debug, Default)]
-struct Use {
+struct Usage {
     calls: u64,
     last: i64,
     proof: Vec<CallId>,
@@ -68,7 +68,7 @@ struct Use {
     places: BTreeSet<DevicePath>,
 }
 
-impl Use {
+impl Usage {
     fn by(&mut self, call: &RecordedCall) {
         self.calls += 1;
         self.last = self.last.max(call.created_at);
@@ -81,10 +81,10 @@ impl Use {
 
 /// How the calls used what is lent.
 #[derive(Debug, Default)]
-struct Uses {
-    tools: BTreeMap<String, Use>,
-    paths: BTreeMap<usize, Use>,
-    apps: BTreeMap<String, Use>,
+struct GrantUsage {
+    tools: BTreeMap<String, Usage>,
+    paths: BTreeMap<usize, Usage>,
+    apps: BTreeMap<String, Usage>,
     calls: u64,
 }
 
@@ -95,12 +95,12 @@ struct Uses {
 /// The record cannot be read.
 pub async fn review(
     backend: &Backend,
-    known: &Arc<Known>,
-    turn: &Turn,
+    known: &Arc<DeviceSnapshot>,
+    turn: &HeavyRequest,
 ) -> Result<Review, StoreError> {
     let mut after = first_id_at(now_ms() - i64::from(DAYS) * 24 * 3_600_000);
     let newest = backend.store.newest_calls_begin(MOST, Some(known.id)).await?;
-    let (mut uses, mut looked_since) = (Uses::default(), None);
+    let (mut uses, mut looked_since) = (GrantUsage::default(), None);
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;
         looked_since = Some(at);
@@ -120,8 +120,8 @@ pub async fn review(
     Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses, &found) })
 }
 
-impl Uses {
-    fn see(&mut self, known: &Known, call: &RecordedCall) {
+impl GrantUsage {
+    fn see(&mut self, known: &DeviceSnapshot, call: &RecordedCall) {
         self.calls += 1;
         // A preview used nothing; explaining a call makes one. Nor did a call that somebody refused.
         if !call.was_admitted || call.dry_run {
@@ -154,7 +154,11 @@ impl Uses {
     }
 }
 
-fn entries(known: &Known, uses: &Uses, there: &[Found]) -> Vec<GrantReview> {
+fn entries(
+    known: &DeviceSnapshot,
+    uses: &GrantUsage,
+    there: &[PolicyMismatch],
+) -> Vec<GrantReview> {
     let grants = &known.policy.grants;
     let ceiling = known.policy.ceiling.as_ref();
     let mut found = Vec::new();
@@ -198,16 +202,16 @@ fn entries(known: &Known, uses: &Uses, there: &[Found]) -> Vec<GrantReview> {
         let quoted = format!("`{written}`");
         entry.lint = findings.iter().filter(|it| it.contains(&quoted)).cloned().collect();
         let is_app = entry.kind == "app";
-        let there = there
-            .iter()
-            .filter(|found| found.entry == written && is_app == (found.kind == FoundKind::App));
-        entry.lint.extend(there.map(Found::words));
+        let there = there.iter().filter(|found| {
+            found.entry == written && is_app == (found.kind == PolicyMismatchKind::App)
+        });
+        entry.lint.extend(there.map(PolicyMismatch::description));
     }
     found
 }
 
 /// Entries that cannot be read are not compiled, so positions are counted among those that can.
-fn used_of<'u>(known: &Known, index: usize, uses: &'u Uses) -> Option<&'u Use> {
+fn used_of<'u>(known: &DeviceSnapshot, index: usize, uses: &'u GrantUsage) -> Option<&'u Usage> {
     let is_bad = |grant: &PathGrant| known.bad_grants.iter().any(|bad| bad.entry == grant.path);
     let grants = known.grants.paths.get(..=index)?;
     if grants.last().is_some_and(is_bad) {
@@ -217,7 +221,7 @@ fn used_of<'u>(known: &Known, index: usize, uses: &'u Uses) -> Option<&'u Use> {
     uses.paths.get(&before.checked_sub(1)?)
 }
 
-fn used_or_not(entry: GrantReview, used: Option<&Use>) -> GrantReview {
+fn used_or_not(entry: GrantReview, used: Option<&Usage>) -> GrantReview {
     match used {
         Some(used) => GrantReview {
             uses: used.calls,
@@ -229,7 +233,7 @@ fn used_or_not(entry: GrantReview, used: Option<&Use>) -> GrantReview {
     }
 }
 
-fn path(known: &Known, grant: &PathGrant, used: Option<&Use>) -> GrantReview {
+fn path(known: &DeviceSnapshot, grant: &PathGrant, used: Option<&Usage>) -> GrantReview {
     let access: Vec<_> = grant.access.iter().map(|access| access.as_str()).collect();
     let anchored = known.places().map(|places| Places { workspace: None, ..places.clone() });
     let root = anchored.and_then(|places| DevicePath::resolve(&places, &grant.path).ok());
@@ -268,11 +272,11 @@ fn common(places: &BTreeSet<DevicePath>) -> Option<DevicePath> {
 }
 
 /// What the linter says of grants as they are, written as a policy file of this one device.
-fn findings(known: &Known) -> Vec<String> {
+fn findings(known: &DeviceSnapshot) -> Vec<String> {
     let grants: &Grants = &known.grants;
     let file = json!({"version": 1, "devices": {known.name.as_str(): grants}}).to_string();
-    let devices = [(known.name.clone(), known.told())].into();
-    let surroundings = Surroundings { devices: Some(devices), now_ms: None };
+    let devices = [(known.name.clone(), known.policy_facts())].into();
+    let surroundings = LintContext { devices: Some(devices), now_ms: None };
     let (_, findings) = orion_policy::check(&file, FILE_NAME, &surroundings);
     let text =
         |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();

@@ -1,10 +1,10 @@
 //! Who may call what: one table of every RPC. A request whose row is missing is refused, and what is
 //! refused is in the audit.
 
-mod leash;
-mod pace;
+mod rate_limits;
 mod refusals;
-mod share;
+mod request_limits;
+mod revocation_guard;
 mod table;
 
 use std::num::NonZeroU32;
@@ -20,17 +20,17 @@ use tonic::body::Body;
 use tonic::codegen::http::{HeaderValue, Request, Response};
 use tower::{Layer, Service};
 
-pub use table::{Access, Need, PerMinute, Row, TABLE};
+pub use table::{Access, PerMinute, RequiredScope, Row, TABLE};
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::listen::Peer;
 use crate::listen::connections::{Admission, Owner};
 use crate::people::{Identity, Source};
-use leash::{Leash, Leashed};
-use pace::Pace;
+use rate_limits::PersonRateLimits;
 use refusals::{Refusals, Why};
-use share::{BoundedBody, Share, Shares};
+use request_limits::{BoundedBody, RequestLimits, RequestPermit};
+use revocation_guard::{GuardedBody, RevocationGuard};
 
 /// How many sources a limiter remembers before it lets go of the quiet ones.
 const LIMITED_SOURCES: usize = 10_000;
@@ -46,15 +46,15 @@ type Limiters = Vec<(&'static str, DefaultKeyedRateLimiter<Source>)>;
 /// Applies [`TABLE`] to every request and tells the handler who calls.
 #[derive(Clone)]
 pub struct AccessLayer {
-    gate: Arc<Gate>,
+    gate: Arc<AccessService>,
 }
 
-struct Gate {
+struct AccessService {
     backend: Arc<Backend>,
     limiters: Limiters,
-    pace: Pace,
+    pace: PersonRateLimits,
     refusals: Refusals,
-    shares: Shares,
+    shares: RequestLimits,
 }
 
 /// Who may go on.
@@ -64,7 +64,7 @@ enum Admitted {
     /// A device.
     Device,
     /// A person, with a part of what they may have under way.
-    Person(Identity, Share),
+    Person(Identity, RequestPermit),
 }
 
 /// Why a request goes no further, and what its sender is told.
@@ -93,9 +93,9 @@ impl AccessLayer {
             .collect();
         let calls = &backend.config.calls;
         let most = usize::try_from(calls.in_flight_per_person).unwrap_or(usize::MAX);
-        let gate = Arc::new(Gate {
-            pace: Pace::new(calls),
-            shares: Shares::new(most.saturating_add(BESIDE_CALLS)),
+        let gate = Arc::new(AccessService {
+            pace: PersonRateLimits::new(calls),
+            shares: RequestLimits::new(most.saturating_add(BESIDE_CALLS)),
             backend,
             limiters,
             refusals: Refusals::default(),
@@ -117,7 +117,7 @@ impl<S> Layer<S> for AccessLayer {
 /// A service behind the table.
 #[derive(Clone)]
 pub struct Guarded<S> {
-    gate: Arc<Gate>,
+    gate: Arc<AccessService>,
     inner: S,
 }
 
@@ -176,19 +176,19 @@ where
                     request.extensions_mut().insert(identity.caller.clone());
                     request.extensions_mut().insert(identity.clone());
                     let response = gate.handle(row, inner.call(request)).await?;
-                    share::answered(&share);
+                    request_limits::answered(&share);
                     if answers_at_once {
                         return Ok(response);
                     }
-                    let leash = Leash::new(identity, changes, now_ms());
-                    Ok(response.map(|body| Leashed::body(body, leash, share)))
+                    let leash = RevocationGuard::new(identity, changes, now_ms());
+                    Ok(response.map(|body| GuardedBody::body(body, leash, share)))
                 }
             }
         })
     }
 }
 
-impl Gate {
+impl AccessService {
     /// Has a handler do its work. What changes something is done to its end, also where the client goes
     /// away in the middle: a change is either whole, with everything that follows from it, or absent.
     async fn handle<E: Send + 'static>(
@@ -368,19 +368,19 @@ fn too_little(least: Role, identity: &Identity) -> (Why, Status) {
     (Why::Role, status_from(&error))
 }
 
-fn out_of_scope(need: Need, identity: &Identity) -> (Why, Status) {
+fn out_of_scope(need: RequiredScope, identity: &Identity) -> (Why, Status) {
     let message = match need {
-        Need::Session => {
+        RequiredScope::Session => {
             "An API token cannot do this: it asks for the person. Sign in with `orion login`."
                 .to_owned()
         }
-        Need::Any | Need::OneOf(_) => format!(
+        RequiredScope::Any | RequiredScope::OneOf(_) => format!(
             "This needs a token with the scope {}; this one has: {}. `orion tokens create` makes another.",
-            need.words(),
+            need.description(),
             identity.kind
         ),
     };
     let error = ToolError::new(ErrorCode::PermissionDenied, message);
-    let error = error.with("layer", "access").with("needed_scope", need.words());
+    let error = error.with("layer", "access").with("needed_scope", need.description());
     (Why::Scope, status_from(&error))
 }

@@ -5,7 +5,7 @@ mod connection;
 mod from_device;
 mod incoming;
 mod outgoing;
-mod pace;
+mod rate_limits;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-use self::chains::heard;
+use self::chains::received;
 pub(super) use self::connection::Connection;
 use self::connection::{good, over, since};
 use self::from_device::{from_device, is_known};
 use self::incoming::{greeting, heads};
 use self::outgoing::{audit_head, last_words, policy_update, renew_certificate, to_device};
-use self::pace::Pace;
+use self::rate_limits::DeviceRateLimits;
 use super::status;
 use crate::backend::Backend;
-use crate::fleet::presence::{farewell, recognise, welcome};
-use crate::fleet::{Known, Session, ToDevice, enrollment};
-use crate::pipeline::settle;
+use crate::fleet::presence::{accept, disconnected, recognise};
+use crate::fleet::{DeviceSnapshot, Session, ToDevice, enrollment};
+use crate::pipeline::reconcile;
 
 /// How long a device may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
@@ -51,7 +51,7 @@ type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Se
 #[derive(Debug)]
 pub(super) struct Agents {
     backend: Arc<Backend>,
-    pace: Arc<Pace>,
+    pace: Arc<DeviceRateLimits>,
 }
 
 impl Agents {
@@ -73,7 +73,7 @@ impl AgentService for Agents {
             .device_id
             .parse()
             .map_err(|_| Status::unauthenticated("The certificate names no device."))?;
-        recognise(&self.backend, id, &identity).await.map_err(status::not_welcome)?;
+        recognise(&self.backend, id, &identity).await.map_err(status::connect_error)?;
         let connection = Connection {
             since,
             serial: identity.serial_hex.clone(),
@@ -107,7 +107,7 @@ impl AgentService for Agents {
 /// # Errors
 /// It does not greet as it should, or is not welcome.
 pub(super) async fn talk(
-    (backend, pace): (Arc<Backend>, Arc<Pace>),
+    (backend, pace): (Arc<Backend>, Arc<DeviceRateLimits>),
     id: DeviceId,
     connection: Connection,
     mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Send + Unpin + 'static,
@@ -130,7 +130,7 @@ pub(super) async fn talk(
 
 /// What follows the first message.
 async fn begin(
-    (backend, pace): (Arc<Backend>, Arc<Pace>),
+    (backend, pace): (Arc<Backend>, Arc<DeviceRateLimits>),
     id: DeviceId,
     connection: Connection,
     hello: v1::Hello,
@@ -141,7 +141,7 @@ async fn begin(
     let (greeting, unfinished) = greeting(hello)?;
     let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
     let told = (&greeting.ceiling, workspace.as_deref().unwrap_or_default());
-    if !is_known(&backend, id, told) && !pace.may_tell(id, Instant::now()) {
+    if !is_known(&backend, id, told) && !pace.may_report(id, Instant::now()) {
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }
     let Connection { since, serial, issuer, over } = connection;
@@ -150,8 +150,8 @@ async fn begin(
         issuer.is_some_and(|issuer| backend.authority.is_behind(issuer, &greeting.trusts));
     let generation = greeting.generation;
     let known =
-        welcome(&backend, id, since, serial, greeting).await.map_err(status::not_welcome)?;
-    if !heard(&backend, (id, since), chain, saw).await {
+        accept(&backend, id, since, serial, greeting).await.map_err(status::connect_error)?;
+    if !received(&backend, (id, since), chain, saw).await {
         return Err(Status::unavailable(NOT_RECORDED));
     }
     tracing::info!(device = %known.name, unfinished, "connected");
@@ -183,7 +183,7 @@ async fn begin(
     enrollment::attach(&backend, &known, &session, &hung_up).await;
     let shared = Arc::clone(&backend);
     shared.tasks.spawn(async move {
-        settle::begin(&backend, id, &session);
+        reconcile::begin(&backend, id, &session);
         let mut conversing = Box::pin(converse(
             (&backend, &pace, since),
             &known,
@@ -203,7 +203,7 @@ async fn begin(
         };
         session.end();
         if backend.fleet.detach(id, session.id()) {
-            farewell(&backend, id).await;
+            disconnected(&backend, id).await;
         }
         tracing::info!(device = %known.name, %reason, "disconnected");
     });
@@ -219,8 +219,8 @@ enum Event {
 }
 
 async fn converse(
-    shared: (&Arc<Backend>, &Pace, Instant),
-    known: &Known,
+    shared: (&Arc<Backend>, &DeviceRateLimits, Instant),
+    known: &DeviceSnapshot,
     session: &Session,
     (mut orders, mut changes): (mpsc::Receiver<ToDevice>, watch::Receiver<()>),
     mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Unpin,

@@ -17,8 +17,8 @@ use tonic::{Request, Response, Status};
 use super::tool::call;
 use super::{Api, caller, status};
 use crate::clock::now_ms;
-use crate::pipeline::confirm::{self, Answer, Answered, Reach};
-use crate::store::{ApprovalRow, ApprovalState, Card, Label, StandingRule, Strangers, Vote};
+use crate::pipeline::confirm::{self, AnswerResult, AnswerScope, ApprovalAnswer};
+use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, StandingRule, Vote};
 
 /// How many bytes the whole cards of a list take.
 const LISTED_BYTES: usize = 2 * 1024 * 1024;
@@ -27,11 +27,12 @@ const LINES: usize = 4;
 /// How many bytes of a line a card shows that is cut.
 const LINE: usize = 200;
 
-type Watching = Pin<Box<dyn Stream<Item = Result<v1::WatchApprovalsResponse, Status>> + Send>>;
+type ApprovalStream =
+    Pin<Box<dyn Stream<Item = Result<v1::WatchApprovalsResponse, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl ApprovalService for Api {
-    type WatchApprovalsStream = Watching;
+    type WatchApprovalsStream = ApprovalStream;
 
     async fn list_approvals(
         &self,
@@ -66,7 +67,7 @@ impl ApprovalService for Api {
         let by = caller(&request)?;
         let v1::DecideApprovalRequest { approval_id, approve, reason, more } = request.into_inner();
         let answer = answer(approve, more)?;
-        let Answered { row, changed } =
+        let AnswerResult { row, changed } =
             confirm::decide(&self.0, &by, &approval_id, answer, &reason)
                 .await
                 .map_err(status::unanswered)?;
@@ -97,7 +98,7 @@ impl ApprovalService for Api {
     async fn watch_approvals(
         &self,
         _: Request<v1::WatchApprovalsRequest>,
-    ) -> Result<Response<Watching>, Status> {
+    ) -> Result<Response<ApprovalStream>, Status> {
         let backend = Arc::clone(&self.0);
         let mut changes = backend.bus.watch_approvals();
         let open = backend.store.approval_ids(true).await.map_err(status::store)?;
@@ -138,29 +139,29 @@ impl ApprovalService for Api {
 }
 
 /// What a person says, from the wire.
-fn answer(approve: bool, more: Option<More>) -> Result<Answer, Status> {
+fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
     let reach = match (approve, more) {
-        (true, None) => Reach::Once,
-        (false, None) => return Ok(Answer::No),
+        (true, None) => AnswerScope::Once,
+        (false, None) => return Ok(ApprovalAnswer::No),
         (false, Some(_)) => {
             return Err(status::invalid(
                 "a no is about this call alone; leave out what goes with a yes",
             ));
         }
-        (true, Some(More::ForThisChat(v1::ForThisChat {}))) => Reach::Chat,
+        (true, Some(More::ForThisChat(v1::ForThisChat {}))) => AnswerScope::Chat,
         (true, Some(More::NarrowRule(v1::NarrowRule { expires_at, folder }))) => {
-            Reach::Rule { expires_at, folder }
+            AnswerScope::Rule { expires_at, folder }
         }
         (true, Some(More::ChangedArguments(v1::ChangedArguments { arguments }))) => {
             return match json::parse_object(&arguments) {
-                Ok(arguments) => Ok(Answer::Change(arguments)),
+                Ok(arguments) => Ok(ApprovalAnswer::Change(arguments)),
                 Err(error) => {
                     Err(status::invalid(format!("the changed arguments cannot be read: {error}")))
                 }
             };
         }
     };
-    Ok(Answer::Yes(reach))
+    Ok(ApprovalAnswer::Yes(reach))
 }
 
 /// A card for a list. Once the list would be too much for one message, a card comes without what the
@@ -192,7 +193,7 @@ fn cut(text: &mut String, most: usize) {
 pub(super) fn approval(row: ApprovalRow) -> v1::Approval {
     // The sentences beside the risk say what raises it.
     let Card { risk_because, can_undo, strangers, entries, bytes, raises: _ } = row.card;
-    let Strangers { content, occurs, quoted } = strangers;
+    let Provenance { content, occurs, quoted } = strangers;
     v1::Approval {
         approval_id: row.id.to_string(),
         call_id: row.call.to_string(),

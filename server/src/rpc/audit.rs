@@ -47,7 +47,7 @@ impl AuditService for Api {
         let backend = Arc::clone(&self.0);
         let (sender, receiver) = mpsc::channel(16);
         self.0.tasks.spawn(async move {
-            let parts = Parts { sender, waiting: Vec::with_capacity(PART) };
+            let parts = ExportParts { sender, waiting: Vec::with_capacity(PART) };
             export(&backend, parts).await;
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
@@ -105,35 +105,38 @@ impl AuditService for Api {
 }
 
 /// An export on its way, in parts.
-struct Parts {
+struct ExportParts {
     sender: mpsc::Sender<Result<v1::ExportAuditResponse, Status>>,
     waiting: Vec<u8>,
 }
 
 /// Whoever asked has gone.
-struct Gone;
+struct ReaderDisconnected;
 
-impl Parts {
-    async fn line(&mut self, line: &str) -> Result<(), Gone> {
+impl ExportParts {
+    async fn line(&mut self, line: &str) -> Result<(), ReaderDisconnected> {
         self.waiting.extend_from_slice(line.as_bytes());
         if self.waiting.len() < PART { Ok(()) } else { self.send().await }
     }
 
-    async fn send(&mut self) -> Result<(), Gone> {
+    async fn send(&mut self) -> Result<(), ReaderDisconnected> {
         let lines = std::mem::take(&mut self.waiting).into();
-        self.sender.send(Ok(v1::ExportAuditResponse { lines })).await.map_err(|_| Gone)
+        self.sender
+            .send(Ok(v1::ExportAuditResponse { lines }))
+            .await
+            .map_err(|_| ReaderDisconnected)
     }
 }
 
 /// Exports up to the head of this moment, which is signed first; what is written meanwhile is left for
 /// the next export. A record that cannot be signed is exported all the same, and says so at its end.
-async fn export(backend: &Backend, mut parts: Parts) {
+async fn export(backend: &Backend, mut parts: ExportParts) {
     if let Err(error) = try_export(backend, &mut parts).await {
         parts.sender.send(Err(status::store(error))).await.ok();
     }
 }
 
-async fn try_export(backend: &Backend, parts: &mut Parts) -> Result<(), StoreError> {
+async fn try_export(backend: &Backend, parts: &mut ExportParts) -> Result<(), StoreError> {
     let (store, signer) = (&backend.store, backend.notary.signer());
     let signed = backend.notary.sign(store).await.ok();
     let head = match &signed {

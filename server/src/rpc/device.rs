@@ -7,12 +7,12 @@ use tonic::{Request, Response, Status};
 
 use super::{Api, caller, status};
 use crate::clock::now_ms;
-use crate::fleet::Known;
+use crate::fleet::DeviceSnapshot;
+use crate::fleet::effective_policy::{begin_dangerous, end_dangerous};
 use crate::fleet::enrollment::{Invitation, invite, set_state};
-use crate::fleet::holding::{begin_dangerous, end_dangerous};
 use crate::fleet::presence::facts_from_json;
 use crate::policy::{DAYS, GrantReview, Review, review};
-use crate::store::{DeviceRow, DeviceState, Found, StoreError};
+use crate::store::{DeviceRow, DeviceState, PolicyMismatch, StoreError};
 
 #[tonic::async_trait]
 impl DeviceService for Api {
@@ -206,7 +206,7 @@ impl Api {
             certificate_not_after: row.certificate_not_after.unwrap_or_default(),
             dangerous: known.as_ref().and_then(|known| dangerous(known)),
             policy_source: known.as_ref().map(|it| it.policy_source()).unwrap_or_default(),
-            policy_warnings: row.found.iter().map(Found::words).collect(),
+            policy_warnings: row.found.iter().map(PolicyMismatch::description).collect(),
             grants: known
                 .and_then(|known| serde_json::to_string(&known.grants).ok())
                 .unwrap_or(row.grants),
@@ -217,7 +217,7 @@ impl Api {
 }
 
 /// That a device is not held strictly, while it is not.
-fn dangerous(known: &Known) -> Option<v1::DangerousMode> {
+fn dangerous(known: &DeviceSnapshot) -> Option<v1::DangerousMode> {
     let mode = known.terms.dangerous.as_ref().filter(|mode| now_ms() < mode.until)?;
     Some(v1::DangerousMode {
         until: mode.until,

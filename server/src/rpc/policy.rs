@@ -12,10 +12,10 @@ use tonic::{Request, Response, Status};
 use super::device::parse_grants;
 use super::{Api, caller, status};
 use crate::clock::now_ms;
-use crate::fleet::{Known, enrollment};
+use crate::fleet::{DeviceSnapshot, enrollment};
 use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
-use crate::policy::{self, Applied, Checked, Text};
-use crate::store::{Found, StoreError};
+use crate::policy::{self, ApplyResult, Checked, Text};
+use crate::store::{PolicyMismatch, StoreError};
 
 /// The most bytes of a policy file that are taken.
 const LARGEST: usize = 1024 * 1024;
@@ -52,14 +52,14 @@ impl PolicyService for Api {
             self.0.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
         if let Some(line) = before.policy_line() {
             let version = self.0.policies.active().version();
-            return Err(status::stands_elsewhere(format!(
+            return Err(status::already_exists(format!(
                 "these permissions stand in the policy, version {version}, line {line}; change them there: `orion policy show`, then `orion policy apply FILE`"
             )));
         }
         if !expected_version.is_empty() && expected_version != before.policy.version {
             return Err(status::store(StoreError::Conflict));
         }
-        let after = Known::new(
+        let after = DeviceSnapshot::new(
             row.id,
             row.name.clone(),
             row.state,
@@ -155,7 +155,7 @@ impl PolicyService for Api {
         }
         let expected = (expected_version >= 0).then_some(expected_version);
         let applied = policy::apply(&self.0, &by, text, expected, &note).await;
-        let Applied { row, findings, changes } = applied.map_err(status::policy)?;
+        let ApplyResult { row, findings, changes } = applied.map_err(status::policy)?;
         let active = self.0.policies.active();
         Ok(Response::new(v1::ApplyPolicyResponse {
             is_applied: row.is_some(),
@@ -172,7 +172,7 @@ impl PolicyService for Api {
         let by = caller(&request)?;
         let v1::RollbackPolicyRequest { version, note } = request.into_inner();
         let applied = policy::roll_back(&self.0, &by, version, &note).await;
-        let Applied { row, findings, changes } = applied.map_err(status::policy)?;
+        let ApplyResult { row, findings, changes } = applied.map_err(status::policy)?;
         let active = self.0.policies.active();
         Ok(Response::new(v1::RollbackPolicyResponse {
             is_applied: row.is_some(),
@@ -248,7 +248,7 @@ impl Api {
                 version: known.policy.version.clone(),
                 acknowledged_version: row.acknowledged_version.unwrap_or_default(),
                 line: known.policy_line().unwrap_or_default(),
-                warnings: row.found.iter().map(Found::words).collect(),
+                warnings: row.found.iter().map(PolicyMismatch::description).collect(),
             })
         });
         Ok(shown.collect())
@@ -276,7 +276,7 @@ impl Api {
             | StoreError::Corrupt => status::store(error),
         })?;
         if row.disabled_at.is_some() {
-            return Err(status::stands_elsewhere(format!(
+            return Err(status::already_exists(format!(
                 "{user} is disabled and may do nothing; `orion users enable {user}` lets them in again"
             )));
         }

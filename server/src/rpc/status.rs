@@ -4,12 +4,12 @@ use orion_domain::{ErrorCode, PlanId, Risk, ToolError};
 use orion_wire::{WireError, status_from};
 use tonic::Status;
 
+use crate::fleet::effective_policy::ModeError;
 use crate::fleet::enrollment::EnrollError;
-use crate::fleet::holding::ModeError;
-use crate::fleet::presence::NotWelcome;
-use crate::people::{Ending, SignInError};
-use crate::pipeline::confirm::Unanswered;
-use crate::pipeline::plan::Unplanned;
+use crate::fleet::presence::ConnectError;
+use crate::people::{SignInError, StreamEnd};
+use crate::pipeline::confirm::AnswerError;
+use crate::pipeline::plan::PlanError;
 use crate::store::{ChangeUserError, DecideError, DecidePlanError, StoreError, TokenError};
 
 fn with(code: ErrorCode, message: impl ToString) -> Status {
@@ -92,12 +92,12 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
 }
 
 /// What a person came with is good no more, so what they are told ends.
-pub(crate) fn ended(ending: Ending) -> Status {
+pub(crate) fn ended(ending: StreamEnd) -> Status {
     match ending {
-        Ending::SignedOut => Status::unauthenticated(
+        StreamEnd::SignedOut => Status::unauthenticated(
             "You were signed out: the session or token is good no more. Sign in again: `orion login`.",
         ),
-        Ending::RoleChanged => {
+        StreamEnd::RoleChanged => {
             Status::aborted("What you may do has changed, so this answer ends here; ask again.")
         }
     }
@@ -178,15 +178,15 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
 }
 
 /// Greeting.
-pub(crate) fn not_welcome(error: NotWelcome) -> Status {
+pub(crate) fn connect_error(error: ConnectError) -> Status {
     match error {
-        NotWelcome::Store(error) => store(error),
-        NotWelcome::Unknown | NotWelcome::OtherKey | NotWelcome::Copied => {
+        ConnectError::Store(error) => store(error),
+        ConnectError::Unknown | ConnectError::OtherKey | ConnectError::Copied => {
             Status::unauthenticated(capital(&error))
         }
         // It is not there any more to hear it; whoever is comes again.
-        NotWelcome::Overtaken => Status::aborted(capital(&error)),
-        NotWelcome::Held(_) => with(ErrorCode::PermissionDenied, error),
+        ConnectError::Overtaken => Status::aborted(capital(&error)),
+        ConnectError::Held(_) => with(ErrorCode::PermissionDenied, error),
     }
 }
 
@@ -219,39 +219,39 @@ pub(crate) fn policy(error: StoreError) -> Status {
 }
 
 /// Something that stands elsewhere, or is not in a state that allows this.
-pub(crate) fn stands_elsewhere(message: impl ToString) -> Status {
+pub(crate) fn already_exists(message: impl ToString) -> Status {
     with(ErrorCode::PreconditionFailed, message)
 }
 
 /// Answering a question.
-pub(crate) fn unanswered(error: Unanswered) -> Status {
+pub(crate) fn unanswered(error: AnswerError) -> Status {
     with(code_of(&error), error)
 }
 
-fn code_of(error: &Unanswered) -> ErrorCode {
+fn code_of(error: &AnswerError) -> ErrorCode {
     match error {
-        Unanswered::NotFound => ErrorCode::NotFound,
-        Unanswered::Ambiguous => ErrorCode::InvalidArgument,
-        Unanswered::AlreadyDecided(_)
-        | Unanswered::AlreadyVoted
-        | Unanswered::ReasonMissing
-        | Unanswered::OnlyOnce(_)
-        | Unanswered::OfPlan(_)
-        | Unanswered::Rule(_) => ErrorCode::PreconditionFailed,
-        Unanswered::Expired => ErrorCode::ApprovalExpired,
-        Unanswered::Role { .. } | Unanswered::OwnCall(_) => ErrorCode::PermissionDenied,
-        Unanswered::TooManyRules => ErrorCode::ResourceExhausted,
-        Unanswered::Changed(why) => why.code,
-        Unanswered::Store => ErrorCode::Internal,
+        AnswerError::NotFound => ErrorCode::NotFound,
+        AnswerError::Ambiguous => ErrorCode::InvalidArgument,
+        AnswerError::AlreadyDecided(_)
+        | AnswerError::AlreadyVoted
+        | AnswerError::ReasonMissing
+        | AnswerError::OnlyOnce(_)
+        | AnswerError::PartOfPlan(_)
+        | AnswerError::Rule(_) => ErrorCode::PreconditionFailed,
+        AnswerError::Expired => ErrorCode::ApprovalExpired,
+        AnswerError::Role { .. } | AnswerError::OwnCall(_) => ErrorCode::PermissionDenied,
+        AnswerError::TooManyRules => ErrorCode::ResourceExhausted,
+        AnswerError::Changed(why) => why.code,
+        AnswerError::Store => ErrorCode::Internal,
     }
 }
 
 /// Making a plan.
-pub(crate) fn unplanned(error: Unplanned) -> Status {
+pub(crate) fn unplanned(error: PlanError) -> Status {
     match error {
-        Unplanned::Store(error) => store(error),
-        Unplanned::Plan(error) => status_from(&error),
-        Unplanned::Step { number, tool, device, error } => {
+        PlanError::Store(error) => store(error),
+        PlanError::Plan(error) => status_from(&error),
+        PlanError::Step { number, tool, device, error } => {
             let place: String = format!("{tool} on {device}").chars().take(160).collect();
             let message = format!("Step {number} ({place}): {}", error.message);
             let error = ToolError { message, ..*error };
@@ -295,20 +295,20 @@ pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
     with(code, message)
 }
 
-fn of_step(risk: Risk, error: DecideError) -> Unanswered {
+fn of_step(risk: Risk, error: DecideError) -> AnswerError {
     match error {
-        DecideError::NotFound => Unanswered::NotFound,
-        DecideError::AlreadyDecided(state) => Unanswered::AlreadyDecided(state),
-        DecideError::Expired => Unanswered::Expired,
-        DecideError::AlreadyVoted => Unanswered::AlreadyVoted,
-        DecideError::Role(needed) => Unanswered::Role { risk, needed },
-        DecideError::OwnCall(role) => Unanswered::OwnCall(role),
-        DecideError::ReasonMissing => Unanswered::ReasonMissing,
+        DecideError::NotFound => AnswerError::NotFound,
+        DecideError::AlreadyDecided(state) => AnswerError::AlreadyDecided(state),
+        DecideError::Expired => AnswerError::Expired,
+        DecideError::AlreadyVoted => AnswerError::AlreadyVoted,
+        DecideError::Role(needed) => AnswerError::Role { risk, needed },
+        DecideError::OwnCall(role) => AnswerError::OwnCall(role),
+        DecideError::ReasonMissing => AnswerError::ReasonMissing,
         DecideError::OnlyOnce | DecideError::TooManyRules => {
-            Unanswered::OnlyOnce("it is a step of a plan")
+            AnswerError::OnlyOnce("it is a step of a plan")
         }
-        DecideError::OfPlan(plan) => Unanswered::OfPlan(plan),
-        DecideError::Store(_) => Unanswered::Store,
+        DecideError::OfPlan(plan) => AnswerError::PartOfPlan(plan),
+        DecideError::Store(_) => AnswerError::Store,
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
-        let status = unanswered(Unanswered::TooManyRules);
+        let status = unanswered(AnswerError::TooManyRules);
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         assert!(status.message().contains("200 rules of answers hold"), "{status:?}");
         assert!(status.message().contains("`orion approvals rules revoke`"), "{status:?}");

@@ -15,11 +15,11 @@ use tonic::{Request, Response, Status};
 use super::{Api, caller, made_with, status};
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::{Advance, Known};
-use crate::pipeline::audit::Incoming;
+use crate::fleet::{CallProgress, DeviceSnapshot};
+use crate::pipeline::audit::CallContext;
 use crate::pipeline::cancel::cancel;
 use crate::pipeline::explain::{Explanation, explain};
-use crate::pipeline::{self, Reply};
+use crate::pipeline::{self, CallView};
 use crate::store::{CallRow, StoreError};
 
 /// The most calls that are listed at once.
@@ -63,7 +63,8 @@ impl ToolService for Api {
             // Much is read only for those who may call the tool at all.
             let arguments = std::mem::take(&mut request.arguments);
             let (unread, _) = call_request(request.clone()).map_err(status::wire)?;
-            let unread = Incoming { background, token, ..Incoming::new(caller.clone(), unread) };
+            let unread =
+                CallContext { background, token, ..CallContext::new(caller.clone(), unread) };
             let denied = pipeline::deny_unread(&self.0, unread).await.map_err(status::store)?;
             if let Some(denied) = denied {
                 let call = Some(call(denied));
@@ -77,7 +78,7 @@ impl ToolService for Api {
             return explained(why);
         }
         self.not_stopping()?;
-        let incoming = Incoming { background, token, ..Incoming::new(caller, request) };
+        let incoming = CallContext { background, token, ..CallContext::new(caller, request) };
         let reply = if background {
             pipeline::begin(&self.0, incoming).await
         } else {
@@ -122,7 +123,7 @@ impl ToolService for Api {
         let most = if limit == 0 { 50 } else { limit.min(MOST_LISTED) };
         let rows = self.0.store.newest_calls(user, device, open, previews, most).await;
         let rows = rows.map_err(status::store)?;
-        let calls = rows.into_iter().map(|row| self.now(Reply::from(row))).collect();
+        let calls = rows.into_iter().map(|row| self.now(CallView::from(row))).collect();
         Ok(Response::new(v1::ListCallsResponse { calls }))
     }
 
@@ -133,7 +134,7 @@ impl ToolService for Api {
         let caller = caller(&request)?;
         let row = self.own_call(&caller, &request.into_inner().call_id).await?;
         if let (Some(plan), CallState::AwaitingApproval) = (row.plan, row.state) {
-            return Err(status::stands_elsewhere(format!(
+            return Err(status::already_exists(format!(
                 "this call is a step of the plan {plan}, which ends as a whole: `orion plan deny {plan}`"
             )));
         }
@@ -144,7 +145,7 @@ impl ToolService for Api {
 
 impl Api {
     /// A call on the wire, with how far it is.
-    fn now(&self, reply: Reply) -> v1::Call {
+    fn now(&self, reply: CallView) -> v1::Call {
         with_advance(&self.0, call(reply))
     }
 
@@ -157,13 +158,13 @@ impl Api {
         Ok(row)
     }
 
-    async fn ended(&self, caller: &Caller, id: &str, wait: Duration) -> Result<Reply, Status> {
-        let mut reply = Reply::from(self.own_call(caller, id).await?);
+    async fn ended(&self, caller: &Caller, id: &str, wait: Duration) -> Result<CallView, Status> {
+        let mut reply = CallView::from(self.own_call(caller, id).await?);
         let deadline = tokio::time::Instant::now() + wait;
         let mut changes = self.0.bus.watch_call(reply.call);
         let id = reply.call.to_string();
         while !wait.is_zero() && !reply.state.is_closed() {
-            reply = Reply::from(self.own_call(caller, &id).await?);
+            reply = CallView::from(self.own_call(caller, &id).await?);
             if reply.state.is_closed()
                 || tokio::time::timeout_at(deadline, changes.changed()).await.is_err()
             {
@@ -174,7 +175,7 @@ impl Api {
     }
 }
 
-fn may_see(caller: &Caller, device: &Known, spec: &ToolSpec) -> bool {
+fn may_see(caller: &Caller, device: &DeviceSnapshot, spec: &ToolSpec) -> bool {
     let question = Question {
         tool: spec.facts(),
         touches: None,
@@ -227,15 +228,15 @@ fn tool(spec: &ToolSpec) -> v1::Tool {
 fn with_advance(backend: &Backend, call: v1::Call) -> v1::Call {
     let id = call.call_id.parse().ok();
     let advance = id.and_then(|id| backend.fleet.waiting().advance_of(id)).map(|advance| {
-        let Advance { done, total, note } = advance;
+        let CallProgress { done, total, note } = advance;
         v1::CallAdvance { done, total, note }
     });
     v1::Call { advance, ..call }
 }
 
 /// A call on the wire.
-pub(super) fn call(reply: Reply) -> v1::Call {
-    let Reply {
+pub(super) fn call(reply: CallView) -> v1::Call {
+    let CallView {
         call,
         state,
         tool,

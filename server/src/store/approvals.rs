@@ -13,9 +13,9 @@ use super::row::{id_range, only, parsed};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, Standing, Vote};
-pub use standing::{Like, MOST_ON_DEVICE, StandingRule};
-pub use vote::{DecideError, Lasting, NewVote};
+pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, StandingApproval, Vote};
+pub use standing::{MOST_ON_DEVICE, StandingKey, StandingRule};
+pub use vote::{ApprovalScope, DecideError, NewVote};
 pub(super) use vote::{counts, is_enough_still, reopen, role_of, settle};
 
 /// How many questions are listed or ended at a time.
@@ -54,7 +54,7 @@ pub enum AskError {
 
 /// What is recorded as one with a question.
 #[derive(Debug, Default)]
-pub struct Along {
+pub struct CommittedWith {
     /// The call that it is about, where that is not on the record yet.
     pub call: Option<NewCall>,
     /// The end of the preview that is shown, as the device told it.
@@ -63,7 +63,7 @@ pub struct Along {
 
 /// What the audit holds of a question.
 #[derive(Serialize)]
-struct Asked<'a> {
+struct ApprovalRequestedEvent<'a> {
     approval_id: ApprovalId,
     binding: orion_domain::Digest,
     tool: &'a str,
@@ -83,7 +83,7 @@ struct Asked<'a> {
 
 /// What the audit holds of an answer.
 #[derive(Serialize)]
-struct Answered<'a> {
+struct ApprovalVotedEvent<'a> {
     approval_id: ApprovalId,
     state: ApprovalState,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,9 +100,9 @@ impl Store {
     /// # Errors
     /// [`AskError`]; [`StoreError::Conflict`] where the call is in no state to wait, and as
     /// [`Self::open_call`].
-    pub async fn ask(&self, new: NewApproval, along: Along) -> Result<bool, AskError> {
-        let Along { call, preview } = along;
-        let listed = call.as_ref().is_some_and(|call| self.list_harmless(call));
+    pub async fn ask(&self, new: NewApproval, along: CommittedWith) -> Result<bool, AskError> {
+        let CommittedWith { call, preview } = along;
+        let listed = call.as_ref().is_some_and(|call| self.track_read_only_call(call));
         let (id, ended) = (new.call, preview.as_ref().map(|preview| preview.id));
         let done = self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -122,7 +122,7 @@ impl Store {
                     }
                 }
                 let is_end = match preview {
-                    Some(preview) => calls::close_told(tx, preview).await?,
+                    Some(preview) => calls::close_reported(tx, preview).await?,
                     None => true,
                 };
                 if let Some(call) = call {
@@ -134,9 +134,9 @@ impl Store {
         });
         let done = done.await.map_err(AskError::from).flatten();
         match (&done, ended) {
-            (Ok(_), Some(ended)) => self.forget_harmless(ended),
+            (Ok(_), Some(ended)) => self.untrack_read_only_call(ended),
             (Ok(_), None) => {}
-            (Err(_), _) if listed => self.forget_harmless(id),
+            (Err(_), _) if listed => self.untrack_read_only_call(id),
             (Err(_), _) => {}
         }
         done
@@ -300,7 +300,7 @@ pub(super) async fn ask(tx: &mut Tx, new: NewApproval) -> Result<(), StoreError>
         new.created_at,
         "approval.asked",
         new.call.to_string(),
-        &Asked {
+        &ApprovalRequestedEvent {
             approval_id: new.id,
             binding: new.binding,
             tool: &new.tool,
@@ -370,7 +370,7 @@ fn answered(
     row: &ApprovalRow,
     now: i64,
 ) -> Result<(), StoreError> {
-    let body = Answered {
+    let body = ApprovalVotedEvent {
         approval_id: row.id,
         state: row.state,
         by: row.decided_by.as_ref(),

@@ -16,7 +16,7 @@ use super::row::id_range;
 use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
-pub use follow::{HeldTo, verify_file};
+pub use follow::{TrustAnchor, verify_file};
 
 /// Arguments of more bytes than this are recorded by digest, length and their beginning.
 const WHOLE_ARGUMENTS: usize = 8 * 1024;
@@ -260,7 +260,10 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read at all; damage to a row is a verdict.
-    pub async fn verify_audit(&self, held: Option<&HeldTo>) -> Result<AuditVerdict, StoreError> {
+    pub async fn verify_audit(
+        &self,
+        held: Option<&TrustAnchor>,
+    ) -> Result<AuditVerdict, StoreError> {
         verify_file(&self.inner.path, held).await
     }
 }

@@ -12,7 +12,7 @@ use super::{Store, StoreError, read_only};
 
 /// A device that would be cut off, were an authority retired.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Holder {
+pub struct CertificateHolder {
     /// Its name.
     pub name: String,
     /// When the last of its certificates ends, Unix milliseconds; none where it waits for an admin, with a
@@ -35,7 +35,7 @@ pub struct AuthorityRow {
 
 /// The authorities that a backend took in, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TakenIn {
+pub struct ImportedAuthorities {
     /// Them.
     pub authorities: Vec<AuthorityRow>,
     /// How long the certificates of devices are good, in milliseconds; nothing where there are none.
@@ -132,7 +132,7 @@ pub async fn holders_of(
     authority: &str,
     signer: &str,
     now: i64,
-) -> Result<Vec<Holder>, StoreError> {
+) -> Result<Vec<CertificateHolder>, StoreError> {
     let mut connection = read_only(path).await?;
     let holders = sqlx::query_as(
         "SELECT devices.name AS name, MAX(held.not_after) AS not_after \
@@ -163,14 +163,14 @@ pub async fn holders_of(
 ///
 /// # Errors
 /// The record cannot be read.
-pub async fn taken_in(path: &Path) -> Result<TakenIn, StoreError> {
+pub async fn taken_in(path: &Path) -> Result<ImportedAuthorities, StoreError> {
     let mut connection = read_only(path).await?;
     let read = read(&mut connection).await;
     connection.close().await?;
     read
 }
 
-async fn read(connection: &mut SqliteConnection) -> Result<TakenIn, StoreError> {
+async fn read(connection: &mut SqliteConnection) -> Result<ImportedAuthorities, StoreError> {
     let (is_told,): (bool,) = sqlx::query_as(
         "SELECT EXISTS (SELECT 1 FROM pragma_table_info('devices') WHERE name = 'trusts')",
     )
@@ -207,5 +207,5 @@ async fn read(connection: &mut SqliteConnection) -> Result<TakenIn, StoreError> 
         };
         authorities.push(AuthorityRow { fingerprint, trusted_at, retired_at, trusted_by });
     }
-    Ok(TakenIn { authorities, lifetime })
+    Ok(ImportedAuthorities { authorities, lifetime })
 }

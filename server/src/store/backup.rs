@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::{AuditVerdict, BUSY_TIMEOUT, HeldTo, StoreError, read_only, verify_file};
+use super::{AuditVerdict, BUSY_TIMEOUT, StoreError, TrustAnchor, read_only, verify_file};
 
 /// The most findings that are told.
 const MOST: usize = 20;
@@ -56,7 +56,7 @@ pub async fn copy_file(record: &Path, to: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// There is no record there, or it cannot be read at all.
-pub async fn look_at_file(record: &Path, held: Option<&HeldTo>) -> Result<Health, StoreError> {
+pub async fn check_file(record: &Path, held: Option<&TrustAnchor>) -> Result<Health, StoreError> {
     let mut connection = read_only(record).await?;
     let damage = damage(&mut connection).await?;
     let dangling: Vec<(String, Option<i64>, String, i64)> =

@@ -1,6 +1,6 @@
 //! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
 
-mod count;
+mod counts;
 mod event;
 mod history;
 mod key;
@@ -14,11 +14,11 @@ use super::row::{id_range, only, signed};
 use super::writer::{Durability, Shape, Tx};
 use super::{Store, StoreError};
 
-pub use count::Admitted;
+pub use counts::Admitted;
 use event::{closed, opened};
 pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
-pub use waiting::{QueueError, QueueLimits, Unsettled};
+pub use waiting::{QueueError, QueueLimits, UnreconciledCall};
 
 /// Of a call that ended as unknown, its device has not said so itself: that would be its last word.
 macro_rules! no_word_of_device {
@@ -44,7 +44,7 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
 
 /// Who ends a call, and so from which states it may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closer {
+pub enum ClosedBy {
     /// The backend, wherever the call is.
     Backend,
     /// The backend, as long as the call was not sent: what was sent is its device's to end.
@@ -54,7 +54,7 @@ pub enum Closer {
     Device,
 }
 
-impl Closer {
+impl ClosedBy {
     /// Whether it may end a call that is in this state.
     const fn may_end(self, state: CallState) -> bool {
         match self {
@@ -93,7 +93,7 @@ impl Store {
             return Err(StoreError::Conflict.into());
         }
         let (id, event) = (call.id, opened(&call)?);
-        let listed = self.list_harmless(&call);
+        let listed = self.track_read_only_call(&call);
         let shape = shape(&call);
         let done = self
             .write_as(shape, durability, move |tx| {
@@ -111,7 +111,7 @@ impl Store {
             .await;
         let done = done.map_err(QueueError::from).flatten();
         if listed && done.is_err() {
-            self.forget_harmless(id);
+            self.untrack_read_only_call(id);
         }
         done
     }
@@ -170,7 +170,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Conflict`] for a state that does not close a call.
-    pub async fn close_call(&self, close: CloseCall, by: Closer) -> Result<bool, StoreError> {
+    pub async fn close_call(&self, close: CloseCall, by: ClosedBy) -> Result<bool, StoreError> {
         let id = close.id;
         let done = self
             .write_one(self.durability_of(id), move |tx| {
@@ -178,8 +178,8 @@ impl Store {
             })
             .await?;
         // One that goes on, because it was sent, needs no more than before.
-        if done || by != Closer::BackendUnsent {
-            self.forget_harmless(id);
+        if done || by != ClosedBy::BackendUnsent {
+            self.untrack_read_only_call(id);
         }
         Ok(done)
     }
@@ -236,7 +236,7 @@ impl Store {
     }
 
     fn durability_of(&self, id: CallId) -> Durability {
-        durability(!self.inner.harmless.contains(&id))
+        durability(!self.inner.read_only_calls.contains(&id))
     }
 }
 
@@ -346,23 +346,23 @@ pub(super) async fn close(
     tx: &mut Tx,
     close: CloseCall,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
-    close_by(tx, close, Closer::Backend).await
+    close_by(tx, close, ClosedBy::Backend).await
 }
 
 /// Ends a call by the word of its device, inside a change; `false` where it had ended before.
-pub(super) async fn close_told(tx: &mut Tx, told: CloseCall) -> Result<bool, StoreError> {
-    Ok(close_by(tx, told, Closer::Device).await?.is_some())
+pub(super) async fn close_reported(tx: &mut Tx, told: CloseCall) -> Result<bool, StoreError> {
+    Ok(close_by(tx, told, ClosedBy::Device).await?.is_some())
 }
 
 async fn close_by(
     tx: &mut Tx,
     close: CloseCall,
-    by: Closer,
+    by: ClosedBy,
 ) -> Result<Option<Vec<StateChange>>, StoreError> {
     if !close.state.is_closed() {
         return Err(StoreError::Conflict);
     }
-    let unknown_too = by == Closer::Device && close.state == CallState::Unknown;
+    let unknown_too = by == ClosedBy::Device && close.state == CallState::Unknown;
     let history: Option<(String,)> = sqlx::query_as(concat!(
         "UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7 \

@@ -18,14 +18,14 @@ const KEPT: i64 = 2_048;
 
 /// How far the tree over the audit's rows was grown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grown {
+pub struct SignedTree {
     /// The tree.
     pub tree: Tree,
     /// The hash of its last row; zeros where there is none.
     pub hash: Option<Digest>,
 }
 
-impl Grown {
+impl SignedTree {
     /// The head of the chain that it was grown over.
     #[must_use]
     pub fn head(&self) -> AuditHead {
@@ -68,7 +68,7 @@ impl FromRow<'_, SqliteRow> for DeviceChainRow {
 }
 
 #[derive(Serialize)]
-struct SignedAnew<'a> {
+struct SigningResetEvent<'a> {
     reason: &'a str,
     /// The last that was signed, as it was kept beside the key.
     last_checkpoint: Option<&'a str>,
@@ -80,16 +80,16 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub async fn audit_tree(&self) -> Result<Grown, StoreError> {
+    pub async fn audit_tree(&self) -> Result<SignedTree, StoreError> {
         let row: Option<(i64, Vec<u8>, Vec<u8>)> =
             sqlx::query_as("SELECT size, hash, peaks FROM audit_tree")
                 .fetch_optional(self.reads())
                 .await?;
-        let Some((size, hash, peaks)) = row else { return Ok(Grown::default()) };
+        let Some((size, hash, peaks)) = row else { return Ok(SignedTree::default()) };
         let size = u64::try_from(size).map_err(|_| StoreError::Corrupt)?;
         let tree = Tree::from_bytes(size, &peaks).ok_or(StoreError::Corrupt)?;
         let hash = Digest::from_slice(&hash).ok_or(StoreError::Corrupt)?;
-        Ok(Grown { tree, hash: Some(hash) })
+        Ok(SignedTree { tree, hash: Some(hash) })
     }
 
     /// Keeps a checkpoint together with how far the tree was grown for it. Once that is done no power cut
@@ -99,7 +99,7 @@ impl Store {
     /// The record cannot be kept.
     pub async fn keep_checkpoint(
         &self,
-        grown: Grown,
+        grown: SignedTree,
         note: String,
         now: i64,
     ) -> Result<(), StoreError> {
@@ -144,7 +144,7 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be kept.
-    pub async fn sign_anew(
+    pub async fn reset_signing(
         &self,
         reason: &str,
         last: Option<String>,
@@ -162,7 +162,7 @@ impl Store {
                         .rows_affected();
                     sqlx::query("DELETE FROM audit_tree").execute(&mut tx.conn).await?;
                 }
-                let body = SignedAnew {
+                let body = SigningResetEvent {
                     reason: &reason,
                     last_checkpoint: last.as_deref(),
                     dropped_checkpoints: dropped,

@@ -2,10 +2,10 @@
 
 mod certificates;
 mod enroll;
-mod found;
 mod hello;
 mod lookup;
 mod memory;
+mod mismatches;
 mod modes;
 mod row;
 
@@ -17,8 +17,8 @@ use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
 pub use enroll::{Candidate, RedeemError, Redemption};
-pub use found::{Found, FoundKind};
 pub use hello::{Hello, HelloError};
+pub use mismatches::{PolicyMismatch, PolicyMismatchKind};
 pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState};
 
@@ -26,7 +26,7 @@ pub use row::{DeviceRow, DeviceState};
 const AUDITED: usize = 8 * 1024;
 
 #[derive(Serialize)]
-struct StateSet<'a> {
+struct StateSetEvent<'a> {
     device_id: DeviceId,
     name: &'a DeviceName,
     from: DeviceState,
@@ -38,15 +38,15 @@ struct StateSet<'a> {
 #[derive(Serialize)]
 struct CeilingTold<'a> {
     device_id: DeviceId,
-    before: Shown<'a>,
-    after: Shown<'a>,
+    before: RecordedCeiling<'a>,
+    after: RecordedCeiling<'a>,
 }
 
 /// What the audit holds of a ceiling: itself, or the digest of one that is long. It is the device's
 /// own word, and the audit is kept for good.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Shown<'a> {
+enum RecordedCeiling<'a> {
     Whole(Option<&'a RawValue>),
     Long { sha256: Digest, size_bytes: usize },
 }
@@ -66,13 +66,13 @@ struct PermissionsSet<'a> {
     after: Option<&'a RawValue>,
 }
 
-fn shown(ceiling: Option<&str>) -> Shown<'_> {
+fn shown(ceiling: Option<&str>) -> RecordedCeiling<'_> {
     match ceiling {
         Some(text) if text.len() > AUDITED => {
-            Shown::Long { sha256: Digest::of(text.as_bytes()), size_bytes: text.len() }
+            RecordedCeiling::Long { sha256: Digest::of(text.as_bytes()), size_bytes: text.len() }
         }
-        Some(text) => Shown::Whole(raw(text)),
-        None => Shown::Whole(None),
+        Some(text) => RecordedCeiling::Whole(raw(text)),
+        None => RecordedCeiling::Whole(None),
     }
 }
 
@@ -81,7 +81,7 @@ fn raw(json: &str) -> Option<&RawValue> {
 }
 
 /// Notes a ceiling that is another than before.
-fn ceiling_told(
+fn report_ceiling(
     tx: &mut Tx,
     now: i64,
     before: &DeviceRow,
@@ -139,7 +139,7 @@ impl Store {
                         .bind(id.to_string())
                         .fetch_one(&mut tx.conn)
                         .await?;
-                let body = StateSet {
+                let body = StateSetEvent {
                     device_id: id,
                     name: &before.name,
                     from: before.state,
@@ -181,7 +181,7 @@ impl Store {
                 .bind(id.to_string())
                 .execute(&mut tx.conn)
                 .await?;
-                ceiling_told(tx, now, &before, &ceiling)?;
+                report_ceiling(tx, now, &before, &ceiling)?;
                 if !fault.is_empty() {
                     let body = CeilingFaulty { device_id: id, fault: &fault };
                     tx.record(Event::new(now, "device.ceiling_faulty", String::new(), &body)?);
@@ -248,7 +248,7 @@ impl Store {
         &self,
         id: DeviceId,
         version: &str,
-        found: &[Found],
+        found: &[PolicyMismatch],
         now: i64,
     ) -> Result<(), StoreError> {
         let version = version.to_owned();

@@ -61,7 +61,7 @@ struct Created<'a> {
 
 /// What the audit holds of a use.
 #[derive(Serialize)]
-struct Redeemed {
+struct RedeemedEvent {
     invite_id: InviteId,
     uses_left: i64,
 }
@@ -124,7 +124,7 @@ impl Store {
 }
 
 /// Whether a use of a token can be spent at `now`.
-pub(super) async fn stands(
+pub(super) async fn is_valid(
     tx: &mut Tx,
     id: InviteId,
     secret_hash: Digest,
@@ -153,7 +153,7 @@ pub(super) async fn spend(tx: &mut Tx, id: InviteId, now: i64) -> Result<Invite,
     .bind(id.to_string())
     .fetch_one(&mut tx.conn)
     .await?;
-    let body = Redeemed { invite_id: id, uses_left: invite.uses_left };
+    let body = RedeemedEvent { invite_id: id, uses_left: invite.uses_left };
     tx.record(Event::new(now, "invite.redeemed", String::new(), &body)?);
     Ok(invite)
 }

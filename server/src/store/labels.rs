@@ -32,7 +32,7 @@ pub struct LabelledContent {
     /// Where it came from.
     pub label: Label,
     /// Who may have written it.
-    pub voice: Voice,
+    pub voice: Authorship,
     /// Digests of the calls that stand in it.
     pub calls: Vec<Digest>,
     /// The result's envelope; empty where it is too far back.
@@ -41,7 +41,7 @@ pub struct LabelledContent {
 
 /// Who may have written what came from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum Authorship {
     /// Anybody: the content of files, names, what programs printed.
     Strangers,
     /// The device's own agent, or who holds the device.
@@ -51,7 +51,7 @@ pub enum Voice {
 /// What strangers may have had to do with a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Strangers {
+pub struct Provenance {
     /// The content of theirs that was in the chat.
     pub content: Vec<Label>,
     /// The arguments whose text occurs in it, by name.
@@ -60,7 +60,7 @@ pub struct Strangers {
     pub quoted: bool,
 }
 
-impl Strangers {
+impl Provenance {
     /// Whether there is any content of theirs in the chat.
     #[must_use]
     pub fn taint(&self) -> bool {
@@ -88,11 +88,11 @@ impl Store {
         &self,
         conversation: ConversationId,
         label: Label,
-        voice: Voice,
+        voice: Authorship,
         calls: &[Digest],
         now: i64,
     ) -> Result<(), StoreError> {
-        let is_own = voice == Voice::Device;
+        let is_own = voice == Authorship::Device;
         let calls = serde_json::to_string(calls).map_err(|_| StoreError::Corrupt)?;
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
@@ -156,7 +156,7 @@ impl Store {
             .map(|row| {
                 let result: Option<Vec<u8>> = row.try_get("result")?;
                 let is_own: bool = row.try_get("is_own")?;
-                let voice = if is_own { Voice::Device } else { Voice::Strangers };
+                let voice = if is_own { Authorship::Device } else { Authorship::Strangers };
                 Ok(LabelledContent {
                     label: Label::from_row(row)?,
                     voice,

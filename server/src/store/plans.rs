@@ -14,7 +14,7 @@ use super::{MOST_OPEN, Store, StoreError, approvals, calls};
 
 pub use decide::{DecidePlanError, NewPlanVote};
 pub use progress::StepEnd;
-pub use row::{Earlier, NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
+pub use row::{EarlierChanges, NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
 
 /// How many calls of one person's plans may wait for a yes.
 const MOST_OPEN_OF_PERSON: i64 = 64;
@@ -104,7 +104,7 @@ impl Store {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let sql = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");
         let row = only(sqlx::query_as(sql).bind(from).bind(to).fetch_all(self.reads()).await?)?;
-        whole(self.reads(), row).await
+        with_steps(self.reads(), row).await
     }
 
     /// The newest 100 plans without their steps, newest first: of this person, or of everybody; with
@@ -141,7 +141,7 @@ impl Store {
         let rows: Vec<PlanRow> = sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?;
         let mut plans = Vec::with_capacity(rows.len());
         for row in rows {
-            plans.push(whole(self.reads(), row).await?);
+            plans.push(with_steps(self.reads(), row).await?);
         }
         Ok(plans)
     }
@@ -187,7 +187,7 @@ impl Store {
 }
 
 /// A plan with its steps and their questions.
-async fn whole(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreError> {
+async fn with_steps(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreError> {
     let steps = sqlx::query_as("SELECT * FROM plan_steps WHERE plan_id = $1 ORDER BY number")
         .bind(row.id.to_string())
         .fetch_all(reads)

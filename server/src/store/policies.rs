@@ -65,7 +65,7 @@ impl FromRow<'_, SqliteRow> for PolicyRow {
 
 /// What the audit holds of a version.
 #[derive(Serialize)]
-struct Applied<'a> {
+struct PolicyAppliedEvent<'a> {
     version: i64,
     sha256: Digest,
     by: &'a UserName,
@@ -108,7 +108,7 @@ impl Store {
                     None => "policy.applied",
                     Some(_) => "policy.rolled_back",
                 };
-                let body = Applied {
+                let body = PolicyAppliedEvent {
                     version: row.version,
                     sha256: row.sha256,
                     by: &row.by,

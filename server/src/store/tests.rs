@@ -33,7 +33,8 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::{
-    Along, AuditVerdict, Card, CloseCall, Closer, NewApproval, NewCall, QueueLimits, Store,
+    AuditVerdict, Card, CloseCall, ClosedBy, CommittedWith, NewApproval, NewCall, QueueLimits,
+    Store,
 };
 
 /// A store in a folder of its own.

@@ -43,14 +43,14 @@ struct Call {
     arguments: Option<Digest>,
     has_effects: bool,
     is_closed: bool,
-    told: Vec<Told>,
+    told: Vec<ReportedEnd>,
     /// Whether the device said that it does not know how the call ended, and nothing of an entry.
     is_forgotten: bool,
 }
 
 /// An end that the device told.
 #[derive(Debug)]
-struct Told {
+struct ReportedEnd {
     entry: i64,
     state: CallState,
     result: Digest,
@@ -194,7 +194,7 @@ impl Join {
         let is_unknown = ended.state == CallState::Unknown;
         call.is_forgotten |= is_unknown && entry == 0;
         if entry > 0 {
-            call.told.push(Told { entry, state: ended.state, result: ended.result_digest });
+            call.told.push(ReportedEnd { entry, state: ended.state, result: ended.result_digest });
         }
         let Some(chain) = self.devices.get(&device) else { return Ok(()) };
         let from = chain.header.from.seq;
@@ -276,8 +276,8 @@ impl Join {
         let arguments = noted.arguments.filter(|own| Some(*own) != call.arguments);
         // One entry may have been told of twice: as it is, and as what is not known any more.
         let mut at_backend = call.told.iter().filter(|told| told.entry == entry);
-        let says_more = |told: &&Told| told.state != CallState::Unknown;
-        let is_other = |told: &&Told| {
+        let says_more = |told: &&ReportedEnd| told.state != CallState::Unknown;
+        let is_other = |told: &&ReportedEnd| {
             says_more(told) && (told.state, told.result) != (noted.state, noted.result)
         };
         let at_backend = at_backend

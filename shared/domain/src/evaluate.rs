@@ -24,7 +24,7 @@ use crate::rule::{Approvers, CompiledRule, Counted, Moment};
 use crate::touches::{Access, Touches};
 
 pub use defaults::RiskDefaults;
-pub use remedy::{Remedy, Who};
+pub use remedy::{Remedy, RemedyOwner};
 
 /// From free to forbidden; the strictest wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use orion_domain::evaluate::RiskDefaults;
 use orion_domain::rule::{Rule, RuleAction};
 use orion_domain::{DeviceName, Grants};
 
-use crate::file::lent::Lent;
+use crate::file::granted_paths::GrantedPaths;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::file::{DeviceEntry, PROFILES, PolicyFile};
 
@@ -78,7 +78,7 @@ impl PolicyFile {
     }
 
     /// The device's own words on top of its profile's.
-    pub(crate) fn lent(&self, entry: &DeviceEntry) -> Lent {
+    pub(crate) fn granted_paths(&self, entry: &DeviceEntry) -> GrantedPaths {
         match entry.lent.profile.as_ref().and_then(|name| self.profiles.get(&name.value)) {
             Some(profile) => entry.lent.over(profile),
             None => entry.lent.clone(),
@@ -86,7 +86,7 @@ impl PolicyFile {
     }
 
     pub(crate) fn grants(&self, entry: &DeviceEntry) -> Grants {
-        let lent = self.lent(entry);
+        let lent = self.granted_paths(entry);
         let name = lent.profile.as_ref().map(|name| name.value.clone());
         let built_in = PROFILES.iter().find(|(built_in, _)| Some(*built_in) == name.as_deref());
         lent.grants(built_in.map(|&(_, profile)| profile))

@@ -1,7 +1,7 @@
 //! The file as it is written: what each part says, and where.
 
 mod bounds;
-pub(crate) mod lent;
+pub(crate) mod granted_paths;
 pub(crate) mod rule;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use orion_domain::{DeviceName, Profile};
 use crate::finding::{At, Code, Finding, Findings, Position, did_you_mean, shown};
 use crate::read::{self, Fields};
 use crate::yaml::{self, Node, Value};
-use lent::Lent;
+use granted_paths::GrantedPaths;
 use rule::{RuleEntry, Selector};
 
 /// The built-in profiles by name.
@@ -34,7 +34,7 @@ pub struct PolicyFile {
     pub(crate) name: String,
     pub(crate) timezone: String,
     pub(crate) risk: RiskDefaults,
-    pub(crate) profiles: BTreeMap<String, Lent>,
+    pub(crate) profiles: BTreeMap<String, GrantedPaths>,
     pub(crate) devices: BTreeMap<DeviceName, DeviceEntry>,
     pub(crate) rules: Vec<RuleEntry>,
 }
@@ -42,7 +42,7 @@ pub struct PolicyFile {
 /// One device of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceEntry {
-    pub(crate) lent: Lent,
+    pub(crate) lent: GrantedPaths,
     pub(crate) labels: BTreeMap<String, String>,
 }
 
@@ -105,7 +105,7 @@ impl PolicyFile {
             devices,
             rules,
         };
-        bounds::look(&policy, root.at, findings);
+        bounds::check(&policy, root.at, findings);
         policy.check_profiles(findings);
         Some(policy)
     }
@@ -225,7 +225,7 @@ fn entries<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> &'a [(yam
     }
 }
 
-fn profiles(node: &Node, findings: &mut Findings) -> BTreeMap<String, Lent> {
+fn profiles(node: &Node, findings: &mut Findings) -> BTreeMap<String, GrantedPaths> {
     let mut profiles = BTreeMap::new();
     for (key, node) in entries(node, "profiles", findings) {
         if PROFILES.iter().any(|(name, _)| *name == key.text) {
@@ -236,7 +236,7 @@ fn profiles(node: &Node, findings: &mut Findings) -> BTreeMap<String, Lent> {
             bad_name(key.at, "profile", &key.text, findings);
         }
         let Some(mut fields) = Fields::of(node, "a profile", findings) else { continue };
-        let lent = Lent { at: key.at, ..Lent::read(&mut fields, findings) };
+        let lent = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
         fields.finish(findings);
         profiles.insert(key.text.clone(), lent);
     }
@@ -251,7 +251,7 @@ fn devices(node: &Node, findings: &mut Findings) -> BTreeMap<DeviceName, DeviceE
             bad_name(key.at, "device", &key.text, findings);
         }
         let Some(mut fields) = Fields::of(node, "a device", findings) else { continue };
-        let lent = Lent { at: key.at, ..Lent::read(&mut fields, findings) };
+        let lent = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
         let labels = fields.take(&["labels"], findings);
         let labels = labels.map(|node| self::labels(node, findings)).unwrap_or_default();
         fields.finish(findings);

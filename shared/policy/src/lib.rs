@@ -30,7 +30,7 @@ pub use compile::CompiledDevice;
 pub use diff::{Change, ChangeKind, diff, diff_grants};
 pub use file::PolicyFile;
 pub use finding::{Code, Finding, Severity};
-pub use lint::{Facts, Surroundings};
+pub use lint::{Facts, LintContext};
 
 /// Reads a policy file and looks at it as a whole. The file is given only when no finding is an error.
 ///
@@ -40,11 +40,11 @@ pub use lint::{Facts, Surroundings};
 pub fn check(
     text: &str,
     file_name: &str,
-    surroundings: &Surroundings,
+    environment: &LintContext,
 ) -> (Option<PolicyFile>, Vec<Finding>) {
     let (policy, mut findings) = PolicyFile::parse(text, file_name);
     let Some(policy) = policy else { return (None, findings) };
-    findings.extend(policy.lint(surroundings));
+    findings.extend(policy.lint(environment));
     findings.sort_by_key(|finding| (finding.line, finding.column));
     let is_valid = findings.iter().all(|finding| finding.severity != Severity::Error);
     (is_valid.then_some(policy), findings)

@@ -19,7 +19,7 @@ use crate::finding::{Finding, Findings};
 
 /// What is known around a policy file. What is not known is not held against it.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct LintContext {
     /// The devices that are enrolled, each with what it has told of itself.
     pub devices: Option<BTreeMap<DeviceName, Option<Facts>>>,
     /// The time, Unix milliseconds. Without it no rule is held to have expired.
@@ -41,7 +41,7 @@ type Members = Vec<Rc<[usize]>>;
 
 /// A device of the file as the linter sees it.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct LintedDevice {
     name: DeviceName,
     places: Places,
     /// Whether case tells names apart there, as far as that is known.
@@ -52,14 +52,14 @@ pub(crate) struct Ground {
 impl PolicyFile {
     /// Looks at the file as a whole, ordered by line.
     #[must_use]
-    pub fn lint(&self, surroundings: &Surroundings) -> Vec<Finding> {
+    pub fn lint(&self, environment: &LintContext) -> Vec<Finding> {
         let mut findings = Findings::of(&self.name);
-        let grounds: Vec<Ground> = self
+        let grounds: Vec<LintedDevice> = self
             .devices
             .iter()
             .map(|(name, entry)| {
                 let grants = self.grants(entry);
-                let told = surroundings.devices.as_ref().and_then(|all| all.get(name)?.clone());
+                let told = environment.devices.as_ref().and_then(|all| all.get(name)?.clone());
                 let (places, folds_case) = match told {
                     Some(Facts { places, folds_case }) => (places, Some(folds_case)),
                     None => {
@@ -71,19 +71,19 @@ impl PolicyFile {
                     }
                 };
                 let scope = grants.compile(&places).0;
-                Ground { name: name.clone(), places, folds_case, scope }
+                LintedDevice { name: name.clone(), places, folds_case, scope }
             })
             .collect();
-        grants::look(self, surroundings, &grounds, &mut findings);
+        grants::check(self, environment, &grounds, &mut findings);
         let members = self.members(&grounds);
-        reach::look(self, surroundings, &grounds, &members, &mut findings);
-        shadow::look(self, &grounds, &members, &mut findings);
-        case::look(self, &grounds, &members, &mut findings);
-        examples::look(self, &grounds, &mut findings);
+        reach::check(self, environment, &grounds, &members, &mut findings);
+        shadow::check(self, &grounds, &members, &mut findings);
+        case::check(self, &grounds, &members, &mut findings);
+        examples::check(self, &grounds, &mut findings);
         findings.into_sorted()
     }
 
-    fn members(&self, grounds: &[Ground]) -> Members {
+    fn members(&self, grounds: &[LintedDevice]) -> Members {
         let mut known: BTreeMap<Vec<String>, Rc<[usize]>> = BTreeMap::new();
         let of = |entry: &RuleEntry| {
             let named = entry.devices.iter().map(|selector| selector.value.to_string());

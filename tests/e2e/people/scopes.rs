@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use orion_domain::Role;
 use orion_server::people::{Scope, TokenKind};
-use orion_server::rpc::access::{Access, Need, TABLE};
+use orion_server::rpc::access::{Access, RequiredScope, TABLE};
 use orion_tests::World;
 use orion_wire::{tool_error_from, v1};
 use tonic::client::Grpc;
@@ -54,7 +54,7 @@ fn scope_sets() -> Vec<BTreeSet<Scope>> {
         .collect()
 }
 
-fn people_rows() -> impl Iterator<Item = (&'static str, Role, Need)> {
+fn people_rows() -> impl Iterator<Item = (&'static str, Role, RequiredScope)> {
     // Signing out comes last: it ends the session that the others are tried with.
     let (last, first): (Vec<_>, Vec<_>) = TABLE.iter().partition(|row| row.0.ends_with("/Logout"));
     first.into_iter().chain(last).filter_map(|(path, access, _)| match access {
@@ -90,11 +90,14 @@ async fn every_rpc_is_open_to_whom_the_table_says_and_to_nobody_else() {
             for (path, least, need) in people_rows() {
                 let may = role >= least
                     && match (need, kind) {
-                        (Need::Any, _) | (_, TokenKind::Session) => true,
-                        (Need::Session, TokenKind::Api(_)) => false,
-                        (Need::OneOf(any), TokenKind::Api(held)) => any.iter().any(|scope| {
-                            held.contains(scope) && (*scope != Scope::Admin || role == Role::Admin)
-                        }),
+                        (RequiredScope::Any, _) | (_, TokenKind::Session) => true,
+                        (RequiredScope::Session, TokenKind::Api(_)) => false,
+                        (RequiredScope::OneOf(any), TokenKind::Api(held)) => {
+                            any.iter().any(|scope| {
+                                held.contains(scope)
+                                    && (*scope != Scope::Admin || role == Role::Admin)
+                            })
+                        }
                     };
                 let answer = call(&channel, path, secret).await;
                 let was_refused = answer.as_ref().err().is_some_and(is_refused_by_the_table);

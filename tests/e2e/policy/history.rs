@@ -9,7 +9,7 @@ use orion_domain::{
     CallId, CallState, Caller, CanonicalArguments, Decision, Grants, Policy, Question, Role,
     evaluate,
 };
-use orion_policy::{PolicyFile, Surroundings};
+use orion_policy::{LintContext, PolicyFile};
 use orion_server::fleet::presence::facts_from_json;
 use orion_server::store::{CloseCall, NewCall, Store};
 use orion_tests::{World, now_ms};
@@ -144,7 +144,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
 
 /// The policy of a file as the evaluator takes it, with the device's own ceiling.
 fn compiled(text: &str, device: &orion_wire::v1::Device, facts: &str) -> Policy {
-    let (file, findings) = orion_policy::check(text, "policy.yaml", &Surroundings::default());
+    let (file, findings) = orion_policy::check(text, "policy.yaml", &LintContext::default());
     let file: PolicyFile = file.unwrap_or_else(|| panic!("{findings:#?}"));
     let lent = file.compile(&device.name.parse().unwrap()).unwrap();
     let places = facts_from_json(facts).unwrap().places;

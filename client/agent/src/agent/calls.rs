@@ -11,16 +11,16 @@ use orion_wire::{Dispatched, call_state_from};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::chain_recorder::ChainSubject;
 use super::event::Slot;
-use super::noting::About;
 use super::{Agent, Outgoing, Running};
 use crate::clock::now_ms;
 use crate::execute::{Job, execute};
 use crate::guard::Admitted;
-use crate::journal::{Begin, Ended, Seen};
+use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
 use crate::sandbox::Reach;
-use crate::tools::observe::Seeing;
+use crate::tools::observe::ObservationMode;
 
 /// Calls that run at once. Further ones are refused, not queued: the backend queues. Twice what a backend
 /// sends where nobody says otherwise, for after its restart it does not count those from before.
@@ -46,7 +46,7 @@ fn not_known(why: &str) -> ToolError {
 }
 
 /// Whether it changes nothing and uses nothing up, so that its entry was never on disk.
-fn is_harmless(message: &v1::Dispatch) -> bool {
+fn is_read_only(message: &v1::Dispatch) -> bool {
     let reads = orion_catalog::find(&message.tool).is_some_and(|(spec, _)| !spec.has_effects);
     message.approval.is_none() && (reads || message.dry_run)
 }
@@ -58,18 +58,18 @@ impl Agent {
         let mut not_seen = Vec::new();
         for call_id in call_ids.into_iter().take(MOST_ASKED) {
             let Ok(call) = call_id.parse::<CallId>() else { continue };
-            match (self.surroundings.seen(&self.journal, call), self.noted_before(call)) {
-                (Seen::New, Some(error)) => self.answer_from_memory(call, error),
+            match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
+                (CallStatus::New, Some(error)) => self.answer_from_memory(call, error),
                 // A journal that was lost, or forgot what is that old, may have held this call.
-                (Seen::New, None) if self.journal.remembers(call) => not_seen.push(call_id),
-                (Seen::New, None) => {}
-                (Seen::Running, _) => {
+                (CallStatus::New, None) if self.journal.remembers(call) => not_seen.push(call_id),
+                (CallStatus::New, None) => {}
+                (CallStatus::Running, _) => {
                     self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
                 }
                 // Its result follows when it is noted.
-                (Seen::Ended, _) if self.is_being_noted(call) => {}
-                (Seen::Ended, _) => self.push(Outgoing::Result(call)),
-                (Seen::Acknowledged, _) => self.answer_from_memory(call, not_known(TOLD)),
+                (CallStatus::Ended, _) if self.is_being_noted(call) => {}
+                (CallStatus::Ended, _) => self.push(Outgoing::Result(call)),
+                (CallStatus::Acknowledged, _) => self.answer_from_memory(call, not_known(TOLD)),
             }
         }
         if !not_seen.is_empty() {
@@ -106,16 +106,16 @@ impl Agent {
             dry_run,
             sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
         };
-        match (self.surroundings.seen(&self.journal, call), self.noted_before(call)) {
-            (Seen::New, Some(error)) => return self.answer_from_memory(call, error),
+        match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
+            (CallStatus::New, Some(error)) => return self.answer_from_memory(call, error),
             // A read that is made twice does no harm; anything else might have run before.
-            (Seen::New, None) if self.journal.remembers(call) || is_harmless(&message) => {}
-            (Seen::New, None) => return self.answer_from_memory(call, not_known(FORGOTTEN)),
+            (CallStatus::New, None) if self.journal.remembers(call) || is_read_only(&message) => {}
+            (CallStatus::New, None) => return self.answer_from_memory(call, not_known(FORGOTTEN)),
             // Its result follows.
-            (Seen::Running, _) => return,
-            (Seen::Ended, _) if self.is_being_noted(call) => return,
-            (Seen::Ended, _) => return self.push(Outgoing::Result(call)),
-            (Seen::Acknowledged, _) => return self.answer_from_memory(call, not_known(TOLD)),
+            (CallStatus::Running, _) => return,
+            (CallStatus::Ended, _) if self.is_being_noted(call) => return,
+            (CallStatus::Ended, _) => return self.push(Outgoing::Result(call)),
+            (CallStatus::Acknowledged, _) => return self.answer_from_memory(call, not_known(TOLD)),
         }
         if self.stopping {
             let error = ToolError::new(
@@ -155,7 +155,7 @@ impl Agent {
             return self.refuse(&subject, call.arguments.digest(), error);
         }
         let has_effects = spec.has_effects && !call.dry_run;
-        let about = About { tool: spec.name.to_owned(), arguments: call.arguments.digest() };
+        let about = ChainSubject { tool: spec.name.to_owned(), arguments: call.arguments.digest() };
         let begin = Begin {
             call: call.call,
             tool: spec.name.to_owned(),
@@ -182,11 +182,11 @@ impl Agent {
         let sandbox = self.toolbox.sandbox;
         let touches = parsed.touches.clone();
         let seeing = if !call.observed.is_empty() {
-            Seeing::Compare(parsed.touches, call.observed)
+            ObservationMode::Compare(parsed.touches, call.observed)
         } else if call.observe {
-            Seeing::Tell(parsed.touches)
+            ObservationMode::Tell(parsed.touches)
         } else {
-            Seeing::Nothing
+            ObservationMode::Nothing
         };
         let job = Job {
             subject,
@@ -210,8 +210,8 @@ impl Agent {
             call.call,
             Running { cancelled, about: has_effects.then_some(about), argument_bytes },
         );
-        let surroundings = Arc::clone(&self.surroundings);
-        self.tasks.spawn(execute(job, admission, self.events.clone(), surroundings));
+        let environment = Arc::clone(&self.environment);
+        self.tasks.spawn(execute(job, admission, self.events.clone(), environment));
     }
 
     /// A call is over, or was given up on at its deadline: then it gives its place to another, and is over
@@ -254,7 +254,7 @@ impl Agent {
     /// the word that is acknowledged is the first, and the second is still to be.
     pub(super) async fn acknowledged(&mut self, ack: v1::ResultAck) {
         let v1::ResultAck { call_id, state, audit } = ack;
-        self.heard_of_audit(audit.as_ref());
+        self.received_audit_head(audit.as_ref());
         let Ok(call) = call_id.parse() else { return };
         let named = call_state_from(state).ok();
         let is_named = |ended: &Ended| named.is_none_or(|state| state == ended.state);
@@ -280,7 +280,7 @@ impl Agent {
         };
         match self.journal.refuse(begin, ended.clone()) {
             Ok(()) => {
-                let about = About { tool: subject.tool.clone(), arguments };
+                let about = ChainSubject { tool: subject.tool.clone(), arguments };
                 // What was refused has no line in the journal.
                 self.note_and_send(subject.call, Some(&about), &ended, None);
             }

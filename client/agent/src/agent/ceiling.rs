@@ -16,12 +16,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::Agent;
 use super::event::Event;
-use super::there::{Ground, look};
+use super::policy_inspection::{PolicyInspection, inspect};
 use crate::apps::Apps;
 use crate::config::{Found, Settings, Source};
 use crate::execute::Toolbox;
 use crate::guard::Guard;
-use crate::roots::{Lent, Roots};
+use crate::roots::{GrantedPaths, Roots};
 use crate::run::suffices;
 
 /// The policy as it was last taken, in the state directory, for `orion-agent ceiling show`.
@@ -31,7 +31,7 @@ const MAX_FAULT: usize = 500;
 
 /// What the owner's file says.
 #[derive(Debug)]
-pub enum Word {
+pub enum OwnerCeiling {
     /// This, with the applications that it names.
     Settings(Box<Settings>, Apps),
     /// Nothing that can be taken, and why.
@@ -52,7 +52,7 @@ pub(super) enum Opening {
 
 /// What the backend was told of the ceiling.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct CeilingReport {
     /// The last change.
     number: u64,
     /// The change that the greeting of this connection held.
@@ -62,13 +62,13 @@ pub(super) struct Told {
 }
 
 /// What the guard's policy lends, to be opened.
-pub(super) fn lent(settings: &Settings, guard: &Guard) -> Arc<Lent> {
+pub(super) fn granted_paths(settings: &Settings, guard: &Guard) -> Arc<GrantedPaths> {
     let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
     let grants = guard.policy().grants.clone();
     let named = guard.policy().rules.iter().flat_map(CompiledRule::roots).cloned();
     let named: Vec<_> = named.collect();
     let open = move || Roots::open_named(&ceiling, &grants, &private, &named);
-    Arc::new(Lent::new(Box::new(open)))
+    Arc::new(GrantedPaths::new(Box::new(open)))
 }
 
 impl Agent {
@@ -79,9 +79,9 @@ impl Agent {
     }
 
     /// Takes what the owner says.
-    pub(super) fn owner(&mut self, word: Word) {
+    pub(super) fn owner(&mut self, word: OwnerCeiling) {
         match word {
-            Word::Settings(settings, apps) => {
+            OwnerCeiling::Settings(settings, apps) => {
                 match suffices(self.toolbox.sandbox, settings.sandbox) {
                     Ok(()) => {
                         tracing::info!("the owner's file has changed and holds from now on");
@@ -91,12 +91,12 @@ impl Agent {
                     Err(error) => self.close(error.to_string()),
                 }
             }
-            Word::Faulty(fault) => {
+            OwnerCeiling::Faulty(fault) => {
                 tracing::error!(fault, "the ceiling before it holds on: the file cannot be taken");
                 self.told.fault = Some(fault.chars().take(MAX_FAULT).collect());
-                self.tell();
+                self.report();
             }
-            Word::Gone => self.close(
+            OwnerCeiling::Gone => self.close(
                 "agent.toml is gone, so nobody says what may be done here, and nothing may"
                     .to_owned(),
             ),
@@ -121,11 +121,11 @@ impl Agent {
         });
         self.settings = settings;
         self.reopen();
-        self.tell();
+        self.report();
     }
 
     /// Says what holds to the backend, and to whoever asks here.
-    fn tell(&mut self) {
+    fn report(&mut self) {
         self.told.number += 1;
         self.status.ceiling_fault.clone_from(&self.told.fault);
         self.write_status();
@@ -150,7 +150,7 @@ impl Agent {
     }
 
     /// A greeting with the ceiling of this moment is on its way.
-    pub(super) fn told_in_greeting(&mut self) {
+    pub(super) fn reported_in_hello(&mut self) {
         self.told.greeting = self.told.number;
     }
 
@@ -165,7 +165,7 @@ impl Agent {
     }
 
     /// The backend judges by this change from here on.
-    pub(super) fn heard(&mut self, number: u64) {
+    pub(super) fn ceiling_acknowledged(&mut self, number: u64) {
         if number == self.told.number {
             self.guard.settle();
         }
@@ -173,7 +173,7 @@ impl Agent {
 
     /// What is lent has changed.
     pub(super) fn reopen(&mut self) {
-        self.roots = lent(&self.settings, &self.guard);
+        self.roots = granted_paths(&self.settings, &self.guard);
         match self.opening {
             Opening::Done => self.open(),
             Opening::UnderWay | Opening::Again => self.opening = Opening::Again,
@@ -200,7 +200,7 @@ impl Agent {
         self.opening = Opening::UnderWay;
         let (roots, events) = (Arc::clone(&self.roots), self.events.clone());
         let (policy, kept) = (self.guard.kept(), self.state.path(KEPT_POLICY));
-        let ground = self.guard.taken().map(|policy| Ground {
+        let ground = self.guard.taken().map(|policy| PolicyInspection {
             policy: policy.clone(),
             settings: self.settings.clone(),
             toolbox: Arc::clone(&self.toolbox),
@@ -212,7 +212,7 @@ impl Agent {
             {
                 tracing::debug!(%error, "the policy could not be kept for `ceiling show`");
             }
-            ground.as_ref().map(look).unwrap_or_default()
+            ground.as_ref().map(inspect).unwrap_or_default()
         });
         self.tasks.spawn(async move {
             let found = opening.await.unwrap_or_default();
@@ -225,8 +225,8 @@ impl Agent {
 async fn watch(mut source: Source, events: mpsc::Sender<Event>) {
     loop {
         let word = match source.changed().await {
-            Found::Faulty(error) => Word::Faulty(error.to_string()),
-            Found::Gone => Word::Gone,
+            Found::Faulty(error) => OwnerCeiling::Faulty(error.to_string()),
+            Found::Gone => OwnerCeiling::Gone,
             Found::Settings(settings) => {
                 // Looks for programs on the disk.
                 let found = tokio::task::spawn_blocking(move || {
@@ -235,7 +235,7 @@ async fn watch(mut source: Source, events: mpsc::Sender<Event>) {
                     for entry in bad {
                         tracing::warn!(%entry, "an application can't be opened");
                     }
-                    Word::Settings(settings, apps)
+                    OwnerCeiling::Settings(settings, apps)
                 });
                 let Ok(word) = found.await else { return };
                 word

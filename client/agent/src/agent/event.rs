@@ -4,7 +4,7 @@ use orion_domain::CallId;
 use orion_wire::v1;
 use tokio::sync::mpsc::OwnedPermit;
 
-use super::ceiling::Word;
+use super::ceiling::OwnerCeiling;
 use crate::connect::renew::Renewed;
 use crate::connect::{ConnectError, Link};
 use crate::journal::Ended;
@@ -59,7 +59,7 @@ pub enum Event {
     /// A new certificate is here, or was not given.
     Renewed(Result<Renewed, ConnectError>),
     /// The device's owner changed the file.
-    Owner(Word),
+    Owner(OwnerCeiling),
     /// What is lent was opened, and the policy that lends it was kept.
     Opened {
         /// What that policy names and is not there as it is named.

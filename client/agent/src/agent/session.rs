@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use tonic::transport::Channel;
 
+use super::environment::Dialling;
 use super::event::Event;
-use super::surroundings::Dialling;
 use super::{Agent, Outgoing, Renewal, STALL};
 use crate::chain::Chain;
 use crate::clock::{now_ms, until};
@@ -39,12 +39,12 @@ pub(super) enum Phase {
         #[expect(dead_code, reason = "held so that it ends with the phase")] AbortOnDropHandle<()>,
     ),
     /// It stands.
-    Linked(Linked),
+    Linked(Connection),
 }
 
 /// A connection that stands.
 #[derive(Debug)]
-pub(super) struct Linked {
+pub(super) struct Connection {
     pub(super) number: u64,
     pub(super) out: mpsc::Sender<v1::LinkRequest>,
     pub(super) since: Instant,
@@ -60,14 +60,14 @@ pub(super) struct Linked {
 }
 
 impl Phase {
-    pub(super) const fn linked(&self) -> Option<&Linked> {
+    pub(super) const fn linked(&self) -> Option<&Connection> {
         match self {
             Self::Linked(linked) => Some(linked),
             Self::Waiting(_) | Self::Connecting(_) => None,
         }
     }
 
-    const fn linked_mut(&mut self) -> Option<&mut Linked> {
+    const fn linked_mut(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Linked(linked) => Some(linked),
             Self::Waiting(_) | Self::Connecting(_) => None,
@@ -127,13 +127,13 @@ impl Agent {
         };
         let tls = self.identity.tls()?;
         let hello = self.hello();
-        self.told_in_greeting();
+        self.reported_in_hello();
         let (device, state) = (self.identity.device_id, Arc::clone(&self.state));
         let chain = self.chain.as_ref().map(Chain::watch);
-        let (events, surroundings) = (self.events.clone(), Arc::clone(&self.surroundings));
+        let (events, environment) = (self.events.clone(), Arc::clone(&self.environment));
         let connecting = tokio::spawn(async move {
             let dialling = Dialling { address, tls, hello, device, state, chain };
-            let connected = surroundings.link(dialling).await.map(Box::new);
+            let connected = environment.link(dialling).await.map(Box::new);
             drop(events.send(Event::Connected(connected)).await);
         });
         Ok(AbortOnDropHandle::new(connecting))
@@ -177,7 +177,7 @@ impl Agent {
         let number = self.links;
         let (out, client, reader) = link.split();
         let reader = tokio::spawn(reader.run(number, self.events.clone()));
-        self.phase = Phase::Linked(Linked {
+        self.phase = Phase::Linked(Connection {
             number,
             out,
             since: Instant::now(),
@@ -188,7 +188,7 @@ impl Agent {
             reader: AbortOnDropHandle::new(reader),
             hint: greeting.reconnect,
         });
-        self.heard_of_audit(greeting.audit.as_ref());
+        self.received_audit_head(greeting.audit.as_ref());
         let unacknowledged = self.journal.unacknowledged().into_iter();
         // What is being noted follows when it is.
         let unacknowledged = unacknowledged.filter(|call| !self.is_being_noted(*call));
@@ -199,7 +199,7 @@ impl Agent {
     /// The connection could not be made: another address next, later.
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
         self.successor = None;
-        let wait = succeed_in(now_ms(), self.identity.not_after, self.surroundings.random());
+        let wait = succeed_in(now_ms(), self.identity.not_after, self.environment.random());
         self.address = self.address.wrapping_add(1);
         if let Some(linked) = self.phase.linked_mut() {
             // The one that stands serves until its certificate ends.
@@ -208,9 +208,9 @@ impl Agent {
             return;
         }
         let wait = if why.is_lasting() {
-            Backoff::after_refusal(self.surroundings.random())
+            Backoff::after_refusal(self.environment.random())
         } else {
-            self.backoff.after_failure(self.surroundings.random())
+            self.backoff.after_failure(self.environment.random())
         };
         self.wait(why, wait);
     }
@@ -227,9 +227,9 @@ impl Agent {
         }
         let hint = self.phase.linked().map_or(Duration::ZERO, |linked| linked.hint);
         let wait = if why.is_lasting() {
-            Backoff::after_refusal(self.surroundings.random())
+            Backoff::after_refusal(self.environment.random())
         } else {
-            self.backoff.after_loss(hint, self.surroundings.random())
+            self.backoff.after_loss(hint, self.environment.random())
         };
         self.wait(why, wait);
     }
@@ -237,9 +237,8 @@ impl Agent {
     /// The backend goes: to another address, if there is one, about when it said.
     pub(super) fn drain(&mut self, reconnect_ms: u64) {
         self.address = self.address.wrapping_add(1);
-        let wait = self
-            .backoff
-            .after_loss(Duration::from_millis(reconnect_ms), self.surroundings.random());
+        let wait =
+            self.backoff.after_loss(Duration::from_millis(reconnect_ms), self.environment.random());
         self.wait(&ConnectError::Drained, wait);
     }
 
@@ -324,7 +323,7 @@ impl Agent {
     /// Other authorities count than before: the certificate is renewed before its time, and with it comes
     /// what to trust.
     pub(super) fn renew_soon(&mut self, within: Duration) {
-        self.hastened.ask(Instant::now(), within, self.surroundings.random());
+        self.hastened.ask(Instant::now(), within, self.environment.random());
     }
 
     fn renew(&mut self) {
@@ -365,7 +364,7 @@ impl Agent {
         self.identity.certificate = certificate;
         self.identity.authorities = authorities;
         self.identity.not_after = not_after;
-        self.identity.renew_at = renew_at(now, not_after, lifetime, self.surroundings.random());
+        self.identity.renew_at = renew_at(now, not_after, lifetime, self.environment.random());
         if let Err(error) = self.identity.save(&self.state) {
             // It is used all the same; at the next start the old one is there, or none.
             tracing::error!(%error, "the new certificate could not be kept");
@@ -378,7 +377,7 @@ impl Agent {
 
     /// Closes the stream in good order: what was sent arrives.
     pub(super) async fn hang_up(&mut self) {
-        if let Phase::Linked(Linked { out, reader, .. }) =
+        if let Phase::Linked(Connection { out, reader, .. }) =
             std::mem::replace(&mut self.phase, Phase::Waiting(Instant::now()))
         {
             drop(out);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{App, Takes};
 
 /// A name that Orion knows.
-struct Known {
+struct KnownApp {
     name: &'static str,
     takes: Takes,
     /// Desktop entries by id (Linux), the packager's own choice of program and arguments.
@@ -15,8 +15,8 @@ struct Known {
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownApp] = &[
+    KnownApp {
         name: "chrome",
         takes: Takes::Anything,
         entries: &[
@@ -29,20 +29,20 @@ const KNOWN: &[Known] = &[
         ],
         programs: &["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"],
     },
-    Known {
+    KnownApp {
         name: "firefox",
         takes: Takes::Anything,
         entries: &["firefox", "firefox-esr", "firefox_firefox", "org.mozilla.firefox"],
         programs: &["firefox", "firefox-esr"],
     },
-    Known {
+    KnownApp {
         name: "code",
         takes: Takes::Anything,
         entries: &["code", "code_code", "com.visualstudio.code", "codium", "com.vscodium.codium"],
         programs: &["code", "codium"],
     },
-    Known { name: "explorer", takes: Takes::Folders, entries: &[], programs: &[] },
-    Known {
+    KnownApp { name: "explorer", takes: Takes::Folders, entries: &[], programs: &[] },
+    KnownApp {
         name: "terminal",
         takes: Takes::StartFolder,
         entries: &[
@@ -66,8 +66,8 @@ const KNOWN: &[Known] = &[
 ];
 
 #[cfg(target_os = "macos")]
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownApp] = &[
+    KnownApp {
         name: "chrome",
         takes: Takes::Anything,
         entries: &[],
@@ -76,20 +76,20 @@ const KNOWN: &[Known] = &[
             "/Applications/Chromium.app/Contents/MacOS/Chromium",
         ],
     },
-    Known {
+    KnownApp {
         name: "firefox",
         takes: Takes::Anything,
         entries: &[],
         programs: &["/Applications/Firefox.app/Contents/MacOS/firefox"],
     },
-    Known {
+    KnownApp {
         name: "code",
         takes: Takes::Anything,
         entries: &[],
         programs: &["/Applications/Visual Studio Code.app/Contents/Resources/app/bin/code"],
     },
-    Known { name: "explorer", takes: Takes::Folders, entries: &[], programs: &[] },
-    Known {
+    KnownApp { name: "explorer", takes: Takes::Folders, entries: &[], programs: &[] },
+    KnownApp {
         name: "terminal",
         takes: Takes::StartFolder,
         entries: &[],
@@ -98,8 +98,8 @@ const KNOWN: &[Known] = &[
 ];
 
 #[cfg(windows)]
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownApp] = &[
+    KnownApp {
         name: "chrome",
         takes: Takes::Anything,
         entries: &[],
@@ -108,25 +108,25 @@ const KNOWN: &[Known] = &[
             "C:/Program Files (x86)/Google/Chrome/Application/chrome.exe",
         ],
     },
-    Known {
+    KnownApp {
         name: "firefox",
         takes: Takes::Anything,
         entries: &[],
         programs: &["C:/Program Files/Mozilla Firefox/firefox.exe"],
     },
-    Known {
+    KnownApp {
         name: "code",
         takes: Takes::Anything,
         entries: &[],
         programs: &["C:/Program Files/Microsoft VS Code/Code.exe"],
     },
-    Known {
+    KnownApp {
         name: "explorer",
         takes: Takes::Folders,
         entries: &[],
         programs: &["C:/Windows/explorer.exe"],
     },
-    Known {
+    KnownApp {
         name: "terminal",
         takes: Takes::StartFolder,
         entries: &[],

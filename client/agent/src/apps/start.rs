@@ -13,7 +13,7 @@ use super::{App, Apps, discover};
 /// Applications that were opened and still run; more is a loop rather than a person.
 const MAX_RUNNING: usize = 64;
 
-/// What an application is told of its surroundings: what it needs to find the desktop and the
+/// What an application is told of its environment: what it needs to find the desktop and the
 /// person's language, and nothing of the agent's.
 #[cfg(not(windows))]
 const ENVIRONMENT: &[&str] = &[
@@ -67,9 +67,9 @@ impl Apps {
         let there = std::fs::metadata(&app.executable)
             .is_ok_and(|metadata| metadata.is_file() && discover::is_executable(&metadata));
         if !there {
-            return Err(gone(app));
+            return Err(not_found(app));
         }
-        let place = Place::take(&self.running)?;
+        let place = AppSlot::take(&self.running)?;
         let mut command = command(app, arguments, folder);
         // Not all is ours: whoever started the agent may have left it something that programs inherit.
         #[cfg(unix)]
@@ -118,9 +118,9 @@ fn command(app: &App, arguments: &[String], folder: &Path) -> Command {
 }
 
 /// One of the places for running applications, given back when the application ends.
-struct Place(Arc<AtomicUsize>);
+struct AppSlot(Arc<AtomicUsize>);
 
-impl Place {
+impl AppSlot {
     fn take(running: &Arc<AtomicUsize>) -> Result<Self, ToolError> {
         if running.fetch_add(1, Ordering::Relaxed) >= MAX_RUNNING {
             running.fetch_sub(1, Ordering::Relaxed);
@@ -135,7 +135,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for AppSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -143,7 +143,7 @@ impl Drop for Place {
 
 fn not_started(app: &App, kind: ErrorKind) -> ToolError {
     if kind == ErrorKind::NotFound {
-        return gone(app);
+        return not_found(app);
     }
     let code = if kind == ErrorKind::PermissionDenied {
         ErrorCode::PermissionDenied
@@ -153,7 +153,7 @@ fn not_started(app: &App, kind: ErrorKind) -> ToolError {
     ToolError::new(code, format!("{} could not be started: {kind}.", shown(app)))
 }
 
-fn gone(app: &App) -> ToolError {
+fn not_found(app: &App) -> ToolError {
     ToolError::new(
         ErrorCode::NotSupported,
         format!(

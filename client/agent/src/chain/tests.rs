@@ -57,7 +57,7 @@ async fn what_is_noted_is_on_disk_before_it_is_told_and_goes_on_after_a_restart(
     }
     assert_eq!(noted(&mut chain, 3).await, [call(1), call(2), call(3)]);
     let seen = AuditHead { seq: 9, hash: Digest::of(b"backend") };
-    chain.heard(seen);
+    chain.received(seen);
     note(&mut chain, 4);
     chain.close().await;
 

@@ -10,7 +10,7 @@ use orion_domain::{Access, CallId, ErrorCode, ToolError};
 
 use super::record::Record;
 use super::swap::{rename_new, sync};
-use super::{Print, Refused, Target};
+use super::{FileStamp, StepError, Target};
 use crate::roots::{LOCAL_TRASH, Roots};
 use crate::trash::{Trash, local, local_if_there, private_dir};
 
@@ -33,7 +33,7 @@ fn name_of(step: usize) -> String {
 
 /// How something gets into the trash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum TrashMethod {
     /// It leaves its place.
     Move,
     /// It gets a second name, or is copied.
@@ -47,13 +47,13 @@ pub(super) fn keep(
     (call, step): (CallId, usize),
     target: &Target,
     (dir, name): (&Dir, &str),
-    how: How,
-) -> Result<Content, Refused> {
-    let failed = |error: &io::Error| Refused::io(error, target);
+    how: TrashMethod,
+) -> Result<Content, StepError> {
+    let failed = |error: &io::Error| StepError::io(error, target);
     let content = name_of(step);
     let put = |to: &Dir| match how {
-        How::Move => rename_new(dir, name, to, &content),
-        How::Link => dir.hard_link(name, to, &content),
+        TrashMethod::Move => rename_new(dir, name, to, &content),
+        TrashMethod::Link => dir.hard_link(name, to, &content),
     };
     let Some((place, _)) = trash.find(call).map_err(|error| failed(&error))? else {
         return Err(failed(&io::ErrorKind::NotFound.into()));
@@ -66,13 +66,13 @@ pub(super) fn keep(
             return Ok(Content { dir: place, name: content, at: at.display().to_string() });
         }
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
-        Err(error) if how == How::Move => return Err(failed(&error)),
+        Err(error) if how == TrashMethod::Move => return Err(failed(&error)),
         Err(error) => first = Some(error),
     }
     for (folder, at) in homes(target) {
         let home = match local(folder).map_err(|error| failed(&error))? {
             Some(home) => home,
-            None if how == How::Move => return Err(not_ours(&at)),
+            None if how == TrashMethod::Move => return Err(not_ours(&at)),
             // A file system that knows no private folders; then it is copied.
             None => continue,
         };
@@ -86,7 +86,7 @@ pub(super) fn keep(
         }
         tidy(folder, call);
     }
-    if how == How::Link {
+    if how == TrashMethod::Link {
         copy(dir, name, &place, &content).map_err(|error| failed(&error))?;
         let at = trash.path().join(call.to_string()).join(&content);
         return Ok(Content { dir: place, name: content, at: at.display().to_string() });
@@ -99,13 +99,13 @@ pub(super) fn find(
     trash: &Trash,
     (call, step): (CallId, usize),
     target: &Target,
-) -> io::Result<Option<(Content, Print)>> {
+) -> io::Result<Option<(Content, FileStamp)>> {
     let name = name_of(step);
     let place = trash.find(call)?.map(|(place, _)| place);
     let below = |folder: &Dir| local_if_there(folder)?.open_dir_nofollow(call.to_string()).ok();
     let locals = homes(target).into_iter().filter_map(|(folder, _)| below(folder));
     for dir in place.into_iter().chain(locals) {
-        if let Some(print) = Print::at(&dir, &name)? {
+        if let Some(print) = FileStamp::at(&dir, &name)? {
             return Ok(Some((Content { dir, name, at: String::new() }, print)));
         }
     }
@@ -189,8 +189,8 @@ fn copy(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Result<()> {
     copied
 }
 
-fn not_ours(at: &str) -> Refused {
-    Refused::Failed(ToolError::new(
+fn not_ours(at: &str) -> StepError {
+    StepError::Failed(ToolError::new(
         ErrorCode::PreconditionFailed,
         format!(
             "What is replaced or deleted has to be kept in {LOCAL_TRASH} there, but that belongs to someone else or others may look into it ({at}). Rename or remove it on the device."

@@ -5,8 +5,8 @@ use orion_domain::ToolError;
 
 use super::record::{Source, Step};
 use super::swap::sync;
-use super::{Change, Refused, Target};
-use crate::roots::{Located, What};
+use super::{Change, StepError, Target};
+use crate::roots::{FileKind, Located};
 
 impl Change<'_> {
     /// Makes the folders that are missing above a path, and gives its last name as a target.
@@ -33,7 +33,7 @@ impl Change<'_> {
             let target = Target::new(located, here, &real, name, asked)?;
             match self.make_folder(&target) {
                 // Somebody else may make the same folder at the same time; then theirs will do.
-                Ok(()) | Err(Refused::Taken(_)) => {}
+                Ok(()) | Err(StepError::Taken(_)) => {}
                 Err(refused) => return Err(refused.into()),
             }
             here = target.dir.open_dir_nofollow(name).map_err(|error| failed(&error))?;
@@ -46,16 +46,16 @@ impl Change<'_> {
     ///
     /// # Errors
     /// [`Refused::Taken`] where anything has its name, and what the file system says.
-    pub(crate) fn make_folder(&mut self, target: &Target) -> Result<(), Refused> {
-        if target.look()?.is_some() {
-            return Err(Refused::Taken(target.path.clone()));
+    pub(crate) fn make_folder(&mut self, target: &Target) -> Result<(), StepError> {
+        if target.stamp()?.is_some() {
+            return Err(StepError::Taken(target.path.clone()));
         }
         self.plan_placed(target, Source::Folder)?;
         match target.dir.create_dir(&target.name) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(Refused::Taken(target.path.clone()));
+                return Err(StepError::Taken(target.path.clone()));
             }
-            other => other.map_err(|error| Refused::io(&error, target))?,
+            other => other.map_err(|error| StepError::io(&error, target))?,
         }
         sync(&target.dir);
         // Not on the disk before it is done: of a folder nothing is lost that way.
@@ -66,16 +66,16 @@ impl Change<'_> {
     }
 
     /// Removes a folder that is empty.
-    pub(super) fn remove_folder(&mut self, target: &Target) -> Result<(), Refused> {
-        if target.see()?.what != What::Folder {
-            return Err(Refused::Changed(target.path.clone()));
+    pub(super) fn remove_folder(&mut self, target: &Target) -> Result<(), StepError> {
+        if target.see()?.what != FileKind::Folder {
+            return Err(StepError::Changed(target.path.clone()));
         }
         self.plan(target, Step::Removed { at: target.spot() })?;
         match target.dir.remove_dir(&target.name) {
             Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {
-                return Err(Refused::Changed(target.path.clone()));
+                return Err(StepError::Changed(target.path.clone()));
             }
-            other => other.map_err(|error| Refused::io(&error, target))?,
+            other => other.map_err(|error| StepError::io(&error, target))?,
         }
         sync(&target.dir);
         self.done(None);

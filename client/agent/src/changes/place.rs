@@ -3,34 +3,34 @@
 use cap_std::fs::Dir;
 use orion_domain::CallId;
 
-use super::contents::{How, bring, find, keep};
-use super::print::of_tree;
+use super::checked_stamp::CheckedStamp;
+use super::contents::{TrashMethod, bring, find, keep};
+use super::file_stamp::of_tree;
 use super::record::Source;
-use super::shown::Held;
 use super::staged::temporary;
 use super::swap::{exchange, rename_new, sync};
-use super::{Change, Print, Refused, Staged, StagedFolder, Target};
-use crate::roots::What;
+use super::{Change, FileStamp, Staged, StagedFolder, StepError, Target};
+use crate::roots::FileKind;
 
 /// How often others may be quicker before a step gives up.
 const TRIES: usize = 8;
 
 /// What may have the name before.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Over<'a> {
+pub(crate) enum Precondition<'a> {
     /// Nothing.
     Nothing,
     /// A file, or nothing. The file goes to the trash.
     AnyFile,
     /// This file, as it was looked at. It goes to the trash.
-    Unchanged(&'a Print),
+    Unchanged(&'a FileStamp),
 }
 
-impl Over<'_> {
-    fn allows(self, found: &Print) -> bool {
+impl Precondition<'_> {
+    fn allows(self, found: &FileStamp) -> bool {
         match self {
             Self::Nothing => false,
-            Self::AnyFile => found.what == What::File,
+            Self::AnyFile => found.what == FileKind::File,
             Self::Unchanged(before) => before.is_same(found),
         }
     }
@@ -45,9 +45,9 @@ impl Change<'_> {
         &mut self,
         target: &Target,
         staged: Staged,
-        over: Over<'_>,
-    ) -> Result<(), Refused> {
-        let print = staged.seal().map_err(|error| Refused::io(&error, target))?;
+        over: Precondition<'_>,
+    ) -> Result<(), StepError> {
+        let print = staged.seal().map_err(|error| StepError::io(&error, target))?;
         self.context.check()?;
         self.ready(target, &print)?;
         self.put(target, &print, over)
@@ -61,16 +61,17 @@ impl Change<'_> {
         &mut self,
         target: &Target,
         staged: StagedFolder,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), StepError> {
         let name = temporary(self.call());
         let check = || self.context.check();
         let tree = of_tree(staged.dir, &check).map_err(|error| error.of(target))?;
-        let print = Print::at(&target.dir, &name).map_err(|error| Refused::io(&error, target))?;
-        let mut print = print.ok_or_else(|| Refused::Changed(target.path.clone()))?;
+        let print =
+            FileStamp::at(&target.dir, &name).map_err(|error| StepError::io(&error, target))?;
+        let mut print = print.ok_or_else(|| StepError::Changed(target.path.clone()))?;
         print.digest = Some(tree.digest);
         self.context.check()?;
         self.ready(target, &print)?;
-        self.put(target, &print, Over::Nothing)
+        self.put(target, &print, Precondition::Nothing)
     }
 
     /// Gives what a step of a call left in the trash the target's name.
@@ -78,28 +79,33 @@ impl Change<'_> {
         &mut self,
         target: &Target,
         (call, step): (CallId, usize),
-        over: Over<'_>,
-    ) -> Result<(), Refused> {
-        let failed = |error: &std::io::Error| Refused::io(error, target);
+        over: Precondition<'_>,
+    ) -> Result<(), StepError> {
+        let failed = |error: &std::io::Error| StepError::io(error, target);
         let found =
             find(self.context.trash, (call, step), target).map_err(|error| failed(&error))?;
-        let changed = || Refused::Changed(target.path.clone());
+        let changed = || StepError::Changed(target.path.clone());
         let (content, _) = found.ok_or_else(changed)?;
         let name = self.plan_placed(target, Source::Kept { call, step })?;
         self.sync(target)?;
         // Copied from another file system, it takes a while: never under the name that is meant.
         bring(&content, target, &name).map_err(|error| failed(&error))?;
-        let print = Print::at(&target.dir, &name).map_err(|error| failed(&error))?;
+        let print = FileStamp::at(&target.dir, &name).map_err(|error| failed(&error))?;
         let print = print.ok_or_else(changed)?;
         self.ready(target, &print)?;
         self.put(target, &print, over)
     }
 
     /// Gives what has the call's temporary name, and looks like `print`, the target's name.
-    fn put(&mut self, target: &Target, print: &Print, over: Over<'_>) -> Result<(), Refused> {
+    fn put(
+        &mut self,
+        target: &Target,
+        print: &FileStamp,
+        over: Precondition<'_>,
+    ) -> Result<(), StepError> {
         let name = temporary(self.call());
         let Target { dir, name: to, .. } = target;
-        if matches!(over, Over::Nothing) {
+        if matches!(over, Precondition::Nothing) {
             self.hold_free(target)?;
             return match rename_new(dir, &name, dir, to) {
                 Ok(()) => self.placed(dir, None),
@@ -112,13 +118,13 @@ impl Change<'_> {
                 Ok(true) => return self.swapped(target, print, (over, &held)),
                 Ok(false) => match self.replace(target, (over, &held))? {
                     Some(kept) => return self.placed(dir, Some(kept)),
-                    None if matches!(over, Over::Unchanged(_)) => break,
+                    None if matches!(over, Precondition::Unchanged(_)) => break,
                     None => {}
                 },
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Refused::io(&error, target));
+                    return Err(StepError::io(&error, target));
                 }
-                Err(_) if matches!(over, Over::Unchanged(_)) => break,
+                Err(_) if matches!(over, Precondition::Unchanged(_)) => break,
                 Err(_) => {}
             }
             self.hold_free(target)?;
@@ -126,10 +132,10 @@ impl Change<'_> {
                 Ok(()) => return self.placed(dir, None),
                 // Somebody was quicker; then theirs is what is replaced.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Refused::io(&error, target)),
+                Err(error) => return Err(StepError::io(&error, target)),
             }
         }
-        Err(Refused::Changed(target.path.clone()))
+        Err(StepError::Changed(target.path.clone()))
     }
 
     /// The new file has the name, and what had it before the temporary one. If that may not be
@@ -137,32 +143,32 @@ impl Change<'_> {
     fn swapped(
         &mut self,
         target: &Target,
-        new: &Print,
-        (over, held): (Over<'_>, &Held),
-    ) -> Result<(), Refused> {
+        new: &FileStamp,
+        (over, held): (Precondition<'_>, &CheckedStamp),
+    ) -> Result<(), StepError> {
         let name = temporary(self.call());
         let Target { dir, name: to, .. } = target;
-        let look = || Print::at(dir, &name).map_err(|error| Refused::io(&error, target));
+        let look = || FileStamp::at(dir, &name).map_err(|error| StepError::io(&error, target));
         let old = look()?;
         let kept = match old {
             Some(old) if over.allows(&old) => self
                 .hold_moved(held, target, (dir, &name))
-                .map_err(Refused::from)
-                .and_then(|()| self.keep(target, (dir, &name), How::Move))
+                .map_err(StepError::from)
+                .and_then(|()| self.keep(target, (dir, &name), TrashMethod::Move))
                 .map(|()| old),
-            Some(_) | None => Err(Refused::Changed(target.path.clone())),
+            Some(_) | None => Err(StepError::Changed(target.path.clone())),
         };
         let refused = match kept {
             Ok(old) => return self.placed(dir, Some(old)),
             Err(refused) => refused,
         };
-        exchange(dir, &name, dir, to).map_err(|error| Refused::io(&error, target))?;
+        exchange(dir, &name, dir, to).map_err(|error| StepError::io(&error, target))?;
         if let Some(back) = look()?
             && !back.is_same(new)
         {
             // Quicker still: somebody replaced the new file before it was taken back. Theirs is no
             // litter.
-            self.keep(target, (dir, &name), How::Move)?;
+            self.keep(target, (dir, &name), TrashMethod::Move)?;
         }
         Err(refused)
     }
@@ -172,15 +178,15 @@ impl Change<'_> {
     fn replace(
         &mut self,
         target: &Target,
-        (over, held): (Over<'_>, &Held),
-    ) -> Result<Option<Print>, Refused> {
-        let changed = || Refused::Changed(target.path.clone());
-        let Some(old) = target.look()? else { return Ok(None) };
+        (over, held): (Precondition<'_>, &CheckedStamp),
+    ) -> Result<Option<FileStamp>, StepError> {
+        let changed = || StepError::Changed(target.path.clone());
+        let Some(old) = target.stamp()? else { return Ok(None) };
         if !over.allows(&old) {
             return Err(changed());
         }
-        self.keep(target, (&target.dir, &target.name), How::Link)?;
-        if !target.look()?.is_some_and(|now| old.is_same(&now)) {
+        self.keep(target, (&target.dir, &target.name), TrashMethod::Link)?;
+        if !target.stamp()?.is_some_and(|now| old.is_same(&now)) {
             return Err(changed());
         }
         self.hold_moved(held, target, (&target.dir, &target.name))?;
@@ -188,13 +194,13 @@ impl Change<'_> {
         target
             .dir
             .rename(&name, &target.dir, &target.name)
-            .map_err(|error| Refused::io(&error, target))?;
+            .map_err(|error| StepError::io(&error, target))?;
         // A copy is told from the old file by its number.
         let found = find(self.context.trash, (self.call(), self.step()), target);
         Ok(Some(found.ok().flatten().map_or(old, |(_, kept)| kept)))
     }
 
-    fn placed(&mut self, dir: &Dir, kept: Option<Print>) -> Result<(), Refused> {
+    fn placed(&mut self, dir: &Dir, kept: Option<FileStamp>) -> Result<(), StepError> {
         sync(dir);
         self.done(kept);
         Ok(())
@@ -205,8 +211,8 @@ impl Change<'_> {
         &mut self,
         target: &Target,
         what: (&Dir, &str),
-        how: How,
-    ) -> Result<(), Refused> {
+        how: TrashMethod,
+    ) -> Result<(), StepError> {
         let of = (self.call(), self.step());
         let content = keep(self.context.trash, of, target, what, how)?;
         self.kept_at = Some(content.at);
@@ -214,9 +220,9 @@ impl Change<'_> {
     }
 }
 
-fn taken_or(error: &std::io::Error, target: &Target) -> Refused {
+fn taken_or(error: &std::io::Error, target: &Target) -> StepError {
     if error.kind() == std::io::ErrorKind::AlreadyExists {
-        return Refused::Taken(target.path.clone());
+        return StepError::Taken(target.path.clone());
     }
-    Refused::io(error, target)
+    StepError::io(error, target)
 }

@@ -10,7 +10,7 @@ use orion_domain::touches::PathTouch;
 use orion_domain::{CallId, DevicePath, Digest, Touches, Undo};
 use serde::{Deserialize, Serialize};
 
-use super::Print;
+use super::FileStamp;
 
 const RECORD: &str = "record.jsonl";
 /// The most that is read of a record, in bytes.
@@ -105,7 +105,7 @@ impl From<Touched> for Touches {
 /// A place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Spot {
+pub(crate) struct Location {
     /// As the call names it, or as far as it can be named.
     pub(crate) path: DevicePath,
     /// Where it really is, links followed.
@@ -135,17 +135,17 @@ pub(crate) enum Source {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
     /// Something gets a name that was free, or that a file had which goes to the trash.
-    Placed { at: Spot, source: Source },
+    Placed { at: Location, source: Source },
     /// Something goes to the trash.
-    Deleted { at: Spot, what: Print, entries: u64, disk_bytes: u64 },
+    Deleted { at: Location, what: FileStamp, entries: u64, disk_bytes: u64 },
     /// An empty folder is removed.
-    Removed { at: Spot },
+    Removed { at: Location },
     /// Something gets another name. A file that had it goes to the trash.
-    Moved { from: Spot, to: Spot, what: Print, over: Option<Print> },
+    Moved { from: Location, to: Location, what: FileStamp, over: Option<FileStamp> },
     /// Text is added to the end of a file where it is; the trash has the text until that is done.
-    Extended { at: Spot, before: Print, added: u64, text: Digest },
+    Extended { at: Location, before: FileStamp, added: u64, text: Digest },
     /// A file is cut to `before.bytes - cut` bytes where it is; the trash has what is cut.
-    Shortened { at: Spot, before: Print, cut: u64 },
+    Shortened { at: Location, before: FileStamp, cut: u64 },
 }
 
 impl Step {
@@ -173,29 +173,29 @@ pub(super) enum Line {
     /// A step begins.
     Plan(Step),
     /// What the step puts in place is whole and looks like this.
-    Ready(Print),
+    Ready(FileStamp),
     /// The step is done. What it put into the trash looks like this.
-    Done { kept: Option<Print> },
+    Done { kept: Option<FileStamp> },
     /// Everything was taken back, by this call.
     Undone(CallId),
 }
 
 /// A step and how far it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Noted {
+pub(crate) struct RecordedStep {
     pub(crate) step: Step,
-    pub(crate) ready: Option<Print>,
+    pub(crate) ready: Option<FileStamp>,
     pub(crate) done: bool,
-    pub(crate) kept: Option<Print>,
+    pub(crate) kept: Option<FileStamp>,
 }
 
-impl Noted {
+impl RecordedStep {
     /// What lies in the trash for it, in bytes of the disk.
     fn kept_bytes(&self) -> u64 {
         if !self.done {
             return 0;
         }
-        let of = |print: &Option<Print>| print.as_ref().map_or(0, |print| print.disk_bytes);
+        let of = |print: &Option<FileStamp>| print.as_ref().map_or(0, |print| print.disk_bytes);
         match &self.step {
             Step::Placed { .. } => of(&self.kept),
             Step::Deleted { disk_bytes, .. } => *disk_bytes,
@@ -216,7 +216,7 @@ impl Noted {
     }
 
     /// The place from which what is in the trash came.
-    pub(crate) fn kept_from(&self) -> &Spot {
+    pub(crate) fn kept_from(&self) -> &Location {
         match &self.step {
             Step::Placed { at, .. }
             | Step::Deleted { at, .. }
@@ -232,7 +232,7 @@ impl Noted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) header: Header,
-    pub(crate) steps: Vec<Noted>,
+    pub(crate) steps: Vec<RecordedStep>,
     /// The call that took it back.
     pub(crate) undone: Option<CallId>,
 }
@@ -261,7 +261,7 @@ impl Record {
         let last = self.steps.last_mut();
         match (line, last) {
             (Line::Plan(step), _) => {
-                self.steps.push(Noted { step, ready: None, done: false, kept: None });
+                self.steps.push(RecordedStep { step, ready: None, done: false, kept: None });
             }
             (Line::Ready(print), Some(last)) => last.ready = Some(print),
             (Line::Done { kept }, Some(last)) => (last.done, last.kept) = (true, kept),

@@ -6,11 +6,11 @@ use std::io;
 use cap_std::fs::Dir;
 use orion_domain::{Access, CallId, ErrorCode, ToolError};
 
-use super::contents::{How, bring, find, forget_local_of, keep};
-use super::record::{Noted, Record, Source, Step, add, reopen};
+use super::contents::{TrashMethod, bring, find, forget_local_of, keep};
+use super::record::{Record, RecordedStep, Source, Step, add, reopen};
 use super::staged::temporary;
-use super::{Line, Print, Target, tail};
-use crate::roots::{Roots, Wanted, What, io_failure};
+use super::{FileStamp, Line, Target, tail};
+use crate::roots::{FileKind, Roots, Wanted, io_failure};
 use crate::trash::Trash;
 
 /// Whatever the owner lends is good enough to clean up in.
@@ -18,7 +18,7 @@ const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
 
 /// What is established of a call that the agent did not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum Recovered {
     /// It changed nothing.
     Unchanged,
     /// It changed what its record says, which can be taken back.
@@ -27,7 +27,7 @@ pub enum Settled {
 
 /// Cleans up after calls that an earlier run of the agent did not end, and says what they did. Those
 /// whose folders are out of reach wait for the next time. Blocks.
-pub fn recover(trash: &Trash, roots: &Roots) -> Vec<(CallId, Settled)> {
+pub fn recover(trash: &Trash, roots: &Roots) -> Vec<(CallId, Recovered)> {
     let mut settled = Vec::new();
     for call in trash.unsettled() {
         match recover_one(trash, roots, call) {
@@ -44,11 +44,13 @@ pub fn recover(trash: &Trash, roots: &Roots) -> Vec<(CallId, Settled)> {
     settled
 }
 
-fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Settled, ToolError> {
+fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Recovered, ToolError> {
     let failed = |error: io::Error| {
         ToolError::new(ErrorCode::ExecutionFailed, format!("the trash: {}", error.kind()))
     };
-    let Some((place, _)) = trash.find(call).map_err(failed)? else { return Ok(Settled::Unchanged) };
+    let Some((place, _)) = trash.find(call).map_err(failed)? else {
+        return Ok(Recovered::Unchanged);
+    };
     let record = match Record::read(&place) {
         Ok(record) => Some(record),
         // Without a record no step was taken.
@@ -79,10 +81,10 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Settled, To
         } else {
             trash.end(&record);
         }
-        return Ok(Settled::Changed);
+        return Ok(Recovered::Changed);
     }
     trash.forget(call).map_err(failed)?;
-    Ok(Settled::Unchanged)
+    Ok(Recovered::Unchanged)
 }
 
 /// Brings a step that was begun to one side or the other. What it put into the trash, where it was
@@ -92,8 +94,8 @@ pub(super) fn settle(
     trash: &Trash,
     roots: &Roots,
     of: (CallId, usize),
-    noted: &Noted,
-) -> Result<Option<Option<Print>>, ToolError> {
+    noted: &RecordedStep,
+) -> Result<Option<Option<FileStamp>>, ToolError> {
     let at = noted.kept_from();
     let target = match Target::again(roots, at, &ANY) {
         Ok(target) => target,
@@ -112,15 +114,17 @@ pub(super) fn settle(
         }
         Step::Deleted { .. } => find(trash, of, &target).map(|it| it.map(|_| None)),
         Step::Removed { .. } => {
-            Print::at(&target.dir, &target.name).map(|it| it.is_none().then_some(None))
+            FileStamp::at(&target.dir, &target.name).map(|it| it.is_none().then_some(None))
         }
         Step::Extended { before, .. } => {
             tail::settle(trash, of, &target, before).map(|it| it.then_some(None))
         }
-        Step::Shortened { before, cut, .. } => Print::at(&target.dir, &target.name).map(|now| {
-            now.is_some_and(|now| now.inode == before.inode && now.bytes + cut == before.bytes)
-                .then_some(None)
-        }),
+        Step::Shortened { before, cut, .. } => {
+            FileStamp::at(&target.dir, &target.name).map(|now| {
+                now.is_some_and(|now| now.inode == before.inode && now.bytes + cut == before.bytes)
+                    .then_some(None)
+            })
+        }
         Step::Moved { from, what, over, .. } => {
             let from = Target::again(roots, from, &ANY)?;
             settle_moved(trash, of, (&from, &target), (what, over.as_ref()))
@@ -130,7 +134,7 @@ pub(super) fn settle(
 }
 
 /// Whether some root still leads towards a place, so that what is missing there has really gone.
-fn parent_is_reached(roots: &Roots, at: &super::record::Spot) -> bool {
+fn parent_is_reached(roots: &Roots, at: &super::record::Location) -> bool {
     ANY.iter().any(|access| {
         roots.locate_real(&at.real, *access).is_ok_and(|located| located.found.is_none())
     })
@@ -141,22 +145,22 @@ fn settle_placed(
     trash: &Trash,
     of: (CallId, usize),
     target: &Target,
-    (source, ready): (Source, Option<&Print>),
-) -> io::Result<Option<Option<Print>>> {
+    (source, ready): (Source, Option<&FileStamp>),
+) -> io::Result<Option<Option<FileStamp>>> {
     let name = temporary(of.0);
     let kept = find(trash, of, target)?;
     if source == Source::Folder {
         // Made or not, an empty folder is no harm; whose it is cannot be told any more.
         return Ok(None);
     }
-    match (Print::at(&target.dir, &name)?, ready) {
+    match (FileStamp::at(&target.dir, &name)?, ready) {
         (Some(found), Some(ready)) if !ready.is_same(&found) => {
             // It has the name already, and this is what had it before.
-            keep(trash, of, target, (&target.dir, &name), How::Move).map_err(refusal)?;
+            keep(trash, of, target, (&target.dir, &name), TrashMethod::Move).map_err(refusal)?;
             Ok(Some(Some(found)))
         }
         (Some(found), _) => {
-            if Print::at(&target.dir, &target.name)?.is_some_and(|now| found.is_same(&now)) {
+            if FileStamp::at(&target.dir, &target.name)?.is_some_and(|now| found.is_same(&now)) {
                 // It has both names, for it gets the one by a link before it loses the other.
                 target.dir.remove_file(&name)?;
                 return Ok(Some(kept.map(|(_, print)| print)));
@@ -172,7 +176,7 @@ fn settle_placed(
                 }
                 Source::Kept { call, step } => {
                     // It was on its way out of the trash.
-                    keep(trash, (call, step), target, (&target.dir, &name), How::Move)
+                    keep(trash, (call, step), target, (&target.dir, &name), TrashMethod::Move)
                         .map_err(refusal)?;
                 }
                 Source::Folder | Source::Staged => remove(&target.dir, &name, found.what)?,
@@ -183,7 +187,7 @@ fn settle_placed(
             if let Some((_, print)) = kept {
                 return Ok(Some(Some(print)));
             }
-            let now = Print::at(&target.dir, &target.name)?;
+            let now = FileStamp::at(&target.dir, &target.name)?;
             let is_there = ready.zip(now).is_some_and(|(ready, now)| ready.is_same(&now));
             Ok(is_there.then_some(None))
         }
@@ -195,9 +199,9 @@ fn settle_moved(
     trash: &Trash,
     of: (CallId, usize),
     (from, to): (&Target, &Target),
-    (what, over): (&Print, Option<&Print>),
-) -> io::Result<Option<Option<Print>>> {
-    let is_moved = Print::at(&to.dir, &to.name)?
+    (what, over): (&FileStamp, Option<&FileStamp>),
+) -> io::Result<Option<Option<FileStamp>>> {
+    let is_moved = FileStamp::at(&to.dir, &to.name)?
         .is_some_and(|now| (now.what, now.inode) == (what.what, what.inode));
     let kept = find(trash, of, to)?;
     if !is_moved {
@@ -207,22 +211,22 @@ fn settle_moved(
         }
         return Ok(None);
     }
-    if let (Some(over), Some(swapped)) = (over, Print::at(&from.dir, &from.name)?)
+    if let (Some(over), Some(swapped)) = (over, FileStamp::at(&from.dir, &from.name)?)
         && over.is_same(&swapped)
     {
-        keep(trash, of, to, (&from.dir, &from.name), How::Move).map_err(refusal)?;
+        keep(trash, of, to, (&from.dir, &from.name), TrashMethod::Move).map_err(refusal)?;
     }
     Ok(Some(over.cloned()))
 }
 
-fn remove(dir: &Dir, name: &str, what: What) -> io::Result<()> {
+fn remove(dir: &Dir, name: &str, what: FileKind) -> io::Result<()> {
     match what {
-        What::Folder => dir.remove_dir_all(name),
-        What::File | What::Link | What::Special => dir.remove_file(name),
+        FileKind::Folder => dir.remove_dir_all(name),
+        FileKind::File | FileKind::Link | FileKind::Special => dir.remove_file(name),
     }
 }
 
-fn refusal(refused: super::Refused) -> io::Error {
+fn refusal(refused: super::StepError) -> io::Error {
     let error = ToolError::from(refused);
     tracing::debug!(code = error.code.as_str(), "a step could not be cleaned up");
     io::ErrorKind::Other.into()

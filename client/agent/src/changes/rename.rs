@@ -2,10 +2,10 @@
 
 use std::io::ErrorKind;
 
-use super::contents::{How, bring, find};
+use super::contents::{TrashMethod, bring, find};
 use super::record::Step;
 use super::swap::{exchange, rename_new, sync};
-use super::{Change, Over, Print, Refused, Target};
+use super::{Change, FileStamp, Precondition, StepError, Target};
 
 impl Change<'_> {
     /// Gives what is at `from` the name of `to`.
@@ -16,20 +16,20 @@ impl Change<'_> {
         &mut self,
         from: &Target,
         to: &Target,
-        over: Over<'_>,
-    ) -> Result<(), Refused> {
+        over: Precondition<'_>,
+    ) -> Result<(), StepError> {
         let held = self.hold(from)?;
         let what = from.see()?;
-        let old = to.look()?;
+        let old = to.stamp()?;
         match (&old, over) {
-            (Some(_), Over::Nothing) => return Err(Refused::Taken(to.path.clone())),
-            (Some(old), Over::AnyFile) if old.what != crate::roots::What::File => {
-                return Err(Refused::Changed(to.path.clone()));
+            (Some(_), Precondition::Nothing) => return Err(StepError::Taken(to.path.clone())),
+            (Some(old), Precondition::AnyFile) if old.what != crate::roots::FileKind::File => {
+                return Err(StepError::Changed(to.path.clone()));
             }
-            (Some(old), Over::Unchanged(before)) if !before.is_same(old) => {
-                return Err(Refused::Changed(to.path.clone()));
+            (Some(old), Precondition::Unchanged(before)) if !before.is_same(old) => {
+                return Err(StepError::Changed(to.path.clone()));
             }
-            (None, Over::Unchanged(_)) => return Err(Refused::Changed(to.path.clone())),
+            (None, Precondition::Unchanged(_)) => return Err(StepError::Changed(to.path.clone())),
             (Some(_) | None, _) => {}
         }
         let (at, over) = (to.spot(), old.clone());
@@ -45,33 +45,38 @@ impl Change<'_> {
         }
         sync(&to.dir);
         sync(&from.dir);
-        let is_it = to.look()?.is_some_and(|now| (now.what, now.inode) == (what.what, what.inode));
+        let is_it = to.stamp()?.is_some_and(|now| (now.what, now.inode) == (what.what, what.inode));
         let refused = match self.hold_moved(&held, from, (&to.dir, &to.name)) {
             Ok(()) if is_it => None,
-            Ok(()) => Some(Refused::Changed(from.path.clone())),
+            Ok(()) => Some(StepError::Changed(from.path.clone())),
             Err(error) => Some(error.into()),
         };
         if let Some(refused) = refused {
             // Something else had taken the place of what was looked at; it is left where it was.
             tracing::warn!(call = %self.call(), "what was moved is not what was looked at");
             rename_new(&to.dir, &to.name, &from.dir, &from.name)
-                .map_err(|error| Refused::io(&error, from))?;
+                .map_err(|error| StepError::io(&error, from))?;
             return Err(refused);
         }
         self.done(old);
         Ok(())
     }
 
-    fn rename_over(&mut self, from: &Target, to: &Target, old: &Print) -> Result<(), Refused> {
+    fn rename_over(
+        &mut self,
+        from: &Target,
+        to: &Target,
+        old: &FileStamp,
+    ) -> Result<(), StepError> {
         let failed = |error: &std::io::Error| across(error, from, to);
         let held = self.hold(to)?;
         if exchange(&from.dir, &from.name, &to.dir, &to.name).map_err(|error| failed(&error))? {
-            let kept = match from.look()? {
+            let kept = match from.stamp()? {
                 Some(swapped) if old.is_same(&swapped) => self
                     .hold_moved(&held, to, (&from.dir, &from.name))
-                    .map_err(Refused::from)
-                    .and_then(|()| self.keep(to, (&from.dir, &from.name), How::Move)),
-                Some(_) | None => Err(Refused::Changed(to.path.clone())),
+                    .map_err(StepError::from)
+                    .and_then(|()| self.keep(to, (&from.dir, &from.name), TrashMethod::Move)),
+                Some(_) | None => Err(StepError::Changed(to.path.clone())),
             };
             return kept.or_else(|refused| {
                 exchange(&from.dir, &from.name, &to.dir, &to.name)
@@ -81,7 +86,7 @@ impl Change<'_> {
         }
         self.hold_moved(&held, to, (&to.dir, &to.name))?;
         // Without an exchange there is a moment in which nothing has the name.
-        self.keep(to, (&to.dir, &to.name), How::Move)?;
+        self.keep(to, (&to.dir, &to.name), TrashMethod::Move)?;
         rename_new(&from.dir, &from.name, &to.dir, &to.name).map_err(|error| failed(&error))
     }
 
@@ -92,22 +97,22 @@ impl Change<'_> {
     pub(crate) fn discard(
         &mut self,
         target: &Target,
-        what: &Print,
+        what: &FileStamp,
         entries: u64,
         disk_bytes: u64,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), StepError> {
         let held = self.hold(target)?;
         let step = Step::Deleted { at: target.spot(), what: what.clone(), entries, disk_bytes };
         self.plan(target, step)?;
         self.sync(target)?;
-        self.keep(target, (&target.dir, &target.name), How::Move)?;
+        self.keep(target, (&target.dir, &target.name), TrashMethod::Move)?;
         sync(&target.dir);
-        let failed = |error: &std::io::Error| Refused::io(error, target);
+        let failed = |error: &std::io::Error| StepError::io(error, target);
         let found = find(self.context.trash, (self.call(), self.step()), target);
         if let Some((content, print)) = found.map_err(|error| failed(&error))? {
             let refused = match self.hold_moved(&held, target, (&content.dir, &content.name)) {
                 Ok(()) if what.is_same(&print) => None,
-                Ok(()) => Some(Refused::Changed(target.path.clone())),
+                Ok(()) => Some(StepError::Changed(target.path.clone())),
                 Err(error) => Some(error.into()),
             };
             if let Some(refused) = refused {
@@ -120,12 +125,12 @@ impl Change<'_> {
     }
 }
 
-fn across(error: &std::io::Error, from: &Target, to: &Target) -> Refused {
+fn across(error: &std::io::Error, from: &Target, to: &Target) -> StepError {
     if error.kind() == ErrorKind::CrossesDevices {
-        return Refused::OtherFileSystem(to.path.clone());
+        return StepError::OtherFileSystem(to.path.clone());
     }
     if error.kind() == ErrorKind::AlreadyExists {
-        return Refused::Taken(to.path.clone());
+        return StepError::Taken(to.path.clone());
     }
-    Refused::io(error, from)
+    StepError::io(error, from)
 }

@@ -8,9 +8,9 @@ use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
 use orion_domain::{CallId, Digest, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use super::print::{MAX_HASHED_BYTES, finish};
+use super::file_stamp::{MAX_HASHED_BYTES, finish};
 use super::record::{Source, Step};
-use super::{Change, Print, Refused, Target, rights};
+use super::{Change, FileStamp, StepError, Target, rights};
 
 /// How much of a file is brought to the disk at once, in bytes.
 const SYNC_EVERY: u64 = 32 * 1024 * 1024;
@@ -98,9 +98,9 @@ impl Staged {
     }
 
     /// Brings it to the disk, and says what it looks like.
-    pub(super) fn seal(self) -> io::Result<Print> {
+    pub(super) fn seal(self) -> io::Result<FileStamp> {
         self.file.sync_all()?;
-        let mut print = Print::of_file(&self.file)?;
+        let mut print = FileStamp::of_file(&self.file)?;
         print.digest = self.digest();
         Ok(print)
     }
@@ -117,7 +117,7 @@ impl Change<'_> {
         target: &Target,
         old: Option<&File>,
     ) -> Result<Staged, ToolError> {
-        let failed = |error: &io::Error| Refused::io(error, target);
+        let failed = |error: &io::Error| StepError::io(error, target);
         let old = old.map(|old| old.metadata().map(|metadata| (old, metadata))).transpose();
         let old = old.map_err(|error| failed(&error))?;
         // The mode that is taken over is the one that was looked at here.
@@ -153,7 +153,7 @@ impl Change<'_> {
             .dir
             .create_dir_with(&name, &DirBuilder::new())
             .and_then(|()| target.dir.open_dir_nofollow(&name))
-            .map_err(|error| Refused::io(&error, target))?;
+            .map_err(|error| StepError::io(&error, target))?;
         Ok(StagedFolder { dir })
     }
 
@@ -161,7 +161,7 @@ impl Change<'_> {
         &mut self,
         target: &Target,
         source: Source,
-    ) -> Result<String, Refused> {
+    ) -> Result<String, StepError> {
         self.plan(target, Step::Placed { at: target.spot(), source })?;
         Ok(temporary(self.call()))
     }

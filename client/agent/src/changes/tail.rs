@@ -9,9 +9,9 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use orion_domain::{CallId, Digest};
 
 use super::contents::find;
-use super::print::{MAX_HASHED_BYTES, NoDigest, of_reader};
+use super::file_stamp::{MAX_HASHED_BYTES, NoDigest, of_reader};
 use super::record::Step;
-use super::{Change, Print, Refused, Target};
+use super::{Change, FileStamp, StepError, Target};
 use crate::trash::Trash;
 
 impl Change<'_> {
@@ -24,10 +24,10 @@ impl Change<'_> {
         target: &Target,
         file: &File,
         text: &[u8],
-    ) -> Result<(), Refused> {
-        let failed = |error: &io::Error| Refused::io(error, target);
+    ) -> Result<(), StepError> {
+        let failed = |error: &io::Error| StepError::io(error, target);
         let held = self.hold(target)?;
-        let mut before = Print::of_file(file).map_err(|error| failed(&error))?;
+        let mut before = FileStamp::of_file(file).map_err(|error| failed(&error))?;
         self.hold_opened(&held, target, &before)?;
         let check = || self.context.check();
         before.digest = digest_to(file, before.bytes, &check).map_err(|error| error.of(target))?;
@@ -37,7 +37,7 @@ impl Change<'_> {
         self.sync(target)?;
         let mut end = file;
         end.write_all(text).and_then(|()| file.sync_all()).map_err(|error| failed(&error))?;
-        let after = Print::of_file(file).map_err(|error| failed(&error))?;
+        let after = FileStamp::of_file(file).map_err(|error| failed(&error))?;
         self.add(target, super::Line::Ready(after))?;
         self.done(None);
         self.drop_aside();
@@ -48,15 +48,15 @@ impl Change<'_> {
     pub(super) fn shorten(
         &mut self,
         target: &Target,
-        now: &Print,
+        now: &FileStamp,
         cut: u64,
-    ) -> Result<(), Refused> {
-        let failed = |error: &io::Error| Refused::io(error, target);
+    ) -> Result<(), StepError> {
+        let failed = |error: &io::Error| StepError::io(error, target);
         self.hold(target)?;
         let mut file = open(target).map_err(|error| failed(&error))?;
-        let before = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let before = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
         if !now.is_same(&before) {
-            return Err(Refused::Changed(target.path.clone()));
+            return Err(StepError::Changed(target.path.clone()));
         }
         let length = before.bytes.saturating_sub(cut);
         self.plan(target, Step::Shortened { at: target.spot(), before, cut })?;
@@ -66,11 +66,11 @@ impl Change<'_> {
             .and_then(|_| self.put_aside(&tail))
             .map_err(|error| failed(&error))?;
         self.sync(target)?;
-        if !Print::of_file(&file).is_ok_and(|still| now.is_same(&still)) {
-            return Err(Refused::Changed(target.path.clone()));
+        if !FileStamp::of_file(&file).is_ok_and(|still| now.is_same(&still)) {
+            return Err(StepError::Changed(target.path.clone()));
         }
         file.set_len(length).and_then(|()| file.sync_all()).map_err(|error| failed(&error))?;
-        let after = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let after = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
         self.add(target, super::Line::Ready(after))?;
         self.done(None);
         Ok(())
@@ -137,7 +137,7 @@ fn open_in(dir: &Dir, name: &str, options: &mut OpenOptions) -> io::Result<File>
 pub(super) fn digest_to(
     mut file: &File,
     end: u64,
-    check: super::print::Check<'_>,
+    check: super::file_stamp::Check<'_>,
 ) -> Result<Option<Digest>, NoDigest> {
     if end > MAX_HASHED_BYTES {
         return Ok(None);
@@ -150,7 +150,7 @@ pub(super) fn digest_to(
 pub(super) fn digest_from(
     mut file: &File,
     start: u64,
-    check: super::print::Check<'_>,
+    check: super::file_stamp::Check<'_>,
 ) -> Result<Digest, NoDigest> {
     file.seek(SeekFrom::Start(start))?;
     of_reader(file, check)
@@ -170,11 +170,11 @@ pub(super) fn settle(
     trash: &Trash,
     of: (CallId, usize),
     target: &Target,
-    before: &Print,
+    before: &FileStamp,
 ) -> io::Result<bool> {
     let Some(text) = text_of(trash, of, target)? else { return Ok(false) };
     let mut file = open(target)?;
-    let now = Print::of_file(&file)?;
+    let now = FileStamp::of_file(&file)?;
     if now.inode != before.inode || now.bytes <= before.bytes {
         return Ok(false);
     }

@@ -6,8 +6,8 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 use orion_domain::{Access, DevicePath, ToolError};
 
-use super::record::Spot;
-use super::{Print, Refused};
+use super::record::Location;
+use super::{FileStamp, StepError};
 use crate::roots::{Located, Roots, Wanted, io_failure};
 
 /// What a file that a path leads to takes on the disk, in bytes; nothing where none is there.
@@ -16,7 +16,7 @@ use crate::roots::{Located, Roots, Wanted, io_failure};
 /// What the operating system refuses.
 pub(crate) fn disk_bytes_at(located: &Located) -> Result<u64, ToolError> {
     let Some(name) = located.name().filter(|_| located.found.is_some()) else { return Ok(0) };
-    let print = Print::at(&located.dir, name)
+    let print = FileStamp::at(&located.dir, name)
         .map_err(|error| io_failure(&error, Wanted::Path, &located.asked))?;
     Ok(print.map_or(0, |print| print.disk_bytes))
 }
@@ -73,7 +73,7 @@ impl Target {
     ///
     /// # Errors
     /// As [`Roots::locate_real`], and as [`Target::of`].
-    pub(super) fn again(roots: &Roots, spot: &Spot, any: &[Access]) -> Result<Self, ToolError> {
+    pub(super) fn again(roots: &Roots, spot: &Location, any: &[Access]) -> Result<Self, ToolError> {
         let mut found = Err(Wanted::Path.missing(&spot.path));
         for access in any {
             found = roots.locate_real(&spot.real, *access);
@@ -125,17 +125,17 @@ impl Target {
     ///
     /// # Errors
     /// What the operating system refuses.
-    pub(crate) fn look(&self) -> Result<Option<Print>, ToolError> {
-        Print::at(&self.dir, &self.name)
+    pub(crate) fn stamp(&self) -> Result<Option<FileStamp>, ToolError> {
+        FileStamp::at(&self.dir, &self.name)
             .map_err(|error| io_failure(&error, Wanted::Path, &self.path))
     }
 
     /// The same, where something has to be.
-    pub(super) fn see(&self) -> Result<Print, Refused> {
-        self.look()?.ok_or_else(|| Refused::Changed(self.path.clone()))
+    pub(super) fn see(&self) -> Result<FileStamp, StepError> {
+        self.stamp()?.ok_or_else(|| StepError::Changed(self.path.clone()))
     }
 
-    pub(super) fn spot(&self) -> Spot {
-        Spot { path: self.path.clone(), real: self.real.clone() }
+    pub(super) fn spot(&self) -> Location {
+        Location { path: self.path.clone(), real: self.real.clone() }
     }
 }

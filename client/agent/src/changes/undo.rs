@@ -5,10 +5,10 @@ use orion_catalog::{ParsedCall, Tool as _};
 use orion_domain::{Access, CallId, DevicePath, ErrorCode, ToolError};
 use serde_json::json;
 
-use super::record::{Header, Line, Noted, Record, Step, add, reopen};
-use super::take_back::{Ahead, Conflict, Cost, Past, Stuck};
-use super::turn::turn_to_undo;
-use super::{Change, Room};
+use super::path_lock::lock_paths_to_undo;
+use super::record::{Header, Line, Record, RecordedStep, Step, add, reopen};
+use super::undo_steps::{Conflict, Cost, LaterSteps, UndoError, UndoStep};
+use super::{Change, TrashSpace};
 use crate::tools::Context;
 use crate::trash::Trash;
 
@@ -17,7 +17,7 @@ const ANY: [Access; 1] = [Access::Write];
 
 /// What was taken back, or in a preview would be.
 #[derive(Debug)]
-pub(crate) struct TakenBack {
+pub(crate) struct UndoneCall {
     /// The tool that the call was of.
     pub(crate) tool: String,
     /// What became of the paths that it named.
@@ -58,11 +58,11 @@ pub(crate) fn undo(
     tool: &str,
     call: CallId,
     paths: &[DevicePath],
-) -> Result<TakenBack, ToolError> {
+) -> Result<UndoneCall, ToolError> {
     for path in paths {
         context.roots.locate_entry(path, Access::Write)?;
     }
-    let _turn = turn_to_undo(context, call, paths)?;
+    let _turn = lock_paths_to_undo(context, call, paths)?;
     let record = record_of(context, call)?;
     if context.undo != Some(&record.header.undoing()) {
         return Err(ToolError::new(
@@ -77,17 +77,17 @@ pub(crate) fn undo(
             return Err(unnamed(context, path));
         }
     }
-    let done: Vec<(usize, &Noted)> =
+    let done: Vec<(usize, &RecordedStep)> =
         record.steps.iter().enumerate().rev().filter(|(_, noted)| noted.done).collect();
-    let past = |&(step, noted)| Past { call, step, noted, any: &ANY };
-    let mut ahead = Ahead::default();
+    let past = |&(step, noted)| UndoStep { call, step, noted, any: &ANY };
+    let mut ahead = LaterSteps::default();
     let mut conflicts = Vec::new();
     let mut cost = Cost::NOTHING;
     for step in done.iter().map(past) {
         match step.check(context, &mut ahead) {
             Ok(more) => cost = cost.and(more),
-            Err(Stuck::Conflict(conflict)) => conflicts.push(*conflict),
-            Err(Stuck::Failed(error)) => return Err(error),
+            Err(UndoError::Conflict(conflict)) => conflicts.push(*conflict),
+            Err(UndoError::Failed(error)) => return Err(error),
         }
     }
     if !conflicts.is_empty() {
@@ -96,8 +96,8 @@ pub(crate) fn undo(
     let first = record.header.paths.first().or(paths.first()).ok_or_else(|| {
         ToolError::new(ErrorCode::InvalidArgument, "paths is empty; name every path of the call.")
     })?;
-    let room = Room::take_beside(context, first, cost.disk_bytes, record.kept_bytes())?;
-    let taken_back = TakenBack {
+    let room = TrashSpace::take_beside(context, first, cost.disk_bytes, record.kept_bytes())?;
+    let taken_back = UndoneCall {
         tool: record.header.tool.clone(),
         paths: outcomes(&record),
         entries: cost.entries,
@@ -110,8 +110,8 @@ pub(crate) fn undo(
     let mut change = Change::undoing(context, tool, &record.header, room);
     for step in done.iter().map(past) {
         step.take_back(&mut change).map_err(|stuck| match stuck {
-            Stuck::Conflict(conflict) => in_the_way(&[*conflict]),
-            Stuck::Failed(error) => error,
+            UndoError::Conflict(conflict) => in_the_way(&[*conflict]),
+            UndoError::Failed(error) => error,
         })?;
     }
     let noted = context.trash.find(call).and_then(|found| match found {
@@ -193,7 +193,7 @@ fn outcomes(record: &Record) -> Vec<Undone> {
 
 /// A path of the call was not named, so nobody asked whether it may be touched.
 fn unnamed(context: &Context<'_>, path: &DevicePath) -> ToolError {
-    let which = if context.roots.lends(path, Access::Write) {
+    let which = if context.roots.grants(path, Access::Write) {
         format!("The call changed {path} as well")
     } else {
         "The call changed something else as well".to_owned()

@@ -46,13 +46,13 @@ pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
             let lines: Vec<_> = chain.entries.iter().skip(skipped).map(line).collect();
             print(&if lines.is_empty() { "nothing yet".to_owned() } else { lines.join("\n") })
         }
-        Audit::Verify => print(&whole(&chain)),
+        Audit::Verify => print(&describe(&chain)),
         Audit::Export { file: None } => {
             io::stdout().write_all(export(state_dir, &chain)?.as_bytes()).context("standard output")
         }
         Audit::Export { file: Some(file) } => {
             secret_file::write(&file, export(state_dir, &chain)?.as_bytes())?;
-            print(&whole(&chain))
+            print(&describe(&chain))
         }
     }
 }
@@ -68,7 +68,7 @@ fn export(state_dir: &Path, chain: &DeviceChain) -> anyhow::Result<String> {
     Ok(DeviceSigner::from_pkcs8(identity.key.to_pkcs8().expose())?.export(chain, now_ms())?)
 }
 
-fn whole(chain: &DeviceChain) -> String {
+fn describe(chain: &DeviceChain) -> String {
     let head = chain.head();
     let hash = head.hash.to_string();
     let from = chain.header.from.seq.saturating_add(1);

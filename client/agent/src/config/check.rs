@@ -65,14 +65,14 @@ impl fmt::Display for Finding {
 
 /// The device that the file is for.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct CheckedDevice {
     /// Where `~` begins. Relative paths begin nowhere yet.
     pub places: Places,
     home: Option<PathBuf>,
     own: Vec<PathBuf>,
 }
 
-impl Ground {
+impl CheckedDevice {
     /// This device, with the agent's own files.
     #[must_use]
     pub fn here(file: &Path, state_dir: &Path) -> Self {
@@ -219,7 +219,7 @@ fn unknown_keys(table: &DeTable<'_>, known: &[&str], place: &str, findings: &mut
 
 /// Everything that is wrong with the text of an `agent.toml`, in its order.
 #[must_use]
-pub fn check(text: &str, ground: &Ground) -> Vec<Finding> {
+pub fn check(text: &str, ground: &CheckedDevice) -> Vec<Finding> {
     let mut findings = Findings { text, list: Vec::new() };
     if let Ok(root) = DeTable::parse(text) {
         let root = root.get_ref();
@@ -233,8 +233,8 @@ pub fn check(text: &str, ground: &Ground) -> Vec<Finding> {
                 }
             }
             unknown_keys(ceiling, CEILING, "[ceiling]", &mut findings);
-            entries::look(ceiling, &mut findings);
-            paths::look(ceiling, ground, &mut findings);
+            entries::check(ceiling, &mut findings);
+            paths::check(ceiling, ground, &mut findings);
         } else if ceiling.is_none() {
             let hint =
                 "Write a section [ceiling]: without one, an operator's tools hold and no path.";
@@ -275,7 +275,8 @@ fn refused(fault: &str, findings: &mut Findings<'_>) {
 /// It cannot be read.
 pub fn check_file(path: &Path, state_dir: &Path) -> std::io::Result<Vec<Finding>> {
     let metadata = std::fs::metadata(path)?;
-    let mut findings = check(&std::fs::read_to_string(path)?, &Ground::here(path, state_dir));
+    let mut findings =
+        check(&std::fs::read_to_string(path)?, &CheckedDevice::here(path, state_dir));
     if let Some((why, fix)) = distrust(path, &metadata) {
         let finding = Finding {
             severity: Severity::Error,

@@ -181,13 +181,13 @@ impl Source {
     pub async fn changed(&mut self) -> Found {
         loop {
             sleep(self.every).await;
-            let mut now = self.look().await;
+            let mut now = self.stat().await;
             if now == self.seen {
                 continue;
             }
             for _ in 0..RESTLESS {
                 sleep(self.still).await;
-                let then = std::mem::replace(&mut now, self.look().await);
+                let then = std::mem::replace(&mut now, self.stat().await);
                 if then == now {
                     break;
                 }
@@ -199,7 +199,7 @@ impl Source {
         }
     }
 
-    async fn look(&self) -> Seen {
+    async fn stat(&self) -> Seen {
         let path = self.path.clone();
         let looked = tokio::task::spawn_blocking(move || Seen::at(&path)).await;
         // Only where the program ends is there no answer.

@@ -31,7 +31,7 @@ type FromBackend = Result<v1::LinkResponse, Status>;
 /// A stream on which both sides have greeted.
 pub struct Link {
     /// What the backend said.
-    pub greeting: Greeting,
+    pub greeting: BackendHello,
     /// Messages to the backend.
     pub out: mpsc::Sender<v1::LinkRequest>,
     /// For other calls on the same connection.
@@ -42,7 +42,7 @@ pub struct Link {
 
 /// What a backend says of itself and of this device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Greeting {
+pub struct BackendHello {
     /// The backend's version, for people.
     pub server_version: String,
     /// This device's name there.
@@ -53,7 +53,7 @@ pub struct Greeting {
     pub audit: Option<v1::ChainHead>,
 }
 
-impl Greeting {
+impl BackendHello {
     /// Takes a greeting that is for `device`.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl Link {
             let first = incoming.try_next().await.map_err(|status| dialled.error(&status))?;
             match first.and_then(|response| response.message) {
                 Some(Incoming::Welcome(welcome)) => {
-                    Ok((Greeting::read(welcome, device)?, incoming))
+                    Ok((BackendHello::read(welcome, device)?, incoming))
                 }
                 Some(
                     Incoming::PolicyUpdate(_)
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_backend_one_minor_version_ahead_is_greeted_back() {
-        let greeting = Greeting::read(welcome(), DeviceId::new(Uuid::from_u128(7))).unwrap();
-        let expected = Greeting {
+        let greeting = BackendHello::read(welcome(), DeviceId::new(Uuid::from_u128(7))).unwrap();
+        let expected = BackendHello {
             server_version: "9.9.9".to_owned(),
             name: "web-1".parse().unwrap(),
             reconnect: Duration::from_millis(250),
@@ -248,7 +248,7 @@ mod tests {
         for (change, word) in changes {
             let mut welcome = welcome();
             change(&mut welcome);
-            let error = Greeting::read(welcome, device).unwrap_err().to_string();
+            let error = BackendHello::read(welcome, device).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
     }

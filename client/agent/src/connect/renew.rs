@@ -123,14 +123,14 @@ pub fn pause(left: Duration) -> Duration {
 /// A renewal that the backend asks for, because other authorities count than before. However often it asks,
 /// there is a bound on how often that is done.
 #[derive(Debug, Default)]
-pub struct Hastened {
+pub struct RequestedRenewal {
     due: Option<Instant>,
     last: Option<Instant>,
     /// Whether the one that is under way was asked for.
     is_under_way: bool,
 }
 
-impl Hastened {
+impl RequestedRenewal {
     /// The backend asks, for a moment within this time. `random` is drawn evenly from 0 to 1.
     pub fn ask(&mut self, now: Instant, within: Duration, random: f64) {
         let wish = now + within.min(MOST_SPREAD).mul_f64(random.clamp(0.0, 1.0));
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_renewal_that_is_asked_for_comes_at_a_moment_within_the_time_and_never_often() {
         let (begin, second) = (Instant::now(), Duration::from_secs(1));
-        let mut asked = Hastened::default();
+        let mut asked = RequestedRenewal::default();
         assert!(!asked.is_due(begin + 3600 * second));
         asked.ask(begin, 30 * second, 0.5);
         assert_eq!(asked.due(), Some(begin + 15 * second));

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::surroundings::Real;
+use crate::agent::environment::SystemEnvironment;
 use crate::journal::JournalError;
 use crate::roots::Roots;
 
@@ -51,7 +51,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         permit: permit(),
         executor: Executor { name: "get_datetime", run },
         arguments: json!({}),
-        seeing: Seeing::Nothing,
+        seeing: ObservationMode::Nothing,
         touches: Touches::nothing(),
         undo: None,
         reach: None,
@@ -59,7 +59,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         memory: Arc::default(),
         deadline: Instant::now() + time_left,
         cancelled: Arc::new(AtomicBool::new(false)),
-        roots: Arc::new(Lent::new(Box::new(|| {
+        roots: Arc::new(GrantedPaths::new(Box::new(|| {
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         }))),
         verdict: None,
@@ -77,7 +77,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
 /// What happened, in order: the code of each end, and `started` and `progress`.
 async fn happened(job: Job, admission: Admission) -> Vec<String> {
     let (events, mut inbox) = mpsc::channel(64);
-    execute(job, admission, events, Arc::new(Real)).await;
+    execute(job, admission, events, Arc::new(SystemEnvironment)).await;
     let mut happened = Vec::new();
     while let Some(event) = inbox.recv().await {
         happened.push(match event {
@@ -264,7 +264,7 @@ mod confined {
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         });
         let mut job = confined(folder.path(), LOOK, Duration::ZERO, false);
-        job.roots = Arc::new(Lent::new(hang));
+        job.roots = Arc::new(GrantedPaths::new(hang));
         let done = |_: Value, _: &Context<'_>| Ok(Outcome::new("Done.", json!({})));
         let other = super::job(folder.path(), done, LONG, false);
         let (held_up, other) =

@@ -88,7 +88,7 @@ impl Verdict {
         if !is_named {
             touches.paths.push(PathTouch { path: real.clone(), access });
         }
-        let policy = self.lending(real);
+        let policy = self.granting(real);
         // What may be shown and not be done need not be shown.
         let ways = if self.dry_run { &[true, false][..] } else { &[false] };
         for &dry_run in ways {
@@ -104,7 +104,7 @@ impl Verdict {
 
     /// The policy where the real place is lent. Whether it is was found out on the way to it, from the
     /// folder that is lent by name and may itself be a link.
-    fn lending(&self, real: &DevicePath) -> Policy {
+    fn granting(&self, real: &DevicePath) -> Policy {
         let mut policy = Policy::clone(&self.policy);
         if let Some(root) = real.parent() {
             let access = [Access::Read, Access::Write, Access::Delete].into();

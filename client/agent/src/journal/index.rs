@@ -75,7 +75,7 @@ pub struct Interrupted<'a> {
 
 /// What is known of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum CallStatus {
     /// Nothing: it is new.
     New,
     /// It runs.
@@ -255,12 +255,14 @@ impl Index {
 
     /// What is known of a call.
     #[must_use]
-    pub fn seen(&self, call: CallId) -> Seen {
+    pub fn seen(&self, call: CallId) -> CallStatus {
         match self.calls.get(&call).map(|record| &record.progress) {
-            None => Seen::New,
-            Some(Progress::Running) => Seen::Running,
-            Some(Progress::Ended(_)) => Seen::Ended,
-            Some(Progress::Acknowledged | Progress::AcknowledgedUnknown) => Seen::Acknowledged,
+            None => CallStatus::New,
+            Some(Progress::Running) => CallStatus::Running,
+            Some(Progress::Ended(_)) => CallStatus::Ended,
+            Some(Progress::Acknowledged | Progress::AcknowledgedUnknown) => {
+                CallStatus::Acknowledged
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::entry::{Loaded, read_all};
-use super::index::{Begin, Ended, Full, Index, Seen};
+use super::index::{Begin, CallStatus, Ended, Full, Index};
 use super::writer::{Command, Store, write_all};
 use super::*;
 
@@ -115,19 +115,19 @@ async fn a_result_is_kept_until_it_is_acknowledged_and_the_call_is_known_after()
     let room = Room::new();
     let mut journal = room.open(1_000).await;
     journal.begin(effect(1)).await.unwrap().wait().await.unwrap();
-    assert_eq!(journal.seen(call(1)), Seen::Running);
+    assert_eq!(journal.seen(call(1)), CallStatus::Running);
     journal.end(call(1), done("one"), 1_001).await;
-    assert_eq!(journal.seen(call(1)), Seen::Ended);
+    assert_eq!(journal.seen(call(1)), CallStatus::Ended);
     journal.acknowledge(call(1), 1_002).await;
-    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
+    assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
     assert_eq!(journal.result(call(1)), None);
     // An acknowledgement of what is not known, or again, changes nothing.
     journal.acknowledge(call(1), 1_003).await;
     journal.acknowledge(call(7), 1_003).await;
     journal.close().await;
     let journal = room.open(2_000).await;
-    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
-    assert_eq!(journal.seen(call(7)), Seen::New);
+    assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
+    assert_eq!(journal.seen(call(7)), CallStatus::New);
     assert_eq!(journal.unacknowledged(), []);
 }
 
@@ -139,7 +139,10 @@ async fn a_late_result_is_told_also_where_the_unknown_one_was_taken_already() {
     let given_up = Ended { state: CallState::Unknown, ..done("?") };
     journal.end(call(1), given_up.clone(), 1_001).await;
     journal.acknowledge(call(1), 1_002).await;
-    assert_eq!((journal.seen(call(1)), journal.unacknowledged()), (Seen::Acknowledged, vec![]));
+    assert_eq!(
+        (journal.seen(call(1)), journal.unacknowledged()),
+        (CallStatus::Acknowledged, vec![])
+    );
     journal.end(call(1), given_up, 1_003).await;
     assert_eq!(journal.unacknowledged(), []);
     journal.end(call(1), done("one"), 1_004).await;
@@ -149,7 +152,10 @@ async fn a_late_result_is_told_also_where_the_unknown_one_was_taken_already() {
     assert_eq!(journal.result(call(1)), Some(&done("one")));
     journal.acknowledge(call(1), 2_001).await;
     journal.end(call(1), done("two"), 2_002).await;
-    assert_eq!((journal.seen(call(1)), journal.unacknowledged()), (Seen::Acknowledged, vec![]));
+    assert_eq!(
+        (journal.seen(call(1)), journal.unacknowledged()),
+        (CallStatus::Acknowledged, vec![])
+    );
 }
 
 #[tokio::test]
@@ -246,7 +252,7 @@ async fn a_journal_that_is_mostly_dead_is_written_anew_and_says_the_same() {
     let journal = room.open(2_000).await;
     assert_eq!(journal.unfinished(), [open.call]);
     for number in 0..600 {
-        assert_eq!(journal.seen(call(number)), Seen::Acknowledged, "{number}");
+        assert_eq!(journal.seen(call(number)), CallStatus::Acknowledged, "{number}");
         assert!(journal.is_spent(approval(number)), "{number}");
     }
 }
@@ -277,7 +283,7 @@ async fn too_much_that_waits_for_the_backend_is_refused_and_room_comes_back() {
     }
     assert_eq!(journal.begin(read(2_000)).await.unwrap_err(), Full::Waiting);
     assert_eq!(journal.refuse(read(2_000), done("")), Err(Full::Waiting));
-    assert_eq!(journal.seen(call(2_000)), Seen::New);
+    assert_eq!(journal.seen(call(2_000)), CallStatus::New);
     journal.acknowledge(call(0), 1_000).await;
     drop(journal.begin(read(2_000)).await.unwrap());
 }
@@ -289,7 +295,7 @@ async fn a_refused_call_is_answered_the_same_again_and_does_not_use_its_approval
     let begin = Begin { approval: Some(approval(1)), ..effect(1) };
     let refused = Ended { state: CallState::Refused, ..done("no") };
     journal.refuse(begin, refused.clone()).unwrap();
-    assert_eq!(journal.seen(call(1)), Seen::Ended);
+    assert_eq!(journal.seen(call(1)), CallStatus::Ended);
     assert_eq!(journal.result(call(1)), Some(&refused));
     assert!(!journal.is_spent(approval(1)));
     assert_eq!(fs::read(&room.path).unwrap(), b"");

@@ -34,12 +34,12 @@ pub struct Located {
     /// The names that follow `dir`; none when the path is that folder itself.
     pub rest: Vec<String>,
     /// What the first of `rest` is, if anything; never a link, unless links were not to be followed.
-    pub found: Option<What>,
+    pub found: Option<FileKind>,
 }
 
 /// What a name stands for, other than a folder on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A folder; only where the last name was not to be entered.
@@ -50,7 +50,7 @@ pub enum What {
     Special,
 }
 
-impl What {
+impl FileKind {
     /// What a file type is to Orion.
     #[must_use]
     pub fn of(kind: FileType) -> Self {
@@ -157,13 +157,13 @@ fn straight(
         beneath::open(&root.dir, above)?
     };
     let found = match parent.symlink_metadata(last) {
-        Ok(metadata) => Some(What::of(metadata.file_type())),
+        Ok(metadata) => Some(FileKind::of(metadata.file_type())),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(_) => return None,
     };
     match (found, follow_last) {
-        (Some(What::Link), true) => None,
-        (Some(What::Folder), true) => {
+        (Some(FileKind::Link), true) => None,
+        (Some(FileKind::Folder), true) => {
             let dir = beneath::open(&parent, &[last])?;
             Some(located(root, asked, dir, real, Vec::new(), None))
         }
@@ -209,19 +209,19 @@ fn walk(
             }
         };
         let found = match here.0.symlink_metadata(&name) {
-            Ok(metadata) => Some(What::of(metadata.file_type())),
+            Ok(metadata) => Some(FileKind::of(metadata.file_type())),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(&error)),
         };
         match (found, opened) {
-            (Some(What::Link), Some(_)) => {
+            (Some(FileKind::Link), Some(_)) => {
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(too_many_links(asked));
                 }
                 read_link(&here.0, &name, asked, &mut pending)?;
             }
-            (Some(What::Folder), Some(error)) if error.kind() == ErrorKind::NotADirectory => {
+            (Some(FileKind::Folder), Some(error)) if error.kind() == ErrorKind::NotADirectory => {
                 // It was a link when it was opened, and is none any more.
                 links += 1;
                 if links > MAX_LINKS {
@@ -229,7 +229,7 @@ fn walk(
                 }
                 pending.push_front(name);
             }
-            (Some(What::Folder), Some(error)) => return Err(failed(&error)),
+            (Some(FileKind::Folder), Some(error)) => return Err(failed(&error)),
             (found, _) => {
                 let mut rest = vec![name];
                 rest.extend(pending);
@@ -295,7 +295,7 @@ fn end(
     asked: &DevicePath,
     (dir, real): (Dir, DevicePath),
     rest: Vec<String>,
-    found: Option<What>,
+    found: Option<FileKind>,
     access: Access,
 ) -> Result<Located, ToolError> {
     if is_foreign(&dir, root) {
@@ -321,7 +321,7 @@ fn located(
     dir: Dir,
     real: DevicePath,
     rest: Vec<String>,
-    found: Option<What>,
+    found: Option<FileKind>,
 ) -> Located {
     let (asked, root_dir) = (asked.clone(), Arc::clone(&root.dir));
     Located { asked, dir, real, root: root.real.clone(), root_dir, rest, found }

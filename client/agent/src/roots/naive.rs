@@ -8,7 +8,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use orion_domain::{DevicePath, PathStyle, ToolError};
 
-use super::{Located, Roots, Wanted, What, io_failure};
+use super::{FileKind, Located, Roots, Wanted, io_failure};
 
 impl Roots {
     /// The same roots, asked for nothing but their handles.
@@ -49,10 +49,10 @@ pub(super) fn find(path: &DevicePath, follow_last: bool) -> Result<Located, Tool
     }
     let real = std::fs::canonicalize(above).map_err(failed)?;
     let found = match rest.first().map(|name| real.join(name).symlink_metadata()) {
-        Some(Ok(metadata)) if metadata.is_file() => Some(What::File),
-        Some(Ok(metadata)) if metadata.is_dir() => Some(What::Folder),
-        Some(Ok(metadata)) if metadata.is_symlink() => Some(What::Link),
-        Some(Ok(_)) => Some(What::Special),
+        Some(Ok(metadata)) if metadata.is_file() => Some(FileKind::File),
+        Some(Ok(metadata)) if metadata.is_dir() => Some(FileKind::Folder),
+        Some(Ok(metadata)) if metadata.is_symlink() => Some(FileKind::Link),
+        Some(Ok(_)) => Some(FileKind::Special),
         Some(Err(_)) | None => None,
     };
     Ok(located(open(&real)?, parse(&real), rest, found))

@@ -34,7 +34,7 @@ impl Names {
     }
 
     /// Where a lent folder was found to be.
-    pub(super) fn of_lent(&self, named: &DevicePath) -> Option<&DevicePath> {
+    pub(super) fn of_granted(&self, named: &DevicePath) -> Option<&DevicePath> {
         self.lent.iter().find(|(known, _)| known == named).map(|(_, real)| real)
     }
 

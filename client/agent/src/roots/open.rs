@@ -10,7 +10,7 @@ use orion_domain::{Access, DevicePath};
 
 #[cfg(target_os = "linux")]
 use super::beneath;
-use super::{Ground, Roots, located, real_path};
+use super::{GrantedRoots, Roots, located, real_path};
 
 /// One allowed folder.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct OpenRoot {
     pub(crate) dir: Arc<Dir>,
 }
 
-impl Ground {
+impl GrantedRoots {
     /// One more folder, opened beneath `base`; with more access, where it is there already.
     pub(super) fn add(&mut self, path: &DevicePath, base: &DevicePath, access: BTreeSet<Access>) {
         if access.is_empty() {
@@ -65,7 +65,7 @@ impl Roots {
     }
 
     fn open_root(&self, root: &Root) -> Option<OpenRoot> {
-        let base = open_base(&root.base, self.names.of_lent(&root.base)?)?;
+        let base = open_base(&root.base, self.names.of_granted(&root.base)?)?;
         let base = OpenRoot { real: root.base.clone(), dir: Arc::new(base) };
         let names = root.path.relative_to(&root.base)?;
         let access = *root.access.first()?;

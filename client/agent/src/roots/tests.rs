@@ -67,7 +67,7 @@ fn both_scopes_must_lend_and_each_may_narrow() {
         ("c/d/state/key", Access::Read, false),
         ("c/d/.ssh/id", Access::Read, false),
     ] {
-        assert_eq!(roots.lends(&ground.path(name), access), lent, "{name} {access}");
+        assert_eq!(roots.grants(&ground.path(name), access), lent, "{name} {access}");
     }
     assert!(roots.writable());
     let nothing = Roots::open(&Scope::nothing(), &grants, &[]);
@@ -170,7 +170,7 @@ mod links {
             assert_eq!(find(name).unwrap_err().code, code, "{name}");
         }
         let link = roots.locate_entry(&ground.path("r/far"), Access::Read).unwrap();
-        assert_eq!((link.found, link.name()), (Some(What::Link), Some("far")));
+        assert_eq!((link.found, link.name()), (Some(FileKind::Link), Some("far")));
     }
 
     #[test]
@@ -185,13 +185,13 @@ mod links {
             let path = ground.path(&format!("lent/{name}"));
             let error = roots.locate(&path, Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
-            assert!(!roots.lends(&path, Access::Write), "{name}");
+            assert!(!roots.grants(&path, Access::Write), "{name}");
         }
         for name in ["no", "state", "agent.toml", "secret"] {
             assert!(roots.may_hide(name), "{name}");
         }
         assert!(roots.locate(&ground.path("lent/yes"), Access::Read).is_ok());
-        assert!(roots.stands_in(&ground.path("lent/yes")));
+        assert!(roots.is_inside(&ground.path("lent/yes")));
 
         // By its own name as well where the deny entry goes through the link.
         let ceiling = ground.scope(&[("real", BOTH)], &["lent/no"]);

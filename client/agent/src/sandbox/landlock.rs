@@ -32,7 +32,7 @@ const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 
 /// Confines the calling thread.
 pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
-    let lent: Vec<_> = roots.lent().collect();
+    let lent: Vec<_> = roots.granted().collect();
     let roots = lent.iter().filter_map(|(dir, access)| {
         let changes = access.contains(&Access::Write) || access.contains(&Access::Delete);
         let rights = match reach {

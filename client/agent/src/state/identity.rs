@@ -68,7 +68,7 @@ impl Identity {
 #[derive(Debug)]
 pub struct Pending {
     /// How far it is.
-    pub stage: Stage,
+    pub stage: EnrollmentStage,
     /// What to ask with.
     pub ticket: Secret,
     /// Where the backend listens.
@@ -81,7 +81,7 @@ pub struct Pending {
 
 /// How far an enrolment is.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum EnrollmentStage {
     /// The backend is asked, or was and its answer was lost: it may be asked again.
     Asked {
         /// The token's invitation.
@@ -221,9 +221,9 @@ impl Pending {
         let WrittenPending { device_id, invite, secret, name, ticket, addresses, pins, key } =
             written;
         let stage = match (device_id, invite, secret) {
-            (Some(device_id), invite, _) => Stage::Known { device_id, invite },
+            (Some(device_id), invite, _) => EnrollmentStage::Known { device_id, invite },
             (None, Some(invite), Some(secret)) => {
-                Stage::Asked { invite, secret: Secret::new(secret), name }
+                EnrollmentStage::Asked { invite, secret: Secret::new(secret), name }
             }
             (None, _, _) => return Err(StateError::Damaged { path }),
         };
@@ -240,10 +240,10 @@ impl Pending {
     /// [`StateError`] when it cannot be written.
     pub fn save(&self, state: &State) -> Result<(), StateError> {
         let (device_id, invite, secret, name) = match &self.stage {
-            Stage::Asked { invite, secret, name } => {
+            EnrollmentStage::Asked { invite, secret, name } => {
                 (None, Some(*invite), Some(secret.expose().to_owned()), name.clone())
             }
-            Stage::Known { device_id, invite } => (Some(*device_id), *invite, None, None),
+            EnrollmentStage::Known { device_id, invite } => (Some(*device_id), *invite, None, None),
         };
         let written = WrittenPending {
             device_id,
@@ -261,15 +261,17 @@ impl Pending {
     /// Whether the backend has answered, so that only a person is waited for.
     #[must_use]
     pub const fn is_known(&self) -> bool {
-        matches!(self.stage, Stage::Known { .. })
+        matches!(self.stage, EnrollmentStage::Known { .. })
     }
 
     /// Whether it was begun with a token of this invitation and secret.
     #[must_use]
     pub fn is_of(&self, invitation: InviteId, its_secret: &Secret) -> bool {
         match &self.stage {
-            Stage::Asked { invite, secret, .. } => *invite == invitation && secret == its_secret,
-            Stage::Known { invite, .. } => *invite == Some(invitation),
+            EnrollmentStage::Asked { invite, secret, .. } => {
+                *invite == invitation && secret == its_secret
+            }
+            EnrollmentStage::Known { invite, .. } => *invite == Some(invitation),
         }
     }
 

@@ -108,7 +108,7 @@ fn a_half_written_identity_is_none_and_a_damaged_one_is_an_error() {
     assert!(matches!(Identity::read(folder.path()).unwrap_err(), StateError::Damaged { .. }));
 }
 
-fn pending(stage: Stage) -> Pending {
+fn pending(stage: EnrollmentStage) -> Pending {
     Pending {
         stage,
         ticket: Secret::new("ticket"),
@@ -123,7 +123,7 @@ fn a_pending_enrolment_can_be_taken_up_again() {
     let folder = tempfile::tempdir().unwrap();
     let state = State::open(folder.path()).unwrap();
     let device_id = DeviceId::new(Uuid::from_u128(7));
-    let pending = pending(Stage::Known { device_id, invite: None });
+    let pending = pending(EnrollmentStage::Known { device_id, invite: None });
     pending.save(&state).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!(format!("{read:?}"), format!("{pending:?}"));
@@ -146,7 +146,7 @@ fn an_enrolment_without_an_answer_is_read_back_beside_what_the_device_is() {
     let invite = InviteId::new(Uuid::from_u128(3));
     let secret = Secret::new("hunter2");
     let name = Some("kiosk".parse().unwrap());
-    let pending = pending(Stage::Asked { invite, secret: secret.clone(), name });
+    let pending = pending(EnrollmentStage::Asked { invite, secret: secret.clone(), name });
     pending.save(&state).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!((&read.stage, read.key.fingerprint()), (&pending.stage, pending.key.fingerprint()));
@@ -162,7 +162,7 @@ fn an_enrolment_without_an_answer_is_read_back_beside_what_the_device_is() {
     secret_file::write(&state.path("pending.toml"), older.as_bytes()).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     let device_id = DeviceId::new(Uuid::from_u128(7));
-    assert_eq!(read.stage, Stage::Known { device_id, invite: None });
+    assert_eq!(read.stage, EnrollmentStage::Known { device_id, invite: None });
     assert_eq!(read.key.fingerprint(), before.key.fingerprint());
 }
 

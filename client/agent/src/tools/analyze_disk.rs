@@ -8,7 +8,7 @@ use orion_domain::{DevicePath, ToolError};
 use super::list_directory::folder;
 use super::scan::{Bounds, Entry, Firsts, Folder, Visitor, scan};
 use super::{Context, Execute, Outcome};
-use crate::roots::What;
+use crate::roots::FileKind;
 
 const MAX_LARGE: usize = 20;
 const UNIT_BYTES: u64 = 1024 * 1024;
@@ -69,13 +69,13 @@ impl<'a> Sums<'a> {
 }
 
 impl Visitor for Sums<'_> {
-    fn wants(&self, _: &str, what: What) -> bool {
-        matches!(what, What::File | What::Folder)
+    fn wants(&self, _: &str, what: FileKind) -> bool {
+        matches!(what, FileKind::File | FileKind::Folder)
     }
 
     fn visit(&mut self, entry: &Entry<'_>) {
         self.entries += 1;
-        if entry.what != What::File {
+        if entry.what != FileKind::File {
             return;
         }
         let Some(metadata) = entry.metadata() else {

@@ -39,12 +39,12 @@ pub(super) enum Reading {
 
 /// A place in a text, both counted from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Spot {
+struct Position {
     line: usize,
     column: usize,
 }
 
-impl Spot {
+impl Position {
     /// The place of a byte.
     fn of(text: &str, byte: usize) -> Self {
         let before = text.get(..text.floor_char_boundary(byte)).unwrap_or(text);

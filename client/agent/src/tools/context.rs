@@ -11,7 +11,7 @@ use orion_domain::{
 };
 
 use super::Memory;
-use super::observe::{Expected, compare};
+use super::observe::{ExpectedState, compare};
 use crate::apps::Apps;
 use crate::changes::is_executable;
 use crate::risk_gate::RiskGate;
@@ -48,7 +48,7 @@ pub struct Context<'a> {
     /// What it takes back or does again, as it was judged: of an undoing.
     pub undo: Option<&'a Undo>,
     /// What must still be as it was shown when the call acts.
-    pub expected: Option<Expected<'a>>,
+    pub expected: Option<ExpectedState<'a>>,
     /// Set when a person stops the call.
     pub cancelled: &'a AtomicBool,
     /// When the call has to be over.

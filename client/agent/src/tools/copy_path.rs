@@ -3,37 +3,39 @@
 
 pub(super) mod content;
 pub(super) mod ends;
-pub(super) mod judge;
+pub(super) mod method;
 #[cfg(test)]
 mod tests;
 
 use cap_std::fs::{File, Metadata, OpenOptions};
 use content::{Progress, copy_folder, refuse_without_room};
-use ends::{Thing, real, refuse_overlap, replaces};
-use judge::{Count, How, Landing, survey};
+use ends::{CopySource, real, refuse_overlap, replaces};
+use method::{CopyMethod, Count, Destination, survey};
 use orion_catalog::Tool;
 use orion_catalog::tools::copy_path::{Arguments, CopyPath, Returns};
 use orion_domain::{Access, ToolError};
 
 use super::observe::hold_copied;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{Change, Over, Room, Target, disk_bytes, disk_bytes_at, turn};
+use crate::changes::{
+    Change, Precondition, Target, TrashSpace, disk_bytes, disk_bytes_at, lock_paths,
+};
 use crate::roots::{Located, Wanted, io_failure};
 
 impl Execute for CopyPath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
-        let _turn = turn(context, &[&destination])?;
+        let _turn = lock_paths(context, &[&destination])?;
         let from = context.roots.locate(&source, Access::Read)?;
         let to = context.roots.locate(&destination, Access::Write)?;
         let landed = real(&to)?;
         refuse_overlap(&real(&from)?, &landed)?;
-        let landing = Landing { asked: &destination, real: &landed, root: &to.root };
-        let thing = if from.is_folder() { Thing::Folder } else { Thing::File };
+        let landing = Destination { asked: &destination, real: &landed, root: &to.root };
+        let thing = if from.is_folder() { CopySource::Folder } else { CopySource::File };
         let file = match thing {
-            Thing::File => Some(open(&from, context)?),
-            Thing::Folder => None,
+            CopySource::File => Some(open(&from, context)?),
+            CopySource::Folder => None,
         };
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
         context.raise_if_starting_at(&to, &destination)?;
@@ -44,7 +46,7 @@ impl Execute for CopyPath {
             Some((_, metadata)) => {
                 Count { entries: 1, bytes: metadata.len(), disk_bytes: disk_bytes(metadata) }
             }
-            None => survey(&from, &landing, How::Copied, context)?,
+            None => survey(&from, &landing, CopyMethod::Copied, context)?,
         };
         refuse_without_room(&to.dir, count.disk_bytes, &destination)?;
         let Count { entries, bytes, .. } = count;
@@ -56,8 +58,8 @@ impl Execute for CopyPath {
             replaced,
         };
         let over = if replaced { " in the place of the file there" } else { "" };
-        let what = thing.told(count);
-        let room = Room::take(context, &destination, disk_bytes_at(&to)?)?;
+        let what = thing.describe(count);
+        let room = TrashSpace::take(context, &destination, disk_bytes_at(&to)?)?;
         if context.dry_run {
             let message = format!("Would copy {source} to {destination}{over}: {what}.");
             return Ok(Outcome::new(message, returns));
@@ -101,7 +103,11 @@ pub(super) fn place_file(
     staged.like(&metadata).map_err(|error| io_failure(&error, Wanted::File, &target.path))?;
     Progress::new(context, bytes).copy(&mut file, &mut staged, bytes, &from.asked)?;
     hold_copied(from, staged.digest(), context)?;
-    change.place(target, staged, if replaced { Over::AnyFile } else { Over::Nothing })?;
+    change.place(
+        target,
+        staged,
+        if replaced { Precondition::AnyFile } else { Precondition::Nothing },
+    )?;
     Ok(())
 }
 
@@ -110,7 +116,7 @@ pub(super) fn place_folder(
     change: &mut Change<'_>,
     from: &Located,
     target: &Target,
-    landing: &Landing<'_>,
+    landing: &Destination<'_>,
     count: Count,
     context: &Context<'_>,
 ) -> Result<(), ToolError> {

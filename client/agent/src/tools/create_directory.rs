@@ -5,8 +5,8 @@ use orion_catalog::tools::create_directory::{Arguments, CreateDirectory, Returns
 use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Refused, Room, turn};
-use crate::roots::{Located, What};
+use crate::changes::{Change, StepError, TrashSpace, lock_paths};
+use crate::roots::{FileKind, Located};
 
 /// The most folders that one call makes.
 const MAX_MADE: usize = 256;
@@ -14,7 +14,7 @@ const MAX_MADE: usize = 256;
 impl Execute for CreateDirectory {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let path = &context.path(&arguments.path)?;
-        let _turn = turn(context, &[path])?;
+        let _turn = lock_paths(context, &[path])?;
         let located = context.roots.locate(path, Access::Write)?;
         let done = |message: String, created| {
             Ok(Outcome::new(message, Returns { created_path: path.to_string(), created }))
@@ -36,7 +36,7 @@ impl Execute for CreateDirectory {
             return Err(missing_parent(&located, context));
         }
         refuse_depth(&located)?;
-        let room = Room::take(context, path, 0)?;
+        let room = TrashSpace::take(context, path, 0)?;
         if context.dry_run {
             return done(format!("Would make the folder {path}."), true);
         }
@@ -48,8 +48,8 @@ impl Execute for CreateDirectory {
                 change.finish();
                 done(format!("Made the folder {path}."), true)
             }
-            Err(Refused::Taken(_))
-                if target.look()?.is_some_and(|print| print.what == What::Folder) =>
+            Err(StepError::Taken(_))
+                if target.stamp()?.is_some_and(|print| print.what == FileKind::Folder) =>
             {
                 change.finish();
                 done(format!("The folder {path} is there already."), false)

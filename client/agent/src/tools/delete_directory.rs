@@ -9,8 +9,8 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Print, Room, Target, disk_bytes, turn};
-use crate::roots::{Located, Wanted, What, io_failure, refused};
+use crate::changes::{Change, FileStamp, Target, TrashSpace, disk_bytes, lock_paths};
+use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 
 /// How many names a preview tells.
 const FIRST_ENTRIES: usize = 20;
@@ -21,7 +21,7 @@ impl Execute for DeleteDirectory {
             return Err(unconfirmed(Self::NAME));
         }
         let path = context.path(&arguments.path)?;
-        let _turn = turn(context, &[&path])?;
+        let _turn = lock_paths(context, &[&path])?;
         let located = context.roots.locate_entry(&path, Access::Delete)?;
         refuse_roots(&located, context)?;
         let name = folder_name(&located, context)?;
@@ -30,8 +30,8 @@ impl Execute for DeleteDirectory {
             .dir
             .open_dir_nofollow(name)
             .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
-        let print =
-            Print::of_folder(&dir).map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
+        let print = FileStamp::of_folder(&dir)
+            .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
         let count = count(&located, dir, &real, context)?;
         if count.entries > 1 && !arguments.recursive {
             return Err(not_empty(&path, count.entries - 1));
@@ -48,7 +48,7 @@ impl Execute for DeleteDirectory {
             1 => "an empty folder".to_owned(),
             _ => format!("{entries} files and folders, {}", counted(bytes, "byte")),
         };
-        let room = Room::take(context, &path, disk_bytes)?;
+        let room = TrashSpace::take(context, &path, disk_bytes)?;
         if context.dry_run {
             let message = format!("Would move {path} to the trash: {what}.");
             return Ok(Outcome::new(message, returns(None, first)));
@@ -79,8 +79,8 @@ pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(
     let path = &located.asked;
     let real = located.name().and_then(|name| located.real.join(name).ok());
     if located.is_folder()
-        || context.roots.stands_in(path)
-        || real.is_some_and(|real| context.roots.stands_in(&real))
+        || context.roots.is_inside(path)
+        || real.is_some_and(|real| context.roots.is_inside(&real))
     {
         return Err(refused(
             path,
@@ -97,8 +97,8 @@ pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(
 fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a str, ToolError> {
     let missing = || Wanted::Directory.missing(&located.asked);
     match (located.name(), located.found) {
-        (Some(name), Some(What::Folder)) => Ok(name),
-        (Some(_), Some(What::Link)) => Err(ToolError::new(
+        (Some(name), Some(FileKind::Folder)) => Ok(name),
+        (Some(_), Some(FileKind::Link)) => Err(ToolError::new(
             ErrorCode::PreconditionFailed,
             format!(
                 "{} is a link. Only folders are deleted; name the one that it leads to.",
@@ -106,7 +106,7 @@ fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a st
             ),
         )
         .with("attempted_path", located.asked.to_string())),
-        (Some(_), Some(What::File | What::Special)) => {
+        (Some(_), Some(FileKind::File | FileKind::Special)) => {
             Err(ToolError { message: format!("{} is not a folder.", located.asked), ..missing() })
         }
         (_, None) => Err(nearby::suggest(missing(), located, context)),
@@ -151,7 +151,7 @@ fn count(
         }
         count.entries += 1;
         count.disk_bytes = count.disk_bytes.saturating_add(disk_bytes(&metadata));
-        if visit.what == What::File {
+        if visit.what == FileKind::File {
             count.bytes = count.bytes.saturating_add(metadata.len());
         }
         if count.first.len() < FIRST_ENTRIES {

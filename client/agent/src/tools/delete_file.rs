@@ -7,8 +7,8 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::delete_directory::{refuse_roots, unconfirmed};
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Room, Target, turn};
-use crate::roots::{Located, Wanted, What};
+use crate::changes::{Change, Target, TrashSpace, lock_paths};
+use crate::roots::{FileKind, Located, Wanted};
 
 impl Execute for DeleteFile {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -16,17 +16,17 @@ impl Execute for DeleteFile {
             return Err(unconfirmed(Self::NAME));
         }
         let path = &context.path(&arguments.path)?;
-        let _turn = turn(context, &[path])?;
+        let _turn = lock_paths(context, &[path])?;
         let located = context.roots.locate_entry(path, Access::Delete)?;
         refuse_roots(&located, context)?;
         refuse_unfit(&located, context)?;
         let target = Target::of(&located)?;
-        let print = target.look()?.ok_or_else(|| Wanted::File.missing(path))?;
-        let bytes = if print.what == What::File { print.bytes } else { 0 };
+        let print = target.stamp()?.ok_or_else(|| Wanted::File.missing(path))?;
+        let bytes = if print.what == FileKind::File { print.bytes } else { 0 };
         let size = counted(bytes, "byte");
         let returns = |trash_id| Returns { path: path.to_string(), bytes, trash_id };
-        let what = if print.what == What::Link { "the link " } else { "" };
-        let room = Room::take(context, path, print.disk_bytes)?;
+        let what = if print.what == FileKind::Link { "the link " } else { "" };
+        let room = TrashSpace::take(context, path, print.disk_bytes)?;
         if context.dry_run {
             let message = format!("Would move {what}{path} to the trash: {size}.");
             return Ok(Outcome::new(message, returns(None)));
@@ -48,13 +48,13 @@ impl Execute for DeleteFile {
 fn refuse_unfit(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
     let path = &located.asked;
     match (located.name(), located.found) {
-        (Some(_), Some(What::File | What::Link)) => Ok(()),
-        (Some(_), Some(What::Folder)) => Err(other(
+        (Some(_), Some(FileKind::File | FileKind::Link)) => Ok(()),
+        (Some(_), Some(FileKind::Folder)) => Err(other(
             ErrorCode::PreconditionFailed,
             path,
             "is a folder; use delete_directory, if it is meant",
         )),
-        (Some(_), Some(What::Special)) => Err(other(
+        (Some(_), Some(FileKind::Special)) => Err(other(
             ErrorCode::NotSupported,
             path,
             "is a FIFO, a socket or a device; only regular files and links are deleted",

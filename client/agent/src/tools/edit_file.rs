@@ -17,7 +17,7 @@ use super::difference::replaced;
 use super::memory::room;
 use super::write_file::{MAX_CONTENT_BYTES, open, refuse_hard_links, refuse_unwritable};
 use super::{Context, Execute, Outcome, invalid, nearby, regular};
-use crate::changes::{Change, Over, Print, Room, Target, turn};
+use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
 use crate::roots::{Located, Wanted, io_failure};
 
 /// How much is read between two looks at the clock, in bytes.
@@ -34,7 +34,7 @@ impl Execute for EditFile {
         if arguments.old_text == arguments.new_text {
             return Err(invalid("old_text and new_text are the same, so nothing would change."));
         }
-        let _turn = turn(context, &[path])?;
+        let _turn = lock_paths(context, &[path])?;
         context.roots.locate(path, Access::Read)?;
         let located = context.roots.locate(path, Access::Write)?;
         regular::refuse_unfit(&located)?;
@@ -55,7 +55,7 @@ impl Execute for EditFile {
             size_bytes: size as u64,
             diff: replaced(path, &old, at..after, &arguments.new_text, context)?,
         };
-        let keep = Room::take(context, path, print.disk_bytes)?;
+        let keep = TrashSpace::take(context, path, print.disk_bytes)?;
         if context.dry_run {
             return Ok(Outcome::new(format!("Would change {path}."), returns));
         }
@@ -69,7 +69,7 @@ impl Execute for EditFile {
         {
             staged.write_all(part).map_err(|error| io_failure(&error, Wanted::File, path))?;
         }
-        change.place(&target, staged, Over::Unchanged(&print))?;
+        change.place(&target, staged, Precondition::Unchanged(&print))?;
         change.finish();
         Ok(Outcome::new(format!("Changed {path}, {}.", counted(size as u64, "byte")), returns))
     }
@@ -79,7 +79,7 @@ impl Execute for EditFile {
 fn open_as_needed(
     located: &Located,
     context: &Context<'_>,
-) -> Result<(cap_std::fs::File, Print), ToolError> {
+) -> Result<(cap_std::fs::File, FileStamp), ToolError> {
     if !context.dry_run {
         return open(located);
     }
@@ -88,7 +88,8 @@ fn open_as_needed(
     let (file, metadata) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
     refuse_hard_links(&metadata, path)?;
     refuse_unwritable(&located.dir, name, path)?;
-    let print = Print::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
+    let print =
+        FileStamp::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
     Ok((file, print))
 }
 

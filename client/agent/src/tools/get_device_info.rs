@@ -41,7 +41,7 @@ impl Execute for GetDeviceInfo {
 }
 
 /// The operating system does not tell.
-fn untold<E>(_: E) -> ToolError {
+fn not_reported<E>(_: E) -> ToolError {
     ToolError::new(
         ErrorCode::NotSupported,
         "The operating system does not tell the agent this about itself; ask for fewer parts.",
@@ -49,7 +49,7 @@ fn untold<E>(_: E) -> ToolError {
 }
 
 fn load(kind: RefreshKind) -> Result<sysinfo::System, ToolError> {
-    sysinfo::System::new_with_specifics(kind).map_err(untold)
+    sysinfo::System::new_with_specifics(kind).map_err(not_reported)
 }
 
 fn system() -> Result<System, ToolError> {
@@ -100,7 +100,7 @@ fn memory() -> Result<Memory, ToolError> {
 }
 
 fn disk() -> Result<Disk, ToolError> {
-    let disks = Disks::new_with_refreshed_list().map_err(untold)?;
+    let disks = Disks::new_with_refreshed_list().map_err(not_reported)?;
     let mut drives: Vec<_> = disks
         .iter()
         .filter(|disk| disk.total_space() > 0)
@@ -122,7 +122,7 @@ fn disk() -> Result<Disk, ToolError> {
 }
 
 fn network() -> Result<Vec<Interface>, ToolError> {
-    let networks = Networks::new_with_refreshed_list().map_err(untold)?;
+    let networks = Networks::new_with_refreshed_list().map_err(not_reported)?;
     let mut interfaces: Vec<_> = networks
         .iter()
         .map(|(name, network)| {

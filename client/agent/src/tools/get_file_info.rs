@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 use super::counted::counted;
 use super::list_directory::modified;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::roots::{Located, Wanted, What, io_failure};
+use crate::roots::{FileKind, Located, Wanted, io_failure};
 
-pub use accounts::learn_accounts;
+pub use accounts::cache_accounts;
 
 /// The largest file whose content is read for its SHA-256, in bytes.
 const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024 * 1024;
@@ -34,13 +34,13 @@ impl Execute for GetFileInfo {
             let sha256 = hash(&mut file, &metadata, path, context)?;
             (metadata, Some(sha256))
         } else {
-            (look(&located, context)?, None)
+            (metadata(&located, context)?, None)
         };
-        let kind = match What::of(metadata.file_type()) {
-            What::File => EntryKind::File,
-            What::Folder => EntryKind::Directory,
-            What::Link => EntryKind::Link,
-            What::Special => EntryKind::Other,
+        let kind = match FileKind::of(metadata.file_type()) {
+            FileKind::File => EntryKind::File,
+            FileKind::Folder => EntryKind::Directory,
+            FileKind::Link => EntryKind::Link,
+            FileKind::Special => EntryKind::Other,
         };
         let size_bytes = if kind == EntryKind::File { metadata.len() } else { 0 };
         let message = match kind {
@@ -62,7 +62,7 @@ impl Execute for GetFileInfo {
     }
 }
 
-fn look(located: &Located, context: &Context<'_>) -> Result<Metadata, ToolError> {
+fn metadata(located: &Located, context: &Context<'_>) -> Result<Metadata, ToolError> {
     let failed = |error: &std::io::Error| io_failure(error, Wanted::Path, &located.asked);
     if located.is_folder() {
         return located.dir.dir_metadata().map_err(|error| failed(&error));

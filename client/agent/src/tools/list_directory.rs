@@ -10,7 +10,7 @@ use super::scan::{self, Bounds, Firsts, Visitor, scan};
 use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, invalid, nearby};
 use crate::report::MAX_RESULT_BYTES;
-use crate::roots::{Located, What};
+use crate::roots::{FileKind, Located};
 
 /// The most that may be asked for.
 const MAX_RESULTS: u32 = 10_000;
@@ -85,7 +85,7 @@ struct List<'a> {
 }
 
 impl Visitor for List<'_> {
-    fn wants(&self, name: &str, _: What) -> bool {
+    fn wants(&self, name: &str, _: FileKind) -> bool {
         self.pattern.may_fit(name)
     }
 
@@ -171,12 +171,12 @@ pub(super) fn json_bytes(text: &str) -> usize {
 }
 
 /// An entry, and what it counts for.
-fn entry(name: &str, path: &DevicePath, what: What, metadata: &Metadata) -> (Entry, usize) {
+fn entry(name: &str, path: &DevicePath, what: FileKind, metadata: &Metadata) -> (Entry, usize) {
     let kind = match what {
-        What::File => EntryKind::File,
-        What::Folder => EntryKind::Directory,
-        What::Link => EntryKind::Link,
-        What::Special => EntryKind::Other,
+        FileKind::File => EntryKind::File,
+        FileKind::Folder => EntryKind::Directory,
+        FileKind::Link => EntryKind::Link,
+        FileKind::Special => EntryKind::Other,
     };
     let path = path.to_string();
     let bytes = Limits::bytes(json_bytes(&path) + json_bytes(name));

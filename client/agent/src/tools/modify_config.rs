@@ -15,7 +15,7 @@ use super::config_format::{Format, MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
 use super::memory::room;
 use super::{Context, Execute, Outcome, difference, invalid, read_config, write_file};
-use crate::changes::{Change, Over, Print, Room, Target, turn};
+use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
 use crate::roots::{Wanted, io_failure};
 
 /// The most lines that one call changes.
@@ -37,7 +37,7 @@ impl Execute for ModifyConfig {
             )));
         }
         let path = context.path(&path)?;
-        let _turn = turn(context, &[&path])?;
+        let _turn = lock_paths(context, &[&path])?;
         // What is refused because of the text shows the text, so that both accesses are needed.
         context.roots.locate(&path, Access::Read)?;
         let located = context.roots.locate(&path, Access::Write)?;
@@ -52,7 +52,7 @@ impl Execute for ModifyConfig {
             write_file::refuse_unwritable(&target.dir, &target.name, &path)?;
         }
         let failed = |error: &std::io::Error| io_failure(error, Wanted::File, &path);
-        let print = Print::of_file(&file).map_err(|error| failed(&error))?;
+        let print = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
         room(context, read_config::room_bytes(print.bytes))?;
         let old =
             String::from_utf8(read_config::bytes(&mut file, &path)?).map_err(|_| no_text(&path))?;
@@ -62,7 +62,7 @@ impl Execute for ModifyConfig {
         let count = counted(changes.len() as u64, "line");
         let returns =
             |diff, backup_path| Returns { path: path.to_string(), format, diff, backup_path };
-        let keep = Room::take(context, &path, print.disk_bytes)?;
+        let keep = TrashSpace::take(context, &path, print.disk_bytes)?;
         if context.dry_run {
             let message = format!("Would change {path} at {count}.{note}");
             return Ok(Outcome::new(message, returns(diff, None)));
@@ -75,7 +75,7 @@ impl Execute for ModifyConfig {
         let mut change = Change::begin(context, Self::NAME, &[&path], keep);
         let mut staged = change.stage(&target, Some(&file))?;
         staged.write_all(new.as_bytes()).map_err(|error| failed(&error))?;
-        change.place(&target, staged, Over::Unchanged(&print))?;
+        change.place(&target, staged, Precondition::Unchanged(&print))?;
         let backup_path = change.kept_path();
         change.finish();
         let message = format!("Changed {path} at {count}.{note}");

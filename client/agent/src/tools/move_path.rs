@@ -10,19 +10,22 @@ use orion_catalog::tools::move_path::{Arguments, MovePath, Returns};
 use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::copy_path::content::refuse_without_room;
-use super::copy_path::ends::{Thing, real, refuse_overlap, replaces};
-use super::copy_path::judge::{Count, How, Landing, shares_file_system, survey};
+use super::copy_path::ends::{CopySource, real, refuse_overlap, replaces};
+use super::copy_path::method::{CopyMethod, Count, Destination, shares_file_system, survey};
 use super::copy_path::{place_file, place_folder};
 use super::delete_directory::refuse_roots;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{Change, Over, Print, Refused, Room, Target, disk_bytes, disk_bytes_at, turn};
-use crate::roots::{Located, Wanted, What};
+use crate::changes::{
+    Change, FileStamp, Precondition, StepError, Target, TrashSpace, disk_bytes, disk_bytes_at,
+    lock_paths,
+};
+use crate::roots::{FileKind, Located, Wanted};
 
 impl Execute for MovePath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
-        let _turn = turn(context, &[&source, &destination])?;
+        let _turn = lock_paths(context, &[&source, &destination])?;
         context.roots.locate_entry(&source, Access::Read)?;
         let from = context.roots.locate_entry(&source, Access::Delete)?;
         let to = context.roots.locate(&destination, Access::Write)?;
@@ -33,15 +36,17 @@ impl Execute for MovePath {
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
         context.raise_if_starting_at(&from, &destination)?;
         context.raise_if_starting_at(&to, &destination)?;
-        let landing = Landing { asked: &destination, real: &landed, root: &to.root };
+        let landing = Destination { asked: &destination, real: &landed, root: &to.root };
         let origin = Target::of(&from)?;
-        let print = origin.look()?.ok_or_else(|| Wanted::Path.missing(&source))?;
+        let print = origin.stamp()?.ok_or_else(|| Wanted::Path.missing(&source))?;
         let moving = Moving { from, to: &to, landing, print, replaced };
         let count = match thing {
-            Thing::File => {
+            CopySource::File => {
                 Count { entries: 1, bytes: moving.print.bytes, disk_bytes: moving.print.disk_bytes }
             }
-            Thing::Folder => survey(&origin.entered()?, &moving.landing, How::Renamed, context)?,
+            CopySource::Folder => {
+                survey(&origin.entered()?, &moving.landing, CopyMethod::Renamed, context)?
+            }
         };
         let Count { entries, bytes, .. } = count;
         let returns = Returns {
@@ -52,11 +57,11 @@ impl Execute for MovePath {
             replaced,
         };
         let over = if replaced { " in the place of the file there" } else { "" };
-        let what = thing.told(count);
+        let what = thing.describe(count);
         // What goes to another file system is copied, and the source goes to the trash.
         let crosses = !shares_file_system(&moving.from, &to);
         let leaving = if crosses { count.disk_bytes } else { 0 };
-        let room = Room::take(context, &source, disk_bytes_at(&to)?.saturating_add(leaving))?;
+        let room = TrashSpace::take(context, &source, disk_bytes_at(&to)?.saturating_add(leaving))?;
         if context.dry_run {
             let message = format!("Would move {source} to {destination}{over}: {what}.");
             return Ok(Outcome::new(message, returns));
@@ -64,9 +69,9 @@ impl Execute for MovePath {
         context.check()?;
         let mut change = Change::begin(context, Self::NAME, &[&source, &destination], room);
         let target = Target::of(&to)?;
-        let onto = if replaced { Over::AnyFile } else { Over::Nothing };
+        let onto = if replaced { Precondition::AnyFile } else { Precondition::Nothing };
         match change.rename(&origin, &target, onto) {
-            Err(Refused::OtherFileSystem(_)) => {
+            Err(StepError::OtherFileSystem(_)) => {
                 if !crosses {
                     change.more_room(&source, count.disk_bytes)?;
                 }
@@ -80,19 +85,19 @@ impl Execute for MovePath {
 }
 
 /// What is moved. A link is not: what it leads to would be elsewhere from another place.
-fn thing(from: &Located, context: &Context<'_>) -> Result<Thing, ToolError> {
+fn thing(from: &Located, context: &Context<'_>) -> Result<CopySource, ToolError> {
     let path = &from.asked;
     let refused = |code, message: String| {
         Err(ToolError::new(code, message).with("attempted_path", path.to_string()))
     };
     match (from.name(), from.found) {
-        (Some(_), Some(What::File)) => Ok(Thing::File),
-        (Some(_), Some(What::Folder)) => Ok(Thing::Folder),
-        (Some(_), Some(What::Link)) => refused(
+        (Some(_), Some(FileKind::File)) => Ok(CopySource::File),
+        (Some(_), Some(FileKind::Folder)) => Ok(CopySource::Folder),
+        (Some(_), Some(FileKind::Link)) => refused(
             ErrorCode::PreconditionFailed,
             format!("{path} is a link. Name the file or folder that it leads to."),
         ),
-        (Some(_), Some(What::Special)) => refused(
+        (Some(_), Some(FileKind::Special)) => refused(
             ErrorCode::NotSupported,
             format!("{path} is a FIFO, a socket or a device; only files and folders are moved."),
         ),
@@ -108,8 +113,8 @@ fn thing(from: &Located, context: &Context<'_>) -> Result<Thing, ToolError> {
 struct Moving<'a> {
     from: Located,
     to: &'a Located,
-    landing: Landing<'a>,
-    print: Print,
+    landing: Destination<'a>,
+    print: FileStamp,
     replaced: bool,
 }
 
@@ -120,11 +125,11 @@ impl Moving<'_> {
         change: &mut Change<'_>,
         origin: &Target,
         target: &Target,
-        thing: Thing,
+        thing: CopySource,
         context: &Context<'_>,
     ) -> Result<(), ToolError> {
         let count = match thing {
-            Thing::File => {
+            CopySource::File => {
                 let mut options = OpenOptions::new();
                 let options = options.read(true);
                 let file = regular::open(&origin.dir, &origin.name, &origin.path, options)?;
@@ -133,9 +138,9 @@ impl Moving<'_> {
                 place_file(change, &self.from, file, target, self.replaced, context)?;
                 Count { entries: 1, bytes, disk_bytes }
             }
-            Thing::Folder => {
+            CopySource::Folder => {
                 let folder = origin.entered()?;
-                let count = survey(&folder, &self.landing, How::Copied, context)?;
+                let count = survey(&folder, &self.landing, CopyMethod::Copied, context)?;
                 refuse_without_room(&self.to.dir, count.disk_bytes, &target.path)?;
                 place_folder(change, &folder, target, &self.landing, count, context)?;
                 count

@@ -9,7 +9,7 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::Context;
 use super::glob::folded;
 use super::scan::{Bounds, Entry, Firsts, Handle, Reader, Visitor, scan};
-use crate::roots::{Located, Roots, What};
+use crate::roots::{FileKind, Located, Roots};
 
 const MAX_SUGGESTIONS: usize = 5;
 /// How many names near the place are compared, and in how many folders beside it.
@@ -56,16 +56,16 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
             let scores = wanted.iter().map(|wanted| strsim::jaro_winkler(wanted, &alike));
             let score = scores.fold(0.0, f64::max);
             // Judging a place costs more than comparing names, and most names are nothing like it.
-            if score < ALIKE && what != What::Folder {
+            if score < ALIKE && what != FileKind::Folder {
                 return ControlFlow::Continue(());
             }
             let Ok(path) = at.join(name) else { return ControlFlow::Continue(()) };
             if context.roots.hides(&located.root, &path)
-                || !context.roots.lends(&path, Access::Read)
+                || !context.roots.grants(&path, Access::Read)
             {
                 return ControlFlow::Continue(());
             }
-            if what == What::Folder {
+            if what == FileKind::Folder {
                 below(name, path.clone());
             }
             if score >= ALIKE {
@@ -131,18 +131,18 @@ struct Look<'a> {
 }
 
 impl Visitor for Look<'_> {
-    fn wants(&self, name: &str, what: What) -> bool {
+    fn wants(&self, name: &str, what: FileKind) -> bool {
         let fits = match what {
-            What::File => true,
-            What::Folder => self.code != ErrorCode::FileNotFound,
-            What::Link | What::Special => false,
+            FileKind::File => true,
+            FileKind::Folder => self.code != ErrorCode::FileNotFound,
+            FileKind::Link | FileKind::Special => false,
         };
         fits && folded(name) == self.wanted
     }
 
     fn visit(&mut self, entry: &Entry<'_>) {
         let Some(rank) = self.found.admit((entry.folder.depth, entry.key())) else { return };
-        if let Some(path) = entry.path().filter(|path| self.roots.lends(path, Access::Read)) {
+        if let Some(path) = entry.path().filter(|path| self.roots.grants(path, Access::Read)) {
             self.found.put(rank, 0, path);
         }
     }

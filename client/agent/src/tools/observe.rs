@@ -25,7 +25,7 @@ const MAX_LOOKS: u32 = 8;
 
 /// What is done about what a call touches before it runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Seeing {
+pub enum ObservationMode {
     /// Nothing.
     #[default]
     Nothing,
@@ -37,14 +37,14 @@ pub enum Seeing {
 
 /// What a call touches was like this when it was shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Expected<'a> {
+pub struct ExpectedState<'a> {
     /// What the call touches.
     pub touches: &'a Touches,
     /// What was observed of it.
     pub before: &'a [Observation],
 }
 
-impl<'a> Expected<'a> {
+impl<'a> ExpectedState<'a> {
     /// What was observed of a path.
     #[must_use]
     pub fn of(self, path: &DevicePath) -> Option<&'a Observation> {
@@ -81,8 +81,8 @@ pub fn observe(touches: &Touches, context: &Context<'_>) -> Result<Vec<Observati
 ///
 /// # Errors
 /// `PRECONDITION_FAILED` with the path and what changed, and as [`observe`].
-pub fn compare(expected: Expected<'_>, context: &Context<'_>) -> Result<(), ToolError> {
-    let Expected { touches, before } = expected;
+pub fn compare(expected: ExpectedState<'_>, context: &Context<'_>) -> Result<(), ToolError> {
+    let ExpectedState { touches, before } = expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
     if let Some(other) = before.iter().find(|seen| !named(&seen.path)) {
         let shown: String = other.path.chars().take(200).collect();

@@ -7,7 +7,7 @@ use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::{Context, Execute, Outcome, invalid, nearby};
 use crate::apps::{App, Takes};
-use crate::roots::{Located, Wanted, What, refused};
+use crate::roots::{FileKind, Located, Wanted, refused};
 
 const MAX_ARGUMENTS: usize = 16;
 const MAX_URL_BYTES: usize = 2048;
@@ -109,13 +109,13 @@ fn existing(
             let error = Wanted::Path.missing(&located.asked);
             return Err(nearby::suggest(error, &located, context));
         }
-        (false, Some(What::File), Some(name)) if app.takes == Takes::Anything => {
+        (false, Some(FileKind::File), Some(name)) if app.takes == Takes::Anything => {
             located.real.join(name).map_err(|_| Wanted::Path.missing(&located.asked))?
         }
-        (false, Some(What::File), Some(_)) => {
+        (false, Some(FileKind::File), Some(_)) => {
             return Err(invalid(format!("{name} opens folders, and {} is a file.", located.asked)));
         }
-        (false, Some(What::Special), Some(_)) => {
+        (false, Some(FileKind::Special), Some(_)) => {
             return Err(ToolError::new(
                 ErrorCode::NotSupported,
                 format!("{} is a FIFO, a socket or a device; it is not opened.", located.asked),
@@ -124,7 +124,7 @@ fn existing(
         (false, Some(_), _) => return Err(located.no_folder()),
     };
     // A grant through a link may lie elsewhere than its name says; the place itself must be given too.
-    if !context.roots.lends(&real, Access::Read) {
+    if !context.roots.grants(&real, Access::Read) {
         return Err(refused(
             &located.asked,
             format!("{} really lies outside the allowed paths.", located.asked),

@@ -4,7 +4,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use crate::roots::{Located, Wanted, What, io_failure};
+use crate::roots::{FileKind, Located, Wanted, io_failure};
 
 /// Opens a file that was found. FIFOs, sockets and devices are refused before they are opened, and
 /// once more on the handle, for a name may be given to something else in between: opening for that
@@ -17,12 +17,12 @@ pub(super) fn open(
 ) -> Result<(File, Metadata), ToolError> {
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
     let before = dir.symlink_metadata(name).map_err(|error| failed(&error))?;
-    refuse_special(What::of(before.file_type()), path)?;
+    refuse_special(FileKind::of(before.file_type()), path)?;
     let file = dir
         .open_with(name, options.follow(FollowSymlinks::No).nonblock(true))
         .map_err(|error| failed(&error))?;
     let metadata = file.metadata().map_err(|error| failed(&error))?;
-    refuse_special(What::of(metadata.file_type()), path)?;
+    refuse_special(FileKind::of(metadata.file_type()), path)?;
     refuse_foreign(dir, &file, &metadata, path)?;
     Ok((file, metadata))
 }
@@ -39,7 +39,7 @@ fn refuse_foreign(
 
     let here = dir.dir_metadata().map_err(|error| io_failure(&error, Wanted::File, path))?;
     let foreign = metadata.dev() != here.dev() && crate::roots::is_pseudo(file);
-    refuse_special(if foreign { What::Special } else { What::File }, path)
+    refuse_special(if foreign { FileKind::Special } else { FileKind::File }, path)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -50,7 +50,7 @@ fn refuse_foreign(_: &Dir, _: &File, _: &Metadata, _: &DevicePath) -> Result<(),
 /// Refuses what a path leads to, unless that is a file or could become one.
 pub(super) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
     if located.is_folder() {
-        return refuse_special(What::Folder, &located.asked);
+        return refuse_special(FileKind::Folder, &located.asked);
     }
     match (located.found, located.name()) {
         (None, _) => Ok(()),
@@ -59,18 +59,18 @@ pub(super) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
     }
 }
 
-fn refuse_special(what: What, path: &DevicePath) -> Result<(), ToolError> {
+fn refuse_special(what: FileKind, path: &DevicePath) -> Result<(), ToolError> {
     let (code, message) = match what {
-        What::File => return Ok(()),
-        What::Folder => (
+        FileKind::File => return Ok(()),
+        FileKind::Folder => (
             ErrorCode::PreconditionFailed,
             format!("{path} is a folder, not a file; use list_directory to see what is in it."),
         ),
-        What::Link => (
+        FileKind::Link => (
             ErrorCode::PreconditionFailed,
             format!("{path} became a link while it was being opened; try again."),
         ),
-        What::Special => (
+        FileKind::Special => (
             ErrorCode::NotSupported,
             format!("{path} is a FIFO, a socket or a device; only regular files are opened."),
         ),

@@ -21,7 +21,7 @@ use std::time::Instant;
 use orion_domain::{DevicePath, ToolError};
 
 use super::Context;
-use crate::roots::{Located, Roots, Wanted, What, io_failure};
+use crate::roots::{FileKind, Located, Roots, Wanted, io_failure};
 pub(super) use firsts::Firsts;
 pub(super) use folder::{Entry, Folder};
 pub(super) use handle::{Handle, Reader};
@@ -88,7 +88,7 @@ impl Bounds {
 pub(super) trait Visitor: Send {
     /// Whether a name is of interest at all. Asked of every name first, so it has to be quick; what is
     /// kept out has not been left out yet.
-    fn wants(&self, name: &str, what: What) -> bool;
+    fn wants(&self, name: &str, what: FileKind) -> bool;
 
     /// Something of interest that is not kept out.
     fn visit(&mut self, entry: &Entry<'_>);

@@ -7,7 +7,7 @@ use super::glob::folded;
 use super::list_directory::folder;
 use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
 use super::{Context, Execute, Outcome, invalid};
-use crate::roots::What;
+use crate::roots::FileKind;
 
 const MAX_MATCHES: usize = 5;
 const MAX_DEPTH: u32 = 3;
@@ -77,8 +77,8 @@ struct Search<'a> {
 }
 
 impl Visitor for Search<'_> {
-    fn wants(&self, name: &str, what: What) -> bool {
-        what == What::Folder && Fit::of(self.wanted, &folded(name)).is_some()
+    fn wants(&self, name: &str, what: FileKind) -> bool {
+        what == FileKind::Folder && Fit::of(self.wanted, &folded(name)).is_some()
     }
 
     fn visit(&mut self, entry: &Entry<'_>) {

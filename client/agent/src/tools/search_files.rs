@@ -7,7 +7,7 @@ use super::glob::Pattern;
 use super::list_directory::{Limits, folder, json_bytes, modified};
 use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
 use super::{Context, Execute, Outcome};
-use crate::roots::What;
+use crate::roots::FileKind;
 
 impl Execute for SearchFiles {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -36,8 +36,8 @@ struct Search<'a> {
 }
 
 impl Visitor for Search<'_> {
-    fn wants(&self, name: &str, what: What) -> bool {
-        what == What::File && self.pattern.may_fit(name)
+    fn wants(&self, name: &str, what: FileKind) -> bool {
+        what == FileKind::File && self.pattern.may_fit(name)
     }
 
     fn visit(&mut self, entry: &Entry<'_>) {

@@ -79,7 +79,7 @@ impl Execute for SearchText {
         if let Some(error) = failed {
             return Err(error);
         }
-        let told = tell(done.into_iter().map(|(_, lines)| lines), &mut limits);
+        let told = collect(done.into_iter().map(|(_, lines)| lines), &mut limits);
         let truncated = cut || told.more;
         let count = told.matches.len() as u64;
         let long_lines = match told.long_lines {
@@ -106,7 +106,7 @@ impl Execute for SearchText {
 }
 
 #[derive(Default)]
-struct Told {
+struct SearchResult {
     matches: Vec<Match>,
     more: bool,
     searched: u64,
@@ -115,13 +115,13 @@ struct Told {
 }
 
 /// As many lines as there is room for. Files are counted as far as the last line that is told.
-fn tell(found: impl Iterator<Item = Lines>, limits: &mut Limits) -> Told {
-    let mut told = Told::default();
+fn collect(found: impl Iterator<Item = Lines>, limits: &mut Limits) -> SearchResult {
+    let mut told = SearchResult::default();
     for Lines { searched, skipped, long_lines, found, .. } in found {
         let before = (told.searched, told.skipped, told.long_lines);
         for line in found {
             if !limits.take(line.bytes) {
-                return Told { more: true, ..told };
+                return SearchResult { more: true, ..told };
             }
             told.searched = before.0 + line.searched;
             told.skipped = before.1 + line.skipped;

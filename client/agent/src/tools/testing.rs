@@ -63,11 +63,11 @@ fn told(tool: &str, arguments: Value, context: &Context<'_>) -> Result<Outcome, 
 impl Device {
     /// Lends `files` for everything.
     pub(crate) fn new() -> Self {
-        Self::lending(&[("files", ALL)])
+        Self::granting(&[("files", ALL)])
     }
 
     /// Lends the named folders, each for what stands beside it.
-    pub(crate) fn lending(paths: &[(&str, &[Access])]) -> Self {
+    pub(crate) fn granting(paths: &[(&str, &[Access])]) -> Self {
         Self::in_folder(TempDir::new().unwrap(), None, paths)
     }
 
@@ -119,7 +119,7 @@ impl Device {
     }
 
     /// Lends these folders from here on, and no others.
-    pub(crate) fn lend(&mut self, paths: &[(&str, &[Access])]) {
+    pub(crate) fn grant(&mut self, paths: &[(&str, &[Access])]) {
         self.roots = lent(&self.temp, &self.places, paths);
     }
 
@@ -193,7 +193,12 @@ impl Device {
         self.with_context(|context| told(tool, arguments, context))
     }
 
-    fn context<T>(&self, dry_run: bool, judged: &Judged, run: impl FnOnce(&Context<'_>) -> T) -> T {
+    fn context<T>(
+        &self,
+        dry_run: bool,
+        judged: &GuardResult,
+        run: impl FnOnce(&Context<'_>) -> T,
+    ) -> T {
         self.last_call.set(CallId::new(Uuid::now_v7()));
         self.is_final.set(false);
         run(&Context {
@@ -223,7 +228,7 @@ impl Device {
 
     /// What a call runs with.
     pub(crate) fn with_context<T>(&self, run: impl FnOnce(&Context<'_>) -> T) -> T {
-        self.context(false, &Judged::default(), run)
+        self.context(false, &GuardResult::default(), run)
     }
 
     /// Takes back the call that was made last.
@@ -282,7 +287,7 @@ impl Device {
     }
 
     /// What must be refused in the same words by every tool that takes a path.
-    pub(crate) fn hold_the_ground(&self, tool: &str, argument: &str, more: &Value) {
+    pub(crate) fn assert_unchanged(&self, tool: &str, argument: &str, more: &Value) {
         let with = |path: &str| {
             let mut arguments = more.clone();
             let is_list = more[argument].is_array();
@@ -346,18 +351,18 @@ impl Device {
 
 /// What the guard finds out of a call.
 #[derive(Default)]
-pub(crate) struct Judged {
+pub(crate) struct GuardResult {
     pub(crate) touches: Touches,
     pub(crate) undo: Option<Undo>,
 }
 
 /// Takes a call as the guard does; nothing is known of one whose arguments do not fit.
-pub(crate) fn judged(trash: &Trash, places: &Places, tool: &str, arguments: &Value) -> Judged {
-    let Some(arguments) = arguments.as_object() else { return Judged::default() };
+pub(crate) fn judged(trash: &Trash, places: &Places, tool: &str, arguments: &Value) -> GuardResult {
+    let Some(arguments) = arguments.as_object() else { return GuardResult::default() };
     let (spec, _) = orion_catalog::find(tool).unwrap();
-    let Ok(parsed) = spec.parse(arguments.clone(), places) else { return Judged::default() };
+    let Ok(parsed) = spec.parse(arguments.clone(), places) else { return GuardResult::default() };
     let parsed = as_it_acts(trash, parsed).unwrap();
-    Judged { touches: parsed.touches, undo: parsed.undo }
+    GuardResult { touches: parsed.touches, undo: parsed.undo }
 }
 
 fn lent(temp: &TempDir, places: &Places, paths: &[(&str, &[Access])]) -> Roots {

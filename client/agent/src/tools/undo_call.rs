@@ -5,7 +5,7 @@ use orion_catalog::tools::undo_call::{Arguments, Outcome as Became, Returns, Und
 use orion_domain::{CallId, DevicePath, ToolError};
 
 use super::{Context, Execute, Outcome, invalid};
-use crate::changes::{TakenBack, undo};
+use crate::changes::{UndoneCall, undo};
 
 impl Execute for UndoCall {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -13,7 +13,7 @@ impl Execute for UndoCall {
             arguments.call_id.parse().map_err(|error| invalid(format!("call_id: {error}.")))?;
         let paths: Vec<DevicePath> =
             arguments.paths.iter().map(|text| context.path(text)).collect::<Result<_, _>>()?;
-        let TakenBack { tool, paths, entries, bytes } = undo(context, Self::NAME, call, &paths)?;
+        let UndoneCall { tool, paths, entries, bytes } = undo(context, Self::NAME, call, &paths)?;
         let told: Vec<String> = paths
             .iter()
             .map(|undone| match undone.outcome {

@@ -13,7 +13,7 @@ use super::Context;
 use super::scan::{
     Handle, MAX_DEPTH, MAX_ENTRIES, Names, PROGRESS_EVERY, Reader, Watch, is_short_of_handles,
 };
-use crate::roots::{Located, Wanted, What, io_failure, refused};
+use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 
 /// How many names of one folder are read between two looks at the clock.
 const LOOK_EVERY: u64 = 1000;
@@ -40,7 +40,7 @@ pub(super) struct Visit<'a> {
     /// The names from the start to it.
     pub(super) below: &'a [String],
     /// What it is.
-    pub(super) what: What,
+    pub(super) what: FileKind,
 }
 
 impl Visit<'_> {
@@ -102,7 +102,7 @@ pub(super) struct Walk<'a> {
     frames: Vec<Frame>,
     /// The names from the start to what it is at, if it is at something.
     below: Vec<String>,
-    at: Option<What>,
+    at: Option<FileKind>,
     steps: u64,
     /// Names looked at.
     pub(super) seen: u64,
@@ -153,8 +153,8 @@ impl<'a> Walk<'a> {
     pub(super) fn advance(&mut self) -> Result<bool, ToolError> {
         if let Some(what) = self.at.take() {
             let entered = match what {
-                What::Folder => self.enter()?,
-                What::File | What::Link | What::Special => None,
+                FileKind::Folder => self.enter()?,
+                FileKind::File | FileKind::Link | FileKind::Special => None,
             };
             match entered {
                 Some(frame) => self.frames.push(frame),
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
     fn take(
         &mut self,
         name: Option<&str>,
-        what: What,
+        what: FileKind,
         asked: &DevicePath,
         real: Option<&DevicePath>,
         names: &mut Names,

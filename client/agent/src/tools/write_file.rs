@@ -17,7 +17,9 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::create_directory::{missing_parent, refuse_depth};
 use super::{Context, Execute, Outcome, regular};
-use crate::changes::{Change, Over, Print, Refused, Room, disk_bytes_at, turn};
+use crate::changes::{
+    Change, FileStamp, Precondition, StepError, TrashSpace, disk_bytes_at, lock_paths,
+};
 use crate::roots::{Located, Wanted, io_failure, refused};
 
 /// The most text of one call, in bytes.
@@ -34,11 +36,11 @@ impl Execute for WriteFile {
             ));
         }
         let path = context.path(&arguments.path)?;
-        let _turn = turn(context, &[&path])?;
+        let _turn = lock_paths(context, &[&path])?;
         let mut tries = TRIES;
         loop {
             match write(&path, &arguments, context) {
-                Err(Refused::Taken(_) | Refused::Changed(_)) if tries > 1 => tries -= 1,
+                Err(StepError::Taken(_) | StepError::Changed(_)) if tries > 1 => tries -= 1,
                 done => return Ok(done?),
             }
         }
@@ -49,7 +51,7 @@ fn write(
     path: &DevicePath,
     arguments: &Arguments,
     context: &Context<'_>,
-) -> Result<Outcome<Returns>, Refused> {
+) -> Result<Outcome<Returns>, StepError> {
     let located = context.roots.locate(path, Access::Write)?;
     regular::refuse_unfit(&located)?;
     if located.rest.is_empty() {
@@ -71,7 +73,7 @@ fn write(
     };
     // What is added is taken back by its length; of what is replaced all is kept.
     let replaced = if arguments.append { 0 } else { disk_bytes_at(&located)? };
-    let room = Room::take(context, path, replaced)?;
+    let room = TrashSpace::take(context, path, replaced)?;
     if context.dry_run {
         let (size, diff) = preview::preview(&located, arguments, context)?;
         let what = if created { "make" } else { "change" };
@@ -94,7 +96,7 @@ fn write(
             let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
             staged.write_all(arguments.content.as_bytes()).map_err(|error| failed(&error))?;
             let size = staged.bytes();
-            let over = if arguments.append { Over::Nothing } else { Over::AnyFile };
+            let over = if arguments.append { Precondition::Nothing } else { Precondition::AnyFile };
             change.place(&target, staged, over)?;
             size
         }
@@ -107,7 +109,7 @@ fn write(
 
 /// Opens what is there. Opening it for writing asks the operating system whether it may be changed;
 /// replacing it by its name alone would not.
-pub(super) fn open(located: &Located) -> Result<(File, Print), ToolError> {
+pub(super) fn open(located: &Located) -> Result<(File, FileStamp), ToolError> {
     let path = &located.asked;
     let Some(name) = located.name() else { return Err(Wanted::File.missing(path)) };
     let mut options = OpenOptions::new();
@@ -115,7 +117,8 @@ pub(super) fn open(located: &Located) -> Result<(File, Print), ToolError> {
     options.read(true).append(true);
     let (file, metadata) = regular::open(&located.dir, name, path, &mut options)?;
     refuse_hard_links(&metadata, path)?;
-    let print = Print::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
+    let print =
+        FileStamp::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
     Ok((file, print))
 }
 

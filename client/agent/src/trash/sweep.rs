@@ -16,7 +16,7 @@ use crate::roots::{LOCAL_TRASH, Roots};
 const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepResult {
     /// How many calls' things were removed for good.
     pub removed: u64,
     /// How many could not be removed; the next sweep tries again.
@@ -33,9 +33,9 @@ impl Trash {
     ///
     /// # Errors
     /// What the file system says of the trash folder itself.
-    pub fn sweep(&self, roots: &Roots, now: Timestamp) -> io::Result<Swept> {
+    pub fn sweep(&self, roots: &Roots, now: Timestamp) -> io::Result<SweepResult> {
         recover(self, roots);
-        let mut swept = Swept::default();
+        let mut swept = SweepResult::default();
         let mut known = BTreeSet::new();
         for entry in self.dir.entries()? {
             let name = entry?.file_name();
@@ -68,7 +68,7 @@ impl Trash {
         Ok(swept)
     }
 
-    fn remove(&self, record: &Record, roots: &Roots, swept: &mut Swept) {
+    fn remove(&self, record: &Record, roots: &Roots, swept: &mut SweepResult) {
         forget_local_of(roots, record);
         match self.forget(record.header.call) {
             Ok(()) => swept.removed += 1,
@@ -81,7 +81,7 @@ impl Trash {
 }
 
 /// Removes from a hidden folder in an allowed path what no record tells of any more.
-fn sweep_local(root: &Dir, known: &BTreeSet<CallId>, now: Timestamp, swept: &mut Swept) {
+fn sweep_local(root: &Dir, known: &BTreeSet<CallId>, now: Timestamp, swept: &mut SweepResult) {
     let Some(local) = local_if_there(root) else { return };
     let Ok(entries) = local.entries() else { return };
     for entry in entries.flatten() {
@@ -97,7 +97,7 @@ fn sweep_local(root: &Dir, known: &BTreeSet<CallId>, now: Timestamp, swept: &mut
 
 /// A thing without a readable record is from a call that was cut off, or is nobody's. It may still be
 /// wanted, so it stays as long as anything else. Whether it has gone.
-fn forget_stray(trash: &Dir, name: &str, now: Timestamp, swept: &mut Swept) -> bool {
+fn forget_stray(trash: &Dir, name: &str, now: Timestamp, swept: &mut SweepResult) -> bool {
     let modified = trash
         .symlink_metadata(name)
         .and_then(|metadata| metadata.modified())

@@ -29,7 +29,7 @@ fn kept(device: &Device) -> u64 {
     device.trash.kept().bytes
 }
 
-fn sweep(device: &Device, in_hours: i64) -> Swept {
+fn sweep(device: &Device, in_hours: i64) -> SweepResult {
     let now = Timestamp::now().as_millisecond() + in_hours * HOUR_MS;
     device.trash.sweep(&device.roots, Timestamp::from_millisecond(now).unwrap()).unwrap()
 }
@@ -42,10 +42,10 @@ fn holds(device: &Device, id: &str) -> bool {
 fn things_stay_a_week() {
     let device = Device::new();
     let first = put(&device, 10_000);
-    let all = Swept { removed: 0, failed: 0, kept: 1, kept_bytes: 12 * KIB };
+    let all = SweepResult { removed: 0, failed: 0, kept: 1, kept_bytes: 12 * KIB };
     assert_eq!(sweep(&device, 7 * 24 - 1), all);
     assert!(holds(&device, &first));
-    assert_eq!(sweep(&device, 7 * 24 + 1), Swept { removed: 1, ..Swept::default() });
+    assert_eq!(sweep(&device, 7 * 24 + 1), SweepResult { removed: 1, ..SweepResult::default() });
     assert_eq!(device.trashed(), [""; 0]);
 }
 
@@ -89,7 +89,7 @@ fn what_is_past_its_time_makes_room() {
     let device = with_room(256 * KIB);
     let first = put(&device, 200_000);
     let held = device.trash.kept().calls[&first.parse().unwrap()];
-    let old = Held { at_ms: held.at_ms - 8 * 24 * HOUR_MS, ..held };
+    let old = TrashedCall { at_ms: held.at_ms - 8 * 24 * HOUR_MS, ..held };
     device.trash.kept().set(first.parse().unwrap(), Some(old));
     let record = device.at(&format!("state/trash/{first}/record.jsonl"));
     let text = fs::read_to_string(&record).unwrap();

@@ -29,11 +29,11 @@ Examples:
   orion approvals deny 0199b2c4-7f3e-7c11 --reason \"Not on a Friday\"")]
 pub(crate) struct Approvals {
     #[command(subcommand)]
-    what: What,
+    what: ApprovalsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ApprovalsCommand {
     /// List what waits
     #[command(after_help = "Example:\n  orion approvals list --all -o wide")]
     List {
@@ -55,7 +55,7 @@ Examples:
   orion approvals approve 0199b2c4-7f3e-7c11 --for-chat
   orion approvals approve 0199b2c4-7f3e-7c11 --as-rule 30d --folder
   orion approvals approve 0199b2c4-7f3e-7c11 --change path=old-backup")]
-    Approve(Yes),
+    Approve(ApproveArguments),
     /// Say no
     #[command(
         after_help = "Example:\n  orion approvals deny 0199b2c4-7f3e-7c11 --reason \"Wrong folder\""
@@ -80,7 +80,7 @@ Examples:
 
 /// A yes, and how far it reaches.
 #[derive(Debug, Args)]
-struct Yes {
+struct ApproveArguments {
     /// The approval's id; may be shortened
     id: String,
     /// Wait for the call's end, print its result and take over its exit code
@@ -132,7 +132,7 @@ impl Approvals {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
-            What::List { all } => {
+            ApprovalsCommand::List { all } => {
                 let request = v1::ListApprovalsRequest { all };
                 let list = client.ask(client.approvals().list_approvals(request)).await?;
                 let approvals: Vec<_> =
@@ -143,29 +143,29 @@ impl Approvals {
                 app.out.show(&approvals, || approvals_table(app.out, &approvals))?;
                 Ok(0)
             }
-            What::Show { id } => {
+            ApprovalsCommand::Show { id } => {
                 let request = v1::GetApprovalRequest { approval_id: id };
                 let answer = client.ask(client.approvals().get_approval(request)).await?;
                 let approval = ApprovalView::from(answer.approval.unwrap_or_default());
                 app.out.show(&approval, || card(app.out, &approval))?;
                 Ok(0)
             }
-            What::Approve(yes) => approve(app, client, yes).await,
-            What::Deny { id: approval_id, reason } => {
+            ApprovalsCommand::Approve(yes) => approve(app, client, yes).await,
+            ApprovalsCommand::Deny { id: approval_id, reason } => {
                 let request =
                     v1::DecideApprovalRequest { approval_id, approve: false, reason, more: None };
                 let (approval, _) = decide(app, client, request).await?;
                 app.out.show(&approval, String::new)?;
                 Ok(0)
             }
-            What::Rules { what } => rules(app, client, what).await,
-            What::Watch => watch(app, client).await,
+            ApprovalsCommand::Rules { what } => rules(app, client, what).await,
+            ApprovalsCommand::Watch => watch(app, client).await,
         }
     }
 }
 
-async fn approve(app: &App<'_>, client: &Client, yes: Yes) -> Result<u8, Failure> {
-    let Yes { id: approval_id, wait, reason, for_chat, as_rule, folder, change } = yes;
+async fn approve(app: &App<'_>, client: &Client, yes: ApproveArguments) -> Result<u8, Failure> {
+    let ApproveArguments { id: approval_id, wait, reason, for_chat, as_rule, folder, change } = yes;
     let more = if for_chat {
         Some(More::ForThisChat(v1::ForThisChat {}))
     } else if let Some(time) = as_rule {

@@ -30,11 +30,11 @@ Examples:
   orion audit verify --file audit.jsonl")]
 pub(crate) struct Audit {
     #[command(subcommand)]
-    what: What,
+    what: AuditCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum AuditCommand {
     /// List rows, the newest first
     #[command(after_help = "Example:\n  orion audit list --limit 20 -o wide")]
     List {
@@ -91,7 +91,7 @@ impl Audit {
     /// Nobody is signed in, there is no such row, the chain is broken, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         match self.what {
-            What::List { limit, before, call } => {
+            AuditCommand::List { limit, before, call } => {
                 let client = app.signed_in().await?;
                 let rows = rows(client, limit, before, call.unwrap_or_default()).await?;
                 if rows.is_empty() {
@@ -100,7 +100,7 @@ impl Audit {
                 app.out.show(&rows, || rows_table(app.out, &rows))?;
                 Ok(0)
             }
-            What::Show { seq } => {
+            AuditCommand::Show { seq } => {
                 let client = app.signed_in().await?;
                 let rows = rows(client, 1, seq + 1, String::new()).await?;
                 let row = rows
@@ -110,9 +110,9 @@ impl Audit {
                 app.out.show(&row, || page(app.out, &row))?;
                 Ok(0)
             }
-            What::Export(command) => command.run(app).await,
-            What::Key(command) => command.run(app).await,
-            What::Verify(command) => command.run(app).await,
+            AuditCommand::Export(command) => command.run(app).await,
+            AuditCommand::Key(command) => command.run(app).await,
+            AuditCommand::Verify(command) => command.run(app).await,
         }
     }
 }

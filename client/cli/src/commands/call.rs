@@ -19,7 +19,7 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::output::DIM;
 use crate::show::{ApprovalView, CallView};
-use crate::terminal::{self, Waiting};
+use crate::terminal::{self, Spinner};
 use crate::text;
 
 /// The longest that the backend lets a call take, and some for the way.
@@ -183,7 +183,7 @@ pub(super) async fn make(
     let dry_run = request.dry_run;
 
     let mut is_queued = false;
-    let waiting = Waiting::on(app.out, &format!("{tool} on {device}"));
+    let waiting = Spinner::on(app.out, &format!("{tool} on {device}"));
     let called = within(limit, client.tools().call_tool(request)).await;
     drop(waiting);
     let mut result = match called {
@@ -266,7 +266,7 @@ pub(crate) async fn wait_for_end(
     deadline: Option<Instant>,
     for_device: bool,
 ) -> Result<CallResult, Failure> {
-    let waiting = Waiting::on(app.out, "waiting for the call to end");
+    let waiting = Spinner::on(app.out, "waiting for the call to end");
     loop {
         let asked_at = Instant::now();
         let poll = if waiting.is_shown() { LOOK } else { POLL };

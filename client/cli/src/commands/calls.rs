@@ -24,11 +24,11 @@ Examples:
 device that is away.")]
 pub(crate) struct Calls {
     #[command(subcommand)]
-    what: What,
+    what: CallsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum CallsCommand {
     /// List the newest calls: your own, or everybody's for an admin
     #[command(after_help = "Example:\n  orion calls list --open --device laptop-123")]
     List {
@@ -76,18 +76,18 @@ impl Calls {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
-            What::List { device, open, previews, limit } => {
+            CallsCommand::List { device, open, previews, limit } => {
                 let device = device.unwrap_or_default();
                 list(app, client, v1::ListCallsRequest { device, open, limit, previews }).await
             }
-            What::Show { call } => show(app, client, call).await,
-            What::Watch { call } => {
+            CallsCommand::Show { call } => show(app, client, call).await,
+            CallsCommand::Watch { call } => {
                 let deadline = app.timeout.map(|limit| tokio::time::Instant::now() + limit);
                 let result = wait_for_end(app, client, &call, deadline, true).await?;
                 result.print(app.out)?;
                 Ok(result.exit_code())
             }
-            What::Cancel { call } => cancel(app, client, call).await,
+            CallsCommand::Cancel { call } => cancel(app, client, call).await,
         }
     }
 }

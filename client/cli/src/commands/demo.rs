@@ -17,7 +17,7 @@ use crate::args::Global;
 use crate::chat::{Session, converse, said};
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
-use crate::terminal::{Restore, Waiting};
+use crate::terminal::{Restore, Spinner};
 
 use folder::Folder;
 use program::Programs;
@@ -84,7 +84,7 @@ impl Demo {
         folder: &Folder,
         programs: &mut Programs,
     ) -> Result<u8, Failure> {
-        let waiting = Waiting::on(out, "starting the backend and the device");
+        let waiting = Spinner::on(out, "starting the backend and the device");
         let ports = (self.port, self.device_port);
         let started = tokio::select! {
             started = start(out, folder, ports, programs) => started,

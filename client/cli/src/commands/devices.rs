@@ -34,12 +34,12 @@ Examples:
   orion devices mode laptop-123 dangerous --for 15m --reason \"Trying out move_path\"")]
 pub(crate) struct Devices {
     #[command(subcommand)]
-    what: What,
+    what: DevicesCommand,
 }
 
 /// One device by name or id.
 #[derive(Debug, Args)]
-struct Named {
+struct DeviceArgument {
     /// The device's name or id; an id may be shortened
     #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
     device: String,
@@ -57,13 +57,13 @@ struct NamedWithReason {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum DevicesCommand {
     /// List devices
     #[command(after_help = "Example:\n  orion devices list -o wide")]
     List,
     /// Show one device
     #[command(after_help = "Example:\n  orion devices show laptop-123")]
-    Show(Named),
+    Show(DeviceArgument),
     /// Make an enrolment token
     Invite(invite::Invite),
     /// List devices that wait for approval
@@ -71,10 +71,10 @@ enum What {
     Pending,
     /// Let a pending or quarantined device in; compare its fingerprint first
     #[command(after_help = "Example:\n  orion devices approve laptop-123")]
-    Approve(Named),
+    Approve(DeviceArgument),
     /// Turn a pending device away
     #[command(after_help = "Example:\n  orion devices reject laptop-123")]
-    Reject(Named),
+    Reject(DeviceArgument),
     /// Hold a device: it stays enrolled and gets no calls
     #[command(
         after_help = "Example:\n  orion devices quarantine laptop-123 --reason \"Left in a train\""
@@ -90,7 +90,7 @@ enum What {
 Examples:
   orion devices review laptop-123
   orion devices review laptop-123 -o wide               with the calls that prove it")]
-    Review(Named),
+    Review(DeviceArgument),
     /// What a device lends
     Permissions(permissions::Permissions),
 }
@@ -110,14 +110,14 @@ impl Devices {
     }
 }
 
-impl What {
+impl DevicesCommand {
     /// The device that is meant, as it was written.
     fn device(&self) -> Option<&str> {
         match self {
-            Self::Show(Named { device })
-            | Self::Approve(Named { device })
-            | Self::Review(Named { device })
-            | Self::Reject(Named { device }) => Some(device),
+            Self::Show(DeviceArgument { device })
+            | Self::Approve(DeviceArgument { device })
+            | Self::Review(DeviceArgument { device })
+            | Self::Reject(DeviceArgument { device }) => Some(device),
             Self::Quarantine(NamedWithReason { device, .. })
             | Self::Revoke(NamedWithReason { device, .. }) => Some(device),
             Self::Mode(command) => Some(command.device()),
@@ -130,13 +130,13 @@ impl What {
         match self {
             Self::List => list(app, client, false).await,
             Self::Pending => list(app, client, true).await,
-            Self::Show(Named { device }) => {
+            Self::Show(DeviceArgument { device }) => {
                 let device = get(client, device).await?;
                 app.out.show(&device, || device.page(app.out))?;
                 Ok(0)
             }
             Self::Invite(command) => command.run(app, client).await,
-            Self::Approve(Named { device }) => {
+            Self::Approve(DeviceArgument { device }) => {
                 let before = get(client, device).await?;
                 if !app.yes && terminal::is_interactive() && before.state == "pending" {
                     app.out.error_line(&format!(
@@ -154,7 +154,7 @@ impl What {
                 let answer = client.ask(client.devices().approve_device(request)).await?;
                 changed(app, answer.device)
             }
-            Self::Reject(Named { device }) => {
+            Self::Reject(DeviceArgument { device }) => {
                 let request = v1::RejectDeviceRequest { device };
                 let answer = client.ask(client.devices().reject_device(request)).await?;
                 changed(app, answer.device)
@@ -181,7 +181,7 @@ impl What {
                 changed(app, answer.device)
             }
             Self::Mode(command) => command.run(app, client).await,
-            Self::Review(Named { device }) => review::run(app, client, device).await,
+            Self::Review(DeviceArgument { device }) => review::run(app, client, device).await,
             Self::Permissions(command) => command.run(app, client).await,
         }
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use orion_domain::Secret;
 use orion_wire::v1;
 
-use super::password::{self, Given};
+use super::password::{self, PasswordSource};
 use crate::app::App;
 use crate::client::Client;
 use crate::context::{Context, ContextFile};
@@ -36,7 +36,7 @@ pub(crate) struct Login {
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     #[command(flatten)]
-    password: Given,
+    password: PasswordSource,
     /// PEM file with the authority that signed the backend's certificate
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,

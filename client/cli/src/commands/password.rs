@@ -9,7 +9,7 @@ use crate::terminal;
 
 /// Where a password comes from; asked for at a terminal when nothing is said.
 #[derive(Debug, Args)]
-pub(crate) struct Given {
+pub(crate) struct PasswordSource {
     /// @file with the password, or - for standard input; asked for at a terminal
     #[arg(long, value_name = "@FILE")]
     password: Option<String>,
@@ -18,7 +18,7 @@ pub(crate) struct Given {
     password_stdin: bool,
 }
 
-impl Given {
+impl PasswordSource {
     /// The password, where the command line says where it is.
     ///
     /// # Errors

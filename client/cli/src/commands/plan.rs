@@ -16,7 +16,7 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::input;
 use crate::show::{PlanView, plan_page, plans_table};
-use crate::terminal::{self, Waiting};
+use crate::terminal::{self, Spinner};
 use crate::text;
 use follow::{LONGEST_PREVIEW, follow};
 
@@ -32,11 +32,11 @@ Examples:
   orion plan deny 0199b2c4-7f3e-7c11 --reason \"Not on a Friday\"")]
 pub(crate) struct Plan {
     #[command(subcommand)]
-    what: What,
+    what: PlanCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum PlanCommand {
     /// Show what the calls of a file would do, ask once, and run them in order
     #[command(after_help = "\
 Examples:
@@ -55,7 +55,7 @@ Without a terminal and without --yes the plan waits for `orion plan approve`, an
         #[arg(value_name = "FILE")]
         file: String,
         #[command(flatten)]
-        how: How,
+        how: RunOptions,
     },
     /// The same for one call on several devices
     #[command(after_help = "\
@@ -75,7 +75,7 @@ Example:
         #[arg(long, value_name = "JSON")]
         json: Option<String>,
         #[command(flatten)]
-        how: How,
+        how: RunOptions,
     },
     /// List what waits or runs
     #[command(after_help = "Example:\n  orion plan list --all -o wide")]
@@ -125,7 +125,7 @@ At a terminal the plan is shown first, unless --yes or --hash is given.")]
 
 /// How a plan is run.
 #[derive(Debug, Clone, Copy, Args)]
-struct How {
+struct RunOptions {
     /// Go on where a step fails or has drifted
     #[arg(long)]
     keep_going: bool,
@@ -142,13 +142,13 @@ impl Plan {
     /// error here: its exit code is given.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         match self.what {
-            What::Run { file, how } => {
+            PlanCommand::Run { file, how } => {
                 let (steps, keep_going) = file::read(&input::document(&file)?)?;
                 let client = app.signed_in().await?;
-                let how = How { keep_going: how.keep_going || keep_going, ..how };
+                let how = RunOptions { keep_going: how.keep_going || keep_going, ..how };
                 make(app, client, steps, how).await
             }
-            What::Call { devices, tool, arguments, json, how } => {
+            PlanCommand::Call { devices, tool, arguments, json, how } => {
                 let client = app.signed_in().await?;
                 let base = json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
                 let schema = schema(client, &tool).await?;
@@ -156,7 +156,7 @@ impl Plan {
                 let steps = file::over(&devices, &tool, &Value::Object(arguments))?;
                 make(app, client, steps, how).await
             }
-            What::List { all } => {
+            PlanCommand::List { all } => {
                 let client = app.signed_in().await?;
                 let request = v1::ListPlansRequest { all };
                 let list = client.ask(client.plans().list_plans(request)).await?;
@@ -167,13 +167,13 @@ impl Plan {
                 app.out.show(&plans, || plans_table(app.out, &plans))?;
                 Ok(0)
             }
-            What::Show { id } => {
+            PlanCommand::Show { id } => {
                 let client = app.signed_in().await?;
                 let plan = get(client, &id).await?;
                 app.out.show(&plan, || plan_page(app.out, &plan))?;
                 Ok(0)
             }
-            What::Approve { id, wait, reason, hash } => {
+            PlanCommand::Approve { id, wait, reason, hash } => {
                 let client = app.signed_in().await?;
                 let plan = get(client, &id).await?;
                 if hash.as_ref().is_some_and(|hash| !hash.eq_ignore_ascii_case(&plan.hash)) {
@@ -199,7 +199,7 @@ impl Plan {
                 app.out.show(&decided, || state_line(&decided))?;
                 Ok(0)
             }
-            What::Deny { id, reason } => {
+            PlanCommand::Deny { id, reason } => {
                 let client = app.signed_in().await?;
                 let plan = get(client, &id).await?;
                 let decided = decide(client, &plan, false, &reason).await?;
@@ -247,10 +247,10 @@ async fn make(
     app: &App<'_>,
     client: &Client,
     steps: Vec<v1::NewPlanStep>,
-    how: How,
+    how: RunOptions,
 ) -> Result<u8, Failure> {
     let limit = app.timeout.unwrap_or(LONGEST_PREVIEW);
-    let waiting = Waiting::on(app.out, "previewing");
+    let waiting = Spinner::on(app.out, "previewing");
     let request = v1::CreatePlanRequest { steps, keep_going: how.keep_going };
     let made = within(limit, client.plans().create_plan(request)).await;
     drop(waiting);

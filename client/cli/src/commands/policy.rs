@@ -21,11 +21,11 @@ Examples:
   orion policy rollback 3")]
 pub(crate) struct Policy {
     #[command(subcommand)]
-    what: What,
+    what: PolicyCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum PolicyCommand {
     /// Print the file, and which devices hold it
     #[command(after_help = "\
 Examples:
@@ -104,20 +104,24 @@ impl Policy {
     /// Nobody is signed in, the file cannot be read, or the backend refuses.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         match self.what {
-            What::Check { file, offline: true } => put::check_offline(app, &file),
-            What::Check { file, offline: false } => {
+            PolicyCommand::Check { file, offline: true } => put::check_offline(app, &file),
+            PolicyCommand::Check { file, offline: false } => {
                 put::check(app, app.signed_in().await?, &file).await
             }
-            What::Apply { file, note } => {
+            PolicyCommand::Apply { file, note } => {
                 put::apply(app, app.signed_in().await?, &file, note).await
             }
-            What::Rollback { version, note } => {
+            PolicyCommand::Rollback { version, note } => {
                 put::roll_back(app, app.signed_in().await?, version, note).await
             }
-            What::Show { version } => versions::show(app, app.signed_in().await?, version).await,
-            What::History => versions::history(app, app.signed_in().await?).await,
-            What::Diff { from, to } => versions::diff(app, app.signed_in().await?, from, to).await,
-            What::Test(command) => command.run(app, app.signed_in().await?).await,
+            PolicyCommand::Show { version } => {
+                versions::show(app, app.signed_in().await?, version).await
+            }
+            PolicyCommand::History => versions::history(app, app.signed_in().await?).await,
+            PolicyCommand::Diff { from, to } => {
+                versions::diff(app, app.signed_in().await?, from, to).await
+            }
+            PolicyCommand::Test(command) => command.run(app, app.signed_in().await?).await,
         }
     }
 }

@@ -25,11 +25,11 @@ Examples:
 A token never holds more than its person, and never approves anything.")]
 pub(crate) struct Tokens {
     #[command(subcommand)]
-    what: What,
+    what: TokensCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TokensCommand {
     /// Make a token; its secret is printed once
     #[command(after_help = "\
 Examples:
@@ -106,7 +106,7 @@ impl ScopeName {
 
 /// A new token as programs read it.
 #[derive(Debug, Serialize)]
-struct Made {
+struct CreatedToken {
     secret: String,
     #[serde(flatten)]
     token: TokenView,
@@ -120,7 +120,7 @@ impl Tokens {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
-            What::Create { name, scopes, expires, user } => {
+            TokensCommand::Create { name, scopes, expires, user } => {
                 let request = v1::CreateTokenRequest {
                     name,
                     scopes: scopes.into_iter().map(|scope| scope.on_wire().into()).collect(),
@@ -135,11 +135,11 @@ impl Tokens {
                     token.scopes.join(", "),
                     text::when(&app.out.zone, token.expires_at),
                 ));
-                let made = Made { secret: answer.secret, token };
+                let made = CreatedToken { secret: answer.secret, token };
                 app.out.show(&made, || text::plain(&made.secret))?;
                 Ok(0)
             }
-            What::List { user, all, sessions } => {
+            TokensCommand::List { user, all, sessions } => {
                 let user = user.unwrap_or_default();
                 let request = v1::ListTokensRequest { user, all, sessions };
                 let list = client.ask(client.auth().list_tokens(request)).await?;
@@ -150,7 +150,7 @@ impl Tokens {
                 app.out.show(&tokens, || tokens_table(app.out, &tokens))?;
                 Ok(0)
             }
-            What::Revoke { token, user } => {
+            TokensCommand::Revoke { token, user } => {
                 let request = v1::RevokeTokenRequest { token, user: user.unwrap_or_default() };
                 let answer = client.ask(client.auth().revoke_token(request)).await?;
                 let token = TokenView::from(answer.token.unwrap_or_default());

@@ -17,11 +17,11 @@ Examples:
   orion tools show write_file")]
 pub(crate) struct Tools {
     #[command(subcommand)]
-    what: What,
+    what: ToolsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ToolsCommand {
     /// List tools
     #[command(after_help = "\
 Examples:
@@ -62,14 +62,14 @@ impl Tools {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         let device = match &self.what {
-            What::List { device: Some(device), .. } => device.clone(),
-            What::List { device: None, .. } | What::Show { .. } => String::new(),
+            ToolsCommand::List { device: Some(device), .. } => device.clone(),
+            ToolsCommand::List { device: None, .. } | ToolsCommand::Show { .. } => String::new(),
         };
         let request = v1::ListToolsRequest { device };
         let tools = client.ask(client.tools().list_tools(request)).await?.tools;
         let mut tools: Vec<ToolView> = tools.into_iter().map(ToolView::from).collect();
         match self.what {
-            What::List { device: _, category, format } => {
+            ToolsCommand::List { device: _, category, format } => {
                 if let Some(category) = category {
                     tools.retain(|tool| tool.category == category);
                 }
@@ -81,7 +81,7 @@ impl Tools {
                     None => app.out.show(&tools, || tools_table(app.out, &tools))?,
                 }
             }
-            What::Show { name } => {
+            ToolsCommand::Show { name } => {
                 let tool = tools
                     .into_iter()
                     .find(|tool| tool.name == name || tool.aliases.contains(&name))

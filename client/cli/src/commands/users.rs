@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use orion_domain::{Role, Secret};
 use orion_wire::v1;
 
-use super::password::{self, Given};
+use super::password::{self, PasswordSource};
 use crate::app::App;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -24,11 +24,11 @@ Examples:
   orion users password                                  change your own")]
 pub(crate) struct Users {
     #[command(subcommand)]
-    what: What,
+    what: UsersCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum UsersCommand {
     /// List accounts
     #[command(after_help = "Example:\n  orion users list -o wide")]
     List,
@@ -46,7 +46,7 @@ Examples:
         #[arg(long, value_enum)]
         role: RoleName,
         #[command(flatten)]
-        password: Given,
+        password: PasswordSource,
         /// Give it no password: it has tokens only
         #[arg(long, conflicts_with_all = ["password", "password_stdin"])]
         no_password: bool,
@@ -63,10 +63,10 @@ Examples:
     },
     /// Keep an account out: its sessions and tokens end; its name stays in the record
     #[command(alias = "delete", after_help = "Example:\n  orion users disable bob")]
-    Disable(Named),
+    Disable(UserArgument),
     /// Let an account in again; it signs in anew
     #[command(after_help = "Example:\n  orion users enable bob")]
-    Enable(Named),
+    Enable(UserArgument),
     /// Set a password: your own, or as an admin another's; other sessions end
     #[command(after_help = "\
 Examples:
@@ -81,13 +81,13 @@ Examples:
         #[arg(long, value_name = "@FILE")]
         old_password: Option<String>,
         #[command(flatten)]
-        password: Given,
+        password: PasswordSource,
     },
 }
 
 /// One account.
 #[derive(Debug, Args)]
-struct Named {
+struct UserArgument {
     /// The account
     #[arg(value_name = "NAME")]
     user: String,
@@ -123,13 +123,13 @@ impl Users {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
-            What::List => {
+            UsersCommand::List => {
                 let list = client.ask(client.auth().list_users(v1::ListUsersRequest {})).await?;
                 let users: Vec<_> = list.users.into_iter().map(UserView::from).collect();
                 app.out.show(&users, || users_table(app.out, &users))?;
                 Ok(0)
             }
-            What::Create { user, role, password, no_password } => {
+            UsersCommand::Create { user, role, password, no_password } => {
                 let password = if no_password {
                     Secret::new("")
                 } else {
@@ -144,22 +144,22 @@ impl Users {
                 let answer = client.ask(client.auth().create_user(request)).await?;
                 changed(app, answer.user)
             }
-            What::Role { user, role } => {
+            UsersCommand::Role { user, role } => {
                 let request = v1::SetUserRoleRequest { user, role: role.word() };
                 let answer = client.ask(client.auth().set_user_role(request)).await?;
                 changed(app, answer.user)
             }
-            What::Disable(Named { user }) => {
+            UsersCommand::Disable(UserArgument { user }) => {
                 let request = v1::DisableUserRequest { user };
                 let answer = client.ask(client.auth().disable_user(request)).await?;
                 changed(app, answer.user)
             }
-            What::Enable(Named { user }) => {
+            UsersCommand::Enable(UserArgument { user }) => {
                 let request = v1::EnableUserRequest { user };
                 let answer = client.ask(client.auth().enable_user(request)).await?;
                 changed(app, answer.user)
             }
-            What::Password { user, old_password, password } => {
+            UsersCommand::Password { user, old_password, password } => {
                 set_password(app, client, user.unwrap_or_default(), old_password, &password).await
             }
         }
@@ -171,7 +171,7 @@ async fn set_password(
     client: &Client,
     user: String,
     old: Option<String>,
-    new: &Given,
+    new: &PasswordSource,
 ) -> Result<u8, Failure> {
     let me = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?.user;
     let is_own = user.is_empty() || user == me;
@@ -198,7 +198,7 @@ async fn set_password(
     Ok(0)
 }
 
-async fn new_password(given: &Given, hint: &str) -> Result<Secret, Failure> {
+async fn new_password(given: &PasswordSource, hint: &str) -> Result<Secret, Failure> {
     match given.read()? {
         Some(password) if password.expose().is_empty() => {
             Err(Failure::Usage(format!("the password is empty; {hint}")))

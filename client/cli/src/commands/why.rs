@@ -42,7 +42,7 @@ pub(crate) struct Why {
 
 /// A judgement as programs read it; the comments in `proto/` say what the fields are.
 #[derive(Debug, Serialize)]
-struct Judgement {
+struct ExplanationView {
     tool: String,
     device: String,
     arguments: Value,
@@ -85,7 +85,7 @@ impl From<v1::DeviceVerdict> for VerdictView {
     }
 }
 
-impl From<v1::ExplainCallResponse> for Judgement {
+impl From<v1::ExplainCallResponse> for ExplanationView {
     fn from(answer: v1::ExplainCallResponse) -> Self {
         let v1::ExplainCallResponse {
             tool,
@@ -137,7 +137,7 @@ impl Why {
         let request =
             v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device };
         let answer = client.ask(client.policy().explain_call(request)).await?;
-        let judgement = Judgement::from(answer);
+        let judgement = ExplanationView::from(answer);
         // A denial is an answer; a call about something that is not there is a mistake.
         let mistake = judgement.error.as_ref().filter(|_| judgement.evidence.is_empty());
         app.out.show(&judgement, || {
@@ -150,8 +150,8 @@ impl Why {
     }
 }
 
-fn people(judgement: &Judgement) -> String {
-    let Judgement { user, role, decision, error, evidence, remedies, touches, mode, .. } =
+fn people(judgement: &ExplanationView) -> String {
+    let ExplanationView { user, role, decision, error, evidence, remedies, touches, mode, .. } =
         judgement;
     let lines = table(
         &["", "LAYER", "SAYS", "BECAUSE OF"],
@@ -213,7 +213,7 @@ mod tests {
             name: name.to_owned(),
             deciding,
         };
-        let judgement = Judgement {
+        let judgement = ExplanationView {
             tool: "read_file".to_owned(),
             device: "demo-device".to_owned(),
             arguments: Value::Null,

@@ -55,7 +55,7 @@ pub(super) async fn give_again(
     row: &DeviceRow,
 ) -> Result<IssuedCertificate, EnrollError> {
     let given = backend.authority.given();
-    let _turn = given.turn().await;
+    let _turn = given.lock().await;
     let signer = backend.authority.set().signer().fingerprint();
     let now = (Instant::now(), now_ms());
     match given.again(row.id, &row.public_key_fingerprint, signer, now) {

@@ -45,7 +45,7 @@ fn what_a_device_makes_up_of_one_kind_keeps_nothing_of_another_out_of_the_audit(
     let (witnesses, begin) = (Witnesses::default(), Instant::now());
     let device = |n| DeviceId::new(Uuid::from_u128(n));
     let told = |n, finding, seconds| {
-        witnesses.may_tell(device(n), finding, begin + Duration::from_secs(seconds))
+        witnesses.may_report(device(n), finding, begin + Duration::from_secs(seconds))
     };
     // Again and again, each less than a minute after the one before.
     let rows = (0..600).filter(|second| told(1, Finding::OtherHistory, *second)).count();
@@ -68,10 +68,10 @@ async fn a_break_stands_in_the_audit_however_much_of_another_kind_is_made_up_bef
     let device = DeviceId::new(Uuid::from_u128(1));
     // The same thing seen is told once, and of made-up things one in a minute.
     for seq in [7, 7, 8, 9] {
-        witnesses.heard_of_us(&store, device, head(seq)).await.unwrap();
+        witnesses.received_backend_head(&store, device, head(seq)).await.unwrap();
     }
     for seq in [50, 49, 48] {
-        witnesses.heard(&store, device, begin, head(seq)).await.unwrap();
+        witnesses.received(&store, device, begin, head(seq)).await.unwrap();
     }
     assert_eq!(kinds(&store).await, ["device.other_history", "device.chain_broken"]);
     assert!(witnesses.of(device).unwrap().problem.contains("from entry 49 to 48"));
@@ -88,13 +88,10 @@ async fn of_calls_that_are_not_on_record_so_many_are_told_and_once_that_there_ar
     for n in 0..u128::from(MOST_UNKNOWN) + 5 {
         let call = CallId::new(Uuid::from_u128(n));
         let state = CallState::Succeeded;
-        witnesses.told_of_unknown(&store, device(1), call, state, witness).await.unwrap();
+        witnesses.report_unknown(&store, device(1), call, state, witness).await.unwrap();
     }
     let call = CallId::new(Uuid::from_u128(1000));
-    witnesses
-        .told_of_unknown(&store, device(2), call, CallState::Succeeded, witness)
-        .await
-        .unwrap();
+    witnesses.report_unknown(&store, device(2), call, CallState::Succeeded, witness).await.unwrap();
     let kinds = kinds(&store).await;
     let of = |kind: &str| kinds.iter().filter(|one| *one == kind).count();
     assert_eq!((of("device.unknown_call"), of("device.more_unknown_calls")), (101, 1));

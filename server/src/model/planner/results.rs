@@ -7,7 +7,7 @@ mod envelope;
 mod facts;
 mod files;
 
-pub(super) use self::envelope::Told;
+pub(super) use self::envelope::ResultFacts;
 use super::Language;
 
 /// How long an answer may be, in characters.
@@ -17,14 +17,14 @@ const MAX_ANSWER: usize = 8000;
 pub(super) fn say<'a>(contents: impl Iterator<Item = &'a str>, language: Language) -> String {
     let sentences: Vec<String> = contents
         .map(|content| {
-            let told = Told::read(content);
+            let told = ResultFacts::read(content);
             if told.succeeded() { success(&told, language) } else { failure(&told, language) }
         })
         .collect();
     plain(&sentences.join("\n\n"))
 }
 
-fn success(told: &Told, language: Language) -> String {
+fn success(told: &ResultFacts, language: Language) -> String {
     let sentence =
         facts::sentence(told, language).unwrap_or_else(|| told.text("/message").to_owned());
     match (told.dry_run(), language) {
@@ -34,7 +34,7 @@ fn success(told: &Told, language: Language) -> String {
     }
 }
 
-fn failure(told: &Told, language: Language) -> String {
+fn failure(told: &ResultFacts, language: Language) -> String {
     let english = language == Language::English;
     let message = match (told.text("/message"), english) {
         ("", true) => "the result could not be read",

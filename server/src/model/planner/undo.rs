@@ -8,7 +8,7 @@ use orion_catalog::tools::undo_call::paths_of;
 use serde_json::{Map, Value};
 
 use super::plan::{self, PlannedCall};
-use super::results::Told;
+use super::results::ResultFacts;
 use crate::model::{Message, NativeCall, Role};
 
 /// Why nothing is taken back.
@@ -38,7 +38,7 @@ pub(super) fn last(
         let Ok(mut arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
             continue;
         };
-        let told = Told::read(&message.content);
+        let told = ResultFacts::read(&message.content);
         let is_preview = told.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
         match told.at("/success") {
             _ if is_preview => continue,

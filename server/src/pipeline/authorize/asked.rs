@@ -3,9 +3,9 @@
 use orion_catalog::tools::open_app;
 use orion_domain::{ApprovalBasis, CallBinding, Observation, visible};
 
-use super::Judged;
+use super::EvaluatedCall;
 
-impl Judged {
+impl EvaluatedCall {
     /// Why the risk is what it is, a sentence each.
     #[must_use]
     pub fn risk_because(&self) -> Vec<String> {

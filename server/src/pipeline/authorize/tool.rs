@@ -5,7 +5,7 @@ use orion_domain::{Policy, Question, ToolError, evaluate};
 
 use super::{Counts, NOTHING, question};
 use crate::clock::now_ms;
-use crate::pipeline::audit::Incoming;
+use crate::pipeline::audit::CallContext;
 use crate::pipeline::validate::Target;
 
 /// A tool that is not for somebody on a device.
@@ -21,7 +21,7 @@ pub struct ToolRefused {
 ///
 /// # Errors
 /// The tool is not for the caller there.
-pub fn tool(incoming: &Incoming, target: &Target) -> Result<(), Box<ToolRefused>> {
+pub fn tool(incoming: &CallContext, target: &Target) -> Result<(), Box<ToolRefused>> {
     if target.device.facts.is_none() {
         // Nobody knows yet how paths are written there; the next step says so.
         return Ok(());

@@ -6,15 +6,15 @@ use std::time::Duration;
 use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::{change, run, stand};
+use super::{change, run, standing};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::enrollment;
-use crate::pipeline::Reply;
-use crate::pipeline::route::Way;
+use crate::pipeline::CallView;
+use crate::pipeline::route::DispatchSlot;
 use crate::store::{
-    ApprovalRow, ApprovalState, DecideError, Lasting, MOST_ON_DEVICE, NewVote, StoreError,
+    ApprovalRow, ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StoreError,
 };
 
 /// The longest reason that is kept, in characters.
@@ -25,9 +25,9 @@ const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a person says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum ApprovalAnswer {
     /// Yes, this far.
-    Yes(Reach),
+    Yes(AnswerScope),
     /// No.
     No,
     /// Not this, but the same tool with these arguments.
@@ -36,7 +36,7 @@ pub enum Answer {
 
 /// How far a yes reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum AnswerScope {
     /// This call.
     Once,
     /// This person's calls of this tool on this device from this chat.
@@ -52,16 +52,16 @@ pub enum Reach {
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct AnswerResult {
     /// The question; still open where more have to say yes.
     pub row: ApprovalRow,
     /// The call that is made instead.
-    pub changed: Option<Reply>,
+    pub changed: Option<CallView>,
 }
 
 /// Why an answer to a question does not count.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Unanswered {
+pub enum AnswerError {
     /// There is no such question.
     #[error("there is no such approval; `orion approvals list` shows the open ones")]
     NotFound,
@@ -108,7 +108,7 @@ pub enum Unanswered {
     #[error(
         "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
     )]
-    OfPlan(PlanId),
+    PartOfPlan(PlanId),
     /// The changed call is none that can be made.
     #[error("the changed call was not made, and the question still stands: {}", .0.message)]
     Changed(Box<ToolError>),
@@ -119,7 +119,7 @@ pub enum Unanswered {
     Store,
 }
 
-impl From<StoreError> for Unanswered {
+impl From<StoreError> for AnswerError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound => Self::NotFound,
@@ -142,38 +142,38 @@ pub async fn decide(
     backend: &Arc<Backend>,
     by: &Caller,
     approval: &str,
-    answer: Answer,
+    answer: ApprovalAnswer,
     reason: &str,
-) -> Result<Answered, Unanswered> {
+) -> Result<AnswerResult, AnswerError> {
     let row = backend.store.approval(approval).await?;
     let reason: String = reason.chars().take(REASON).collect();
     let (shared, by) = (Arc::clone(backend), by.clone());
     let task = backend.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
-    task.await.unwrap_or(Err(Unanswered::Store))
+    task.await.unwrap_or(Err(AnswerError::Store))
 }
 
 async fn take(
     backend: &Arc<Backend>,
     by: &Caller,
     row: ApprovalRow,
-    answer: Answer,
+    answer: ApprovalAnswer,
     reason: String,
-) -> Result<Answered, Unanswered> {
+) -> Result<AnswerResult, AnswerError> {
     if let Some(plan) = row.plan {
-        return Err(Unanswered::OfPlan(plan));
+        return Err(AnswerError::PartOfPlan(plan));
     }
     let (yes, lasting) = match answer {
-        Answer::No => (false, Lasting::Once),
-        Answer::Yes(Reach::Once) => (true, Lasting::Once),
-        Answer::Yes(Reach::Chat) => (true, stand::for_chat(&row)?),
-        Answer::Yes(Reach::Rule { expires_at, folder }) => {
-            (true, stand::as_rule(backend, &row, by, expires_at, folder)?)
+        ApprovalAnswer::No => (false, ApprovalScope::Once),
+        ApprovalAnswer::Yes(AnswerScope::Once) => (true, ApprovalScope::Once),
+        ApprovalAnswer::Yes(AnswerScope::Chat) => (true, standing::for_chat(&row)?),
+        ApprovalAnswer::Yes(AnswerScope::Rule { expires_at, folder }) => {
+            (true, standing::as_rule(backend, &row, by, expires_at, folder)?)
         }
-        Answer::Change(arguments) => {
+        ApprovalAnswer::Change(arguments) => {
             return change::change(backend, by, row, arguments, reason).await;
         }
     };
-    let is_rule = matches!(lasting, Lasting::AsRule(_));
+    let is_rule = matches!(lasting, ApprovalScope::AsRule(_));
     let decided = vote(backend, by, &row, yes, reason.clone(), lasting).await?;
     match decided.state {
         ApprovalState::Approved if is_rule => start_with_rule(backend, decided.clone()).await,
@@ -184,11 +184,11 @@ async fn take(
                 ErrorCode::ApprovalRejected,
                 message.trim_end_matches([':', ' ']).to_owned(),
             );
-            run::close_asked(backend, &decided, error).await.map_err(|_| Unanswered::Store)?;
+            run::close_asked(backend, &decided, error).await.map_err(|_| AnswerError::Store)?;
         }
         ApprovalState::Open | ApprovalState::Expired | ApprovalState::Withdrawn => {}
     }
-    Ok(Answered { row: decided, changed: None })
+    Ok(AnswerResult { row: decided, changed: None })
 }
 
 /// Has a person's word counted and recorded.
@@ -198,8 +198,8 @@ pub(super) async fn vote(
     row: &ApprovalRow,
     yes: bool,
     reason: String,
-    lasting: Lasting,
-) -> Result<ApprovalRow, Unanswered> {
+    lasting: ApprovalScope,
+) -> Result<ApprovalRow, AnswerError> {
     let vote = NewVote {
         approval: row.id,
         by: by.user.clone(),
@@ -214,17 +214,17 @@ pub(super) async fn vote(
             backend.bus.publish(Change::Approval(decided.id, decided.call));
             return Ok(decided);
         }
-        Err(DecideError::NotFound) => return Err(Unanswered::NotFound),
-        Err(DecideError::AlreadyDecided(state)) => return Err(Unanswered::AlreadyDecided(state)),
-        Err(DecideError::Expired) => return Err(Unanswered::Expired),
-        Err(DecideError::AlreadyVoted) => return Err(Unanswered::AlreadyVoted),
-        Err(DecideError::ReasonMissing) => return Err(Unanswered::ReasonMissing),
-        Err(DecideError::OfPlan(plan)) => return Err(Unanswered::OfPlan(plan)),
-        Err(DecideError::OnlyOnce) => return Err(Unanswered::OnlyOnce(ONLY_ONCE)),
-        Err(DecideError::TooManyRules) => return Err(Unanswered::TooManyRules),
-        Err(DecideError::Store(_)) => return Err(Unanswered::Store),
-        Err(DecideError::Role(needed)) => Unanswered::Role { risk: row.risk, needed },
-        Err(DecideError::OwnCall(role)) => Unanswered::OwnCall(role),
+        Err(DecideError::NotFound) => return Err(AnswerError::NotFound),
+        Err(DecideError::AlreadyDecided(state)) => return Err(AnswerError::AlreadyDecided(state)),
+        Err(DecideError::Expired) => return Err(AnswerError::Expired),
+        Err(DecideError::AlreadyVoted) => return Err(AnswerError::AlreadyVoted),
+        Err(DecideError::ReasonMissing) => return Err(AnswerError::ReasonMissing),
+        Err(DecideError::OfPlan(plan)) => return Err(AnswerError::PartOfPlan(plan)),
+        Err(DecideError::OnlyOnce) => return Err(AnswerError::OnlyOnce(ONLY_ONCE)),
+        Err(DecideError::TooManyRules) => return Err(AnswerError::TooManyRules),
+        Err(DecideError::Store(_)) => return Err(AnswerError::Store),
+        Err(DecideError::Role(needed)) => AnswerError::Role { risk: row.risk, needed },
+        Err(DecideError::OwnCall(role)) => AnswerError::OwnCall(role),
     };
     record_refused(backend, by, row).await?;
     Err(refused)
@@ -235,17 +235,17 @@ pub(super) async fn record_refused(
     backend: &Backend,
     by: &Caller,
     row: &ApprovalRow,
-) -> Result<(), Unanswered> {
+) -> Result<(), AnswerError> {
     let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
     let recorded = backend.store.audit_call_event("approval.refused", row.call, body, now_ms());
-    recorded.await.map_err(|_| Unanswered::Store)
+    recorded.await.map_err(|_| AnswerError::Store)
 }
 
 /// Why an answer may not reach beyond its call.
 const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";
 
 /// Starts a call that enough people said yes to, on its way to the device where it has one.
-fn start(backend: &Arc<Backend>, row: ApprovalRow, way: Option<Way>) {
+fn start(backend: &Arc<Backend>, row: ApprovalRow, way: Option<DispatchSlot>) {
     let task = Arc::clone(backend);
     backend.calls.spawn(async move {
         if let Err(error) = run::run_approved(&task, &row, way).await {
@@ -261,9 +261,9 @@ fn start(backend: &Arc<Backend>, row: ApprovalRow, way: Option<Way>) {
 async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
     let (task, device) = (Arc::clone(backend), row.device.0);
     let activating = backend.calls.spawn(async move {
-        let sent = match Way::in_turn(&task, device, &row.requester).await {
+        let sent = match DispatchSlot::wait_for(&task, device, &row.requester).await {
             Some(way) => {
-                let (way, sent) = way.telling();
+                let (way, sent) = way.with_delivery_report();
                 start(&task, row.clone(), Some(way));
                 Some(sent)
             }

@@ -8,14 +8,14 @@ use orion_domain::rule::Approvers;
 use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
-use super::answer::{Answered, Unanswered, record_refused, vote};
+use super::answer::{AnswerError, AnswerResult, record_refused, vote};
 use super::{ask, run};
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::pipeline::audit::{self, Incoming};
-use crate::pipeline::authorize::Judged;
-use crate::pipeline::{Reply, count, raise, renew, route, validate};
-use crate::store::{ApprovalRow, ApprovalState, CallRow, Lasting};
+use crate::pipeline::audit::{self, CallContext};
+use crate::pipeline::authorize::EvaluatedCall;
+use crate::pipeline::{CallView, raise, rate_limit, reauthorize, route, validate};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow};
 
 /// Ends the call that was asked about and makes the other one. Where that needs no more than this
 /// person may give, this answer is the yes to it; where it needs more, it is asked about like any.
@@ -28,14 +28,14 @@ pub(super) async fn change(
     row: ApprovalRow,
     arguments: Map<String, Value>,
     reason: String,
-) -> Result<Answered, Unanswered> {
+) -> Result<AnswerResult, AnswerError> {
     if row.state != ApprovalState::Open {
-        return Err(Unanswered::AlreadyDecided(row.state));
+        return Err(AnswerError::AlreadyDecided(row.state));
     }
     may_change(backend, by, &row).await?;
     let call = backend.store.call(&row.call.to_string()).await?;
-    let refused = |error| Unanswered::Changed(Box::new(error));
-    let asker = renew::person(backend, &call.caller, call.token).await?.map_err(refused)?;
+    let refused = |error| AnswerError::Changed(Box::new(error));
+    let asker = reauthorize::person(backend, &call.caller, call.token).await?.map_err(refused)?;
     // Nobody reaches through another's name what they could not reach in their own. Judged first and
     // let go, so that two who change each other's calls do not wait for each other.
     let author = Caller { conversation: asker.conversation, ..by.clone() };
@@ -52,27 +52,27 @@ pub(super) async fn change(
     may_change(backend, by, &row).await?;
     let new = judged.incoming.id;
     let words = format!("Changed into another call, {new}. {reason}").trim_end().to_owned();
-    let decided = vote(backend, by, &row, false, words, Lasting::Once).await?;
+    let decided = vote(backend, by, &row, false, words, ApprovalScope::Once).await?;
     let error = ToolError::new(
         ErrorCode::ApprovalRejected,
         format!("{} changed this call into another, which was made instead: {new}.", by.user),
     )
     .with("changed_to", new.to_string());
     // Whoever waits for the call that was asked about is not kept until the other one has run.
-    run::close_asked(backend, &decided, error).await.map_err(|_| Unanswered::Store)?;
+    run::close_asked(backend, &decided, error).await.map_err(|_| AnswerError::Store)?;
     let made = make(backend, by, &judged, reason).await?;
-    Ok(Answered { row: decided, changed: Some(made) })
+    Ok(AnswerResult { row: decided, changed: Some(made) })
 }
 
 /// What may not be approved may not be changed into something that runs.
-async fn may_change(backend: &Backend, by: &Caller, row: &ApprovalRow) -> Result<(), Unanswered> {
+async fn may_change(backend: &Backend, by: &Caller, row: &ApprovalRow) -> Result<(), AnswerError> {
     let needed = row.approvers.role;
-    let held = renew::person(backend, by, None).await?.map(|person| person.role.min(by.role));
+    let held = reauthorize::person(backend, by, None).await?.map(|person| person.role.min(by.role));
     if held.is_ok_and(|role| role >= needed) {
         return Ok(());
     }
     record_refused(backend, by, row).await?;
-    Err(Unanswered::Role { risk: row.risk, needed })
+    Err(AnswerError::Role { risk: row.risk, needed })
 }
 
 /// What the changed call would need if its author made it.
@@ -84,7 +84,7 @@ struct Asks {
 }
 
 impl Asks {
-    fn of(judged: &Judged) -> Self {
+    fn of(judged: &EvaluatedCall) -> Self {
         Self {
             decision: judged.decision(),
             approvers: judged.approvers(),
@@ -94,7 +94,7 @@ impl Asks {
     }
 
     /// Whether the call needs no less when it is made for the one who asked.
-    fn allows(self, judged: &Judged) -> Result<(), ToolError> {
+    fn allows(self, judged: &EvaluatedCall) -> Result<(), ToolError> {
         if judged.decision() == Decision::Deny {
             return Err(judged.refusal());
         }
@@ -123,7 +123,7 @@ async fn judge(
     row: &ApprovalRow,
     call: &CallRow,
     arguments: Map<String, Value>,
-) -> Result<Judged, Unanswered> {
+) -> Result<EvaluatedCall, AnswerError> {
     let created_at = now_ms();
     let left = call.queued_until.map(|until| until - created_at).filter(|left| *left > 0);
     let left = left.and_then(|left| u64::try_from(left).ok());
@@ -140,22 +140,26 @@ async fn judge(
         recovered: false,
     };
     let strangers = row.card.strangers.clone();
-    let incoming =
-        Incoming { strangers, token: call.token, created_at, ..Incoming::new(caller, request) };
-    let refused = |error| Unanswered::Changed(Box::new(error));
+    let incoming = CallContext {
+        strangers,
+        token: call.token,
+        created_at,
+        ..CallContext::new(caller, request)
+    };
+    let refused = |error| AnswerError::Changed(Box::new(error));
     let target = validate::target(backend, &incoming.request).map_err(refused)?;
     let fits = validate::arguments(backend, &incoming.caller, &target, arguments).await?;
     let parsed = fits.map_err(refused)?;
-    count::judge(backend, incoming, target, parsed).await.map_err(|_| Unanswered::Store)
+    rate_limit::judge(backend, incoming, target, parsed).await.map_err(|_| AnswerError::Store)
 }
 
 async fn make(
     backend: &Arc<Backend>,
     by: &Caller,
-    judged: &Judged,
+    judged: &EvaluatedCall,
     reason: String,
-) -> Result<Reply, Unanswered> {
-    let store = |_| Unanswered::Store;
+) -> Result<CallView, AnswerError> {
+    let store = |_| AnswerError::Store;
     if judged.decision() == Decision::Allow {
         return match judged.permit(None) {
             Ok(permit) => {
@@ -178,13 +182,13 @@ async fn make(
     if asked.card.raises.iter().any(|raise| !judged.raises().contains(raise)) {
         return Ok(reply);
     }
-    match vote(backend, by, &asked, true, reason, Lasting::Once).await {
+    match vote(backend, by, &asked, true, reason, ApprovalScope::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
             run::run_approved(backend, &decided, None).await.map_err(store)?;
-            reply = backend.store.call(&reply.call.to_string()).await.map(Reply::from)?;
+            reply = backend.store.call(&reply.call.to_string()).await.map(CallView::from)?;
             Ok(reply)
         }
-        Err(Unanswered::Store) => Err(Unanswered::Store),
+        Err(AnswerError::Store) => Err(AnswerError::Store),
         // It asks for more than this person may give, and waits for that.
         Ok(_) | Err(_) => Ok(reply),
     }

@@ -10,12 +10,12 @@ use orion_domain::{ApprovalId, Approved, CallBinding, DeviceId, ErrorCode, ToolE
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::Proof;
+use crate::fleet::ApprovalProof;
 use crate::pipeline::audit;
-use crate::pipeline::authorize::Judged;
-use crate::pipeline::route::Way;
-use crate::pipeline::{Reply, queue, renew, route};
-use crate::store::{ApprovalRow, CallRow, Closer, StoreError};
+use crate::pipeline::authorize::EvaluatedCall;
+use crate::pipeline::route::DispatchSlot;
+use crate::pipeline::{CallView, queue, reauthorize, route};
+use crate::store::{ApprovalRow, CallRow, ClosedBy, StoreError};
 
 /// How long an approved call waits for its device after a restart of this backend.
 const RETURN: Duration = Duration::from_secs(30);
@@ -28,26 +28,26 @@ const RETURN: Duration = Duration::from_secs(30);
 pub(in crate::pipeline) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-    way: Option<Way>,
-) -> Result<Reply, StoreError> {
+    way: Option<DispatchSlot>,
+) -> Result<CallView, StoreError> {
     let done = try_approved(backend, approval, way).await;
     if done.is_err()
         && let Ok(row) = backend.store.call(&approval.call.to_string()).await
     {
-        break_off(backend, &Reply::from(row)).await;
+        break_off(backend, &CallView::from(row)).await;
     }
     done
 }
 
 /// Ends a call that was not sent and cannot go on because the record failed, as far as the record
 /// allows.
-pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
+pub(super) async fn break_off(backend: &Backend, reply: &CallView) {
     let error = ToolError::new(
         ErrorCode::Internal,
         "The record could not be kept, so the call was not sent. Make it again.",
     );
     let close = audit::closing(reply, error);
-    match backend.store.close_call(close, Closer::BackendUnsent).await {
+    match backend.store.close_call(close, ClosedBy::BackendUnsent).await {
         Ok(true) => backend.bus.publish(Change::CallClosed(reply.call)),
         Ok(false) => {}
         Err(error) => {
@@ -59,27 +59,27 @@ pub(super) async fn break_off(backend: &Backend, reply: &Reply) {
 async fn try_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-    way: Option<Way>,
-) -> Result<Reply, StoreError> {
+    way: Option<DispatchSlot>,
+) -> Result<CallView, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
     // The yes is spent when the call is sent, and not before its device is there and has room for it.
     let way = match way {
         Some(way) => way,
-        None => match Way::in_turn(backend, approval.device.0, &row.caller.user).await {
+        None => match DispatchSlot::wait_for(backend, approval.device.0, &row.caller.user).await {
             Some(way) => way,
             None => return away(backend, approval, row).await,
         },
     };
     let observed = approval.observed.clone();
     let strangers = approval.card.strangers.clone();
-    let judged = match renew::from_row(backend, &row, strangers, observed).await? {
+    let judged = match reauthorize::from_row(backend, &row, strangers, observed).await? {
         Ok(judged) => judged,
         Err(error) if queue::is_away(backend, approval.device.0, &error) => {
             return away(backend, approval, row).await;
         }
-        Err(error) => return audit::close(backend, Reply::from(row), error).await,
+        Err(error) => return audit::close(backend, CallView::from(row), error).await,
     };
-    let reply = Reply::from(row);
+    let reply = CallView::from(row);
     let approved = match still_holds(&judged, approval) {
         Ok(approved) => approved,
         Err(error) => return audit::close(backend, reply, *error).await,
@@ -88,7 +88,7 @@ async fn try_approved(
         Ok(permit) => permit,
         Err(error) => return audit::close(backend, reply, *error).await,
     };
-    let proof = Proof {
+    let proof = ApprovalProof {
         id: approval.id,
         binding: approval.binding,
         approved_by: approval.decided_by.as_ref().map(UserName::to_string).unwrap_or_default(),
@@ -104,7 +104,7 @@ async fn away(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
     row: CallRow,
-) -> Result<Reply, StoreError> {
+) -> Result<CallView, StoreError> {
     if approval.plan.is_none()
         && let Some(reply) = queue::wait_approved(backend, &row).await?
     {
@@ -112,12 +112,12 @@ async fn away(
     }
     let message = format!("{} is not connected.", approval.device.1);
     let error = ToolError::new(ErrorCode::DeviceOffline, message);
-    audit::close(backend, Reply::from(row), error).await
+    audit::close(backend, CallView::from(row), error).await
 }
 
 /// The yes, where it is still to what would run, and enough for it.
 pub(in crate::pipeline) fn still_holds(
-    judged: &Judged,
+    judged: &EvaluatedCall,
     approval: &ApprovalRow,
 ) -> Result<Approved, Box<ToolError>> {
     let over = |why: &str| {
@@ -149,7 +149,7 @@ pub(in crate::pipeline) fn still_holds(
 }
 
 /// Whether the call needs more people, other people or more to look at than were asked for.
-fn asks_for_more(judged: &Judged, approval: &ApprovalRow) -> bool {
+fn asks_for_more(judged: &EvaluatedCall, approval: &ApprovalRow) -> bool {
     approval.approvers.and(judged.approvers()) != approval.approvers
         || (judged.preview_first() && approval.preview.is_none())
         || (approval.standing.is_some() && !judged.may_stand())
@@ -164,10 +164,10 @@ fn asks_for_more(judged: &Judged, approval: &ApprovalRow) -> bool {
 pub(in crate::pipeline) async fn not_spent(
     backend: &Backend,
     approval: ApprovalId,
-    reply: Reply,
-) -> Result<Reply, StoreError> {
+    reply: CallView,
+) -> Result<CallView, StoreError> {
     if backend.store.approval(&approval.to_string()).await?.consumed_at.is_some() {
-        return backend.store.call(&reply.call.to_string()).await.map(Reply::from);
+        return backend.store.call(&reply.call.to_string()).await.map(CallView::from);
     }
     let error = ToolError::new(
         ErrorCode::ApprovalExpired,
@@ -186,7 +186,7 @@ pub(super) async fn close_asked(
     error: ToolError,
 ) -> Result<(), StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
-    audit::close(backend, Reply::from(row), error).await.map(drop)
+    audit::close(backend, CallView::from(row), error).await.map(drop)
 }
 
 /// Ends the questions that ran out, and the calls that waited on them.

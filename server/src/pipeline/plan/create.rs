@@ -11,16 +11,16 @@ use orion_domain::{
 };
 use serde_json::Value;
 
-use super::{PlanRequest, Unplanned, publish};
+use super::{PlanError, PlanRequest, publish};
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
-use crate::pipeline::audit::{self, Incoming};
-use crate::pipeline::authorize::Judged;
+use crate::pipeline::audit::{self, CallContext};
+use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::gate::{self, Stopped};
-use crate::pipeline::preview::{Preview, Seen, observe};
-use crate::pipeline::{confirm, count};
+use crate::pipeline::preview::{Preview, PreviewResult, observe};
+use crate::pipeline::{confirm, rate_limit};
 use crate::store::{
-    Card, Earlier, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
+    Card, EarlierChanges, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
 };
 
 /// The most bytes that the arguments of all steps take together.
@@ -28,10 +28,10 @@ pub const MAX_PLAN_BYTES: usize = 512 * 1024;
 
 /// A step that may be, as it is shown.
 struct Planned {
-    judged: Judged,
-    seen: Seen,
+    judged: EvaluatedCall,
+    seen: PreviewResult,
     /// Of what it touches, that which earlier steps change.
-    earlier: Option<Earlier>,
+    earlier: Option<EarlierChanges>,
     after: Option<u32>,
 }
 
@@ -44,22 +44,24 @@ pub async fn create(
     backend: &Arc<Backend>,
     caller: Caller,
     request: PlanRequest,
-) -> Result<PlanRow, Unplanned> {
+) -> Result<PlanRow, PlanError> {
     let shared = Arc::clone(backend);
     let task = backend.calls.spawn(async move { make(&shared, caller, request).await });
-    task.await.unwrap_or(Err(Unplanned::Store(StoreError::Unavailable)))
+    task.await.unwrap_or(Err(PlanError::Store(StoreError::Unavailable)))
 }
 
 async fn make(
     backend: &Arc<Backend>,
     caller: Caller,
     request: PlanRequest,
-) -> Result<PlanRow, Unplanned> {
+) -> Result<PlanRow, PlanError> {
     let PlanRequest { steps, keep_going } = request;
-    fits(&steps).map_err(|error| Unplanned::Plan(Box::new(error)))?;
+    fits(&steps).map_err(|error| PlanError::Plan(Box::new(error)))?;
     let most = backend.config.calls.in_flight_per_person;
-    let _place =
-        backend.load.place(&caller.user, most).map_err(|error| Unplanned::Plan(Box::new(error)))?;
+    let _place = backend
+        .load
+        .acquire_slot(&caller.user, most)
+        .map_err(|error| PlanError::Plan(Box::new(error)))?;
     let id = PlanId::new(new_uuid());
     // All are judged before any device is asked.
     let mut judged = Vec::with_capacity(steps.len());
@@ -70,24 +72,24 @@ async fn make(
     for (number, judged) in (1_u32..).zip(judged) {
         let (tool, device) =
             (judged.target.spec.name.to_owned(), judged.target.device.name.to_string());
-        match look(backend, judged, &planned).await {
+        match preview(backend, judged, &planned).await {
             Ok(step) => planned.push(step),
             Err(error) => {
                 refused(backend, &caller, id, number, &error).await?;
-                return Err(Unplanned::Step { number, tool, device, error: Box::new(error) });
+                return Err(PlanError::Step { number, tool, device, error: Box::new(error) });
             }
         }
     }
     let plan = plan(backend, id, &caller, keep_going, planned);
     backend.store.make_plan(plan).await.map_err(|error| match error {
-        MakePlanError::Store(error) => Unplanned::Store(error),
+        MakePlanError::Store(error) => PlanError::Store(error),
         error @ (MakePlanError::TooManyOfPerson
         | MakePlanError::TooMany
         | MakePlanError::TooManyQuestions) => {
             let message = format!(
                 "The plan is not made: {error}. `orion plan list` and `orion approvals list` show them; answer some and try again."
             );
-            Unplanned::Plan(Box::new(ToolError::new(ErrorCode::ResourceExhausted, message)))
+            PlanError::Plan(Box::new(ToolError::new(ErrorCode::ResourceExhausted, message)))
         }
     })?;
     let row = backend.store.plan(&id.to_string()).await?;
@@ -123,12 +125,12 @@ async fn judge(
     plan: PlanId,
     number: u32,
     request: CallRequest,
-) -> Result<Judged, Unplanned> {
+) -> Result<EvaluatedCall, PlanError> {
     let (tool, device) = (request.tool.clone(), request.device.clone().unwrap_or_default());
-    let incoming = Incoming { plan: Some(plan), ..Incoming::new(caller.clone(), request) };
+    let incoming = CallContext { plan: Some(plan), ..CallContext::new(caller.clone(), request) };
     let error = match gate::take(backend, &incoming).await? {
         Ok((target, parsed)) => {
-            let judged = count::judge(backend, incoming, target, parsed).await?;
+            let judged = rate_limit::judge(backend, incoming, target, parsed).await?;
             // Nothing of it is on the record yet, and the next step may be counted.
             judged.release();
             let error = match judged.decision() {
@@ -152,7 +154,7 @@ async fn judge(
         }
     };
     refused(backend, caller, plan, number, &error).await?;
-    Err(Unplanned::Step { number, tool, device, error: Box::new(error) })
+    Err(PlanError::Step { number, tool, device, error: Box::new(error) })
 }
 
 async fn refused(
@@ -167,9 +169,9 @@ async fn refused(
 }
 
 /// Has a step previewed by its device.
-async fn look(
+async fn preview(
     backend: &Arc<Backend>,
-    judged: Judged,
+    judged: EvaluatedCall,
     earlier: &[Planned],
 ) -> Result<Planned, ToolError> {
     let changed = changed_before(&judged, earlier);
@@ -181,14 +183,17 @@ async fn look(
         .filter(|(_, changed)| paths.iter().any(|path| meets(path, changed)))
         .map(|(number, _)| *number)
         .max();
-    let seen =
-        match observe(backend, &judged).await.map_err(ToolError::from).and_then(Seen::comparable) {
-            Ok(seen) => seen,
-            Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
-                Seen { preview: Preview::Missing, observed: Vec::new() }
-            }
-            Err(error) => return Err(error),
-        };
+    let seen = match observe(backend, &judged)
+        .await
+        .map_err(ToolError::from)
+        .and_then(PreviewResult::comparable)
+    {
+        Ok(seen) => seen,
+        Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
+            PreviewResult { preview: Preview::Missing, observed: Vec::new() }
+        }
+        Err(error) => return Err(error),
+    };
     let judged = judged.raised(seen.preview.raises());
     if judged.decision() == Decision::Deny {
         return Err(judged.refusal());
@@ -208,13 +213,13 @@ async fn look(
     let (observed, of_earlier): (Vec<_>, Vec<_>) =
         seen.observed.into_iter().partition(|seen| met(seen).is_none());
     let before = of_earlier.iter().filter_map(met).min();
-    let earlier = before.map(|before| Earlier { before, seen: of_earlier });
-    let seen = Seen { observed, ..seen };
+    let earlier = before.map(|before| EarlierChanges { before, seen: of_earlier });
+    let seen = PreviewResult { observed, ..seen };
     Ok(Planned { judged, seen, earlier, after })
 }
 
 /// Whether what is missing is what an earlier step touches, or lies below it.
-fn is_made(judged: &Judged, error: &ToolError, changed: &[(u32, DevicePath)]) -> bool {
+fn is_made(judged: &EvaluatedCall, error: &ToolError, changed: &[(u32, DevicePath)]) -> bool {
     let touches = &judged.parsed.touches.paths;
     let told = error.details.get("attempted_path").and_then(Value::as_str);
     let missing: Vec<DevicePath> = match (told, touches.first()) {
@@ -227,7 +232,7 @@ fn is_made(judged: &Judged, error: &ToolError, changed: &[(u32, DevicePath)]) ->
 }
 
 /// What earlier steps change on the same device, by the number of the step.
-fn changed_before(judged: &Judged, earlier: &[Planned]) -> Vec<(u32, DevicePath)> {
+fn changed_before(judged: &EvaluatedCall, earlier: &[Planned]) -> Vec<(u32, DevicePath)> {
     let device = judged.target.device.id;
     let changes = |touches: &Touches| {
         let changed = touches.paths.iter().filter(|touch| touch.access != Access::Read);
@@ -281,7 +286,7 @@ fn plan(
 }
 
 fn step(backend: &Backend, planned: Planned, created_at: i64) -> NewStep {
-    let Planned { judged, seen: Seen { preview, observed }, earlier, after } = planned;
+    let Planned { judged, seen: PreviewResult { preview, observed }, earlier, after } = planned;
     let quantity = preview.quantity().unwrap_or_default();
     let shown = preview.kept();
     let asked = match judged.decision() {

@@ -13,13 +13,13 @@ use super::{close_unsent, close_waiting, is_good, publish, skipped};
 use crate::backend::Backend;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::pipeline::audit::{self, Incoming};
-use crate::pipeline::authorize::{self, Judged};
+use crate::pipeline::audit::{self, CallContext};
+use crate::pipeline::authorize::{self, EvaluatedCall};
 use crate::pipeline::confirm::run as approved;
-use crate::pipeline::preview::{Seen, observe};
+use crate::pipeline::preview::{PreviewResult, observe};
 use crate::pipeline::validate::Target;
-use crate::pipeline::{Reply, count, renew, route, validate};
-use crate::store::{Earlier, PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
+use crate::pipeline::{CallView, rate_limit, reauthorize, route, validate};
+use crate::store::{EarlierChanges, PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
 
 /// The longest sentence that is kept of a step's end, in characters.
 const MESSAGE: usize = 500;
@@ -53,7 +53,7 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
     let plan = backend.store.plan(&id.to_string()).await?;
     let (mut state, mut why) = (PlanState::Succeeded, "");
     let mut done: Vec<u32> = Vec::new();
-    for turn in turns(&plan) {
+    for turn in next_steps(&plan) {
         let step = turn.step();
         if done.contains(&step.number) {
             continue;
@@ -63,8 +63,9 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
             break;
         }
         let drifted = match turn {
-            Turn::Run(_) => None,
-            Turn::Compare(step, earlier) => match compare(backend, &plan, step, earlier).await? {
+            NextStep::Run(_) => None,
+            NextStep::Compare(step, earlier) => match compare(backend, &plan, step, earlier).await?
+            {
                 Ok(()) => continue,
                 Err(error) => Some(error),
             },
@@ -99,14 +100,14 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
 }
 
 /// What is done next.
-enum Turn<'a> {
+enum NextStep<'a> {
     /// A step is compared with what it was shown with, before an earlier one changes that.
-    Compare(&'a StepRow, &'a Earlier),
+    Compare(&'a StepRow, &'a EarlierChanges),
     /// A step is run.
     Run(&'a StepRow),
 }
 
-impl<'a> Turn<'a> {
+impl<'a> NextStep<'a> {
     const fn step(&self) -> &'a StepRow {
         match self {
             Self::Compare(step, _) | Self::Run(step) => step,
@@ -115,14 +116,14 @@ impl<'a> Turn<'a> {
 }
 
 /// Each step in order, and before it the later ones that touch what it is the first to change.
-fn turns(plan: &PlanRow) -> impl Iterator<Item = Turn<'_>> {
+fn next_steps(plan: &PlanRow) -> impl Iterator<Item = NextStep<'_>> {
     plan.steps.iter().flat_map(|step| {
         let later = plan.steps.iter().filter(|later| {
             later.earlier.as_ref().is_some_and(|earlier| earlier.before == step.number)
         });
         let compared =
-            later.filter_map(|later| Some(Turn::Compare(later, later.earlier.as_ref()?)));
-        compared.chain([Turn::Run(step)])
+            later.filter_map(|later| Some(NextStep::Compare(later, later.earlier.as_ref()?)));
+        compared.chain([NextStep::Run(step)])
     })
 }
 
@@ -131,15 +132,15 @@ async fn compare(
     backend: &Arc<Backend>,
     plan: &PlanRow,
     later: &StepRow,
-    Earlier { before, seen }: &Earlier,
+    EarlierChanges { before, seen }: &EarlierChanges,
 ) -> Result<Result<(), ToolError>, StoreError> {
-    let Ready { incoming, target, parsed } = match ready(backend, plan, later).await? {
+    let ReadyStep { incoming, target, parsed } = match ready(backend, plan, later).await? {
         Ok(ready) => ready,
         Err(unready) => return Ok(Err(unready.error)),
     };
     let judged = authorize::call(incoming, target, parsed);
     let now = match observe(backend, &judged).await {
-        Ok(Seen { observed, .. }) => observed,
+        Ok(PreviewResult { observed, .. }) => observed,
         Err(error) => return Ok(Err(error.into())),
     };
     for seen in seen {
@@ -161,20 +162,20 @@ async fn compare(
 }
 
 /// A step as it would run at this moment.
-struct Ready {
-    incoming: Incoming,
+struct ReadyStep {
+    incoming: CallContext,
     target: Target,
     parsed: ParsedCall,
 }
 
 /// A step that cannot run, as that is recorded.
-struct Unready {
-    incoming: Incoming,
+struct BlockedStep {
+    incoming: CallContext,
     target: Option<Target>,
     error: ToolError,
 }
 
-fn incoming(plan: &PlanRow, step: &StepRow) -> Result<Incoming, StoreError> {
+fn incoming(plan: &PlanRow, step: &StepRow) -> Result<CallContext, StoreError> {
     let Ok(Value::Object(arguments)) = serde_json::from_slice(&step.arguments) else {
         return Err(StoreError::Corrupt);
     };
@@ -186,11 +187,11 @@ fn incoming(plan: &PlanRow, step: &StepRow) -> Result<Incoming, StoreError> {
         queue: Some(false),
         ..CallRequest::default()
     };
-    Ok(Incoming {
+    Ok(CallContext {
         id: step.call,
         plan: Some(plan.id),
         observed: step.observed.clone(),
-        ..Incoming::new(plan.caller.clone(), request)
+        ..CallContext::new(plan.caller.clone(), request)
     })
 }
 
@@ -198,9 +199,9 @@ async fn ready(
     backend: &Backend,
     plan: &PlanRow,
     step: &StepRow,
-) -> Result<Result<Ready, Box<Unready>>, StoreError> {
+) -> Result<Result<ReadyStep, Box<BlockedStep>>, StoreError> {
     let mut incoming = incoming(plan, step)?;
-    let found = match renew::person(backend, &plan.caller, None).await? {
+    let found = match reauthorize::person(backend, &plan.caller, None).await? {
         Ok(caller) if caller.role == plan.caller.role => {
             incoming.caller = caller;
             validate::target(backend, &incoming.request)
@@ -210,12 +211,12 @@ async fn ready(
     };
     let target = match found {
         Ok(target) => target,
-        Err(error) => return Ok(Err(Box::new(Unready { incoming, target: None, error }))),
+        Err(error) => return Ok(Err(Box::new(BlockedStep { incoming, target: None, error }))),
     };
     let arguments = incoming.request.arguments.clone();
     Ok(match validate::arguments(backend, &incoming.caller, &target, arguments).await? {
-        Ok(parsed) => Ok(Ready { incoming, target, parsed }),
-        Err(error) => Err(Box::new(Unready { incoming, target: Some(target), error })),
+        Ok(parsed) => Ok(ReadyStep { incoming, target, parsed }),
+        Err(error) => Err(Box::new(BlockedStep { incoming, target: Some(target), error })),
     })
 }
 
@@ -225,10 +226,10 @@ async fn unsent(
     plan: &PlanRow,
     step: &StepRow,
     error: ToolError,
-) -> Result<Reply, StoreError> {
+) -> Result<CallView, StoreError> {
     if plan.question(step).is_some() {
         let row = backend.store.call(&step.call.to_string()).await?;
-        return audit::close(backend, Reply::from(row), error).await;
+        return audit::close(backend, CallView::from(row), error).await;
     }
     let incoming = incoming(plan, step)?;
     let target = validate::target(backend, &incoming.request).ok();
@@ -236,23 +237,27 @@ async fn unsent(
 }
 
 /// Runs one step, and tells how its call ended.
-async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<Reply, StoreError> {
+async fn one(
+    backend: &Arc<Backend>,
+    plan: &PlanRow,
+    step: &StepRow,
+) -> Result<CallView, StoreError> {
     let most = backend.config.calls.in_flight_per_person;
-    let _place = match backend.load.place(&plan.caller.user, most) {
+    let _place = match backend.load.acquire_slot(&plan.caller.user, most) {
         Ok(place) => place,
         Err(error) => return unsent(backend, plan, step, error).await,
     };
     if let Some(question) = plan.question(step) {
         return approved::run_approved(backend, question, None).await;
     }
-    let Ready { incoming, target, parsed } = match ready(backend, plan, step).await? {
+    let ReadyStep { incoming, target, parsed } = match ready(backend, plan, step).await? {
         Ok(ready) => ready,
         Err(unready) => {
-            let Unready { incoming, target, error } = *unready;
+            let BlockedStep { incoming, target, error } = *unready;
             return audit::deny(backend, incoming, target.as_ref(), error).await;
         }
     };
-    let judged = count::judge(backend, incoming, target, parsed).await?;
+    let judged = rate_limit::judge(backend, incoming, target, parsed).await?;
     match judged.decision() {
         Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
         Decision::Ask | Decision::DryRunFirst => {
@@ -269,7 +274,7 @@ async fn one(backend: &Arc<Backend>, plan: &PlanRow, step: &StepRow) -> Result<R
 }
 
 /// Whether a step is still the call that was shown.
-fn is_as_shown(judged: &Judged, step: &StepRow) -> bool {
+fn is_as_shown(judged: &EvaluatedCall, step: &StepRow) -> bool {
     judged.parsed.arguments.as_bytes() == step.arguments
         && judged.touches() == step.touches
         && judged.target.device.policy.version == step.policy_version
@@ -283,7 +288,7 @@ fn another() -> ToolError {
 }
 
 /// How a step ended, by the end of its call.
-fn end_of(reply: &Reply) -> StepEnd {
+fn end_of(reply: &CallView) -> StepEnd {
     let envelope: Option<Envelope> = serde_json::from_slice(&reply.result).ok();
     let message = envelope.as_ref().map(|it| it.message.as_str()).unwrap_or_default();
     let message = message.chars().take(MESSAGE).collect();
@@ -330,7 +335,7 @@ pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
 async fn interrupt(backend: &Backend, plan: &PlanRow) -> Result<(), StoreError> {
     for step in plan.steps.iter().filter(|step| step.state == StepState::Running) {
         let end = match backend.store.call(&step.call.to_string()).await {
-            Ok(row) if row.state.is_closed() => end_of(&Reply::from(row)),
+            Ok(row) if row.state.is_closed() => end_of(&CallView::from(row)),
             // It is on its device, which will tell its end.
             Ok(row) if matches!(row.state, CallState::Dispatched | CallState::Running) => {
                 return Err(StoreError::Conflict);

@@ -12,12 +12,12 @@ pub enum Access {
     /// An enrolled device, by its certificate.
     Device,
     /// A person with at least this role, by a token that is good for it.
-    Person(Role, Need),
+    Person(Role, RequiredScope),
 }
 
 /// What a token must be good for. A session is good for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum RequiredScope {
     /// Nothing in particular.
     Any,
     /// One of these scopes.
@@ -26,7 +26,7 @@ pub enum Need {
     Session,
 }
 
-impl Need {
+impl RequiredScope {
     /// Whether a token of a person with this role does.
     #[must_use]
     pub fn is_met(self, kind: &TokenKind, role: Role) -> bool {
@@ -39,7 +39,7 @@ impl Need {
 
     /// In words.
     #[must_use]
-    pub fn words(self) -> String {
+    pub fn description(self) -> String {
         match self {
             Self::Any => "any".to_owned(),
             Self::OneOf(scopes) => {
@@ -56,21 +56,21 @@ impl Need {
 pub type PerMinute = Option<u32>;
 
 /// Any token at all.
-const ANY: Need = Need::Any;
+const ANY: RequiredScope = RequiredScope::Any;
 /// Lists and shows.
-const READ: Need = Need::OneOf(&[Scope::Read]);
+const READ: RequiredScope = RequiredScope::OneOf(&[Scope::Read]);
 /// What those who call need to see as well.
-const READ_OR_CALL: Need = Need::OneOf(&[Scope::Read, Scope::Call]);
+const READ_OR_CALL: RequiredScope = RequiredScope::OneOf(&[Scope::Read, Scope::Call]);
 /// What those who talk need to see as well.
-const READ_OR_CHAT: Need = Need::OneOf(&[Scope::Read, Scope::Chat]);
+const READ_OR_CHAT: RequiredScope = RequiredScope::OneOf(&[Scope::Read, Scope::Chat]);
 /// Calls tools.
-const CALL: Need = Need::OneOf(&[Scope::Call]);
+const CALL: RequiredScope = RequiredScope::OneOf(&[Scope::Call]);
 /// Talks to the fleet.
-const CHAT: Need = Need::OneOf(&[Scope::Chat]);
+const CHAT: RequiredScope = RequiredScope::OneOf(&[Scope::Chat]);
 /// Changes what others may do, or takes something away.
-const ADMIN: Need = Need::OneOf(&[Scope::Admin]);
+const ADMIN: RequiredScope = RequiredScope::OneOf(&[Scope::Admin]);
 /// Approves, or decides who gets in and with what.
-const SESSION: Need = Need::Session;
+const SESSION: RequiredScope = RequiredScope::Session;
 
 const VIEWER: Role = Role::Viewer;
 const OPERATOR: Role = Role::Operator;
@@ -93,8 +93,10 @@ const MAY_END: &[&str] = &[
 #[must_use]
 pub(super) fn ends_with_its_client((path, access, _): &Row) -> bool {
     let only_reads = match access {
-        Access::Person(_, Need::OneOf(scopes)) => scopes.contains(&Scope::Read),
-        Access::Person(_, Need::Any | Need::Session) | Access::Anyone | Access::Device => false,
+        Access::Person(_, RequiredScope::OneOf(scopes)) => scopes.contains(&Scope::Read),
+        Access::Person(_, RequiredScope::Any | RequiredScope::Session)
+        | Access::Anyone
+        | Access::Device => false,
     };
     only_reads || MAY_END.contains(path)
 }
@@ -214,7 +216,7 @@ mod tests {
     #[test]
     fn no_row_asks_for_a_scope_that_its_role_cannot_have_or_for_none_of_several() {
         for (path, access, _) in TABLE {
-            let Access::Person(role, Need::OneOf(scopes)) = access else { continue };
+            let Access::Person(role, RequiredScope::OneOf(scopes)) = access else { continue };
             assert!(!scopes.is_empty(), "{path} asks for one of no scopes");
             let of_use = scopes.iter().any(|scope| *role >= scope.least_role());
             // Whoever takes back their own token needs no role; a token that does so, the scope.
@@ -237,7 +239,7 @@ mod tests {
         ];
         for (path, access, _) in TABLE {
             let name = path.rsplit('/').next().unwrap();
-            let reads = matches!(access, Access::Person(_, Need::OneOf(scopes)) if scopes.contains(&Scope::Read));
+            let reads = matches!(access, Access::Person(_, RequiredScope::OneOf(scopes)) if scopes.contains(&Scope::Read));
             assert!(!reads || reading.iter().any(|word| name.starts_with(word)), "{path}");
         }
     }
@@ -272,7 +274,7 @@ mod tests {
             "AuthService/CreateToken",
         ] {
             let row = TABLE.iter().find(|row| row.0.ends_with(name)).unwrap();
-            assert!(matches!(row.1, Access::Person(_, Need::Session)), "{name}");
+            assert!(matches!(row.1, Access::Person(_, RequiredScope::Session)), "{name}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::backend::Backend;
 
 /// Takes what a device says of its own chain on a connection of this age, and of what it saw of this
 /// backend's; `false` where that could not be recorded, so that nothing else it says is to be believed.
-pub(super) async fn heard(
+pub(super) async fn received(
     backend: &Backend,
     (device, since): (DeviceId, Instant),
     chain: Option<AuditHead>,
@@ -18,10 +18,10 @@ pub(super) async fn heard(
     let witnesses = backend.fleet.witnesses();
     let heard = async {
         if let Some(saw) = saw {
-            witnesses.heard_of_us(&backend.store, device, saw).await?;
+            witnesses.received_backend_head(&backend.store, device, saw).await?;
         }
         match chain {
-            Some(chain) => witnesses.heard(&backend.store, device, since, chain).await,
+            Some(chain) => witnesses.received(&backend.store, device, since, chain).await,
             None => Ok(()),
         }
     };

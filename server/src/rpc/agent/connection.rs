@@ -14,7 +14,7 @@ use crate::listen::Peer;
 use crate::rpc::status;
 
 /// Why a connection is good no longer, once it is not.
-pub(in crate::rpc) type Over = Pin<Box<dyn Future<Output = &'static str> + Send>>;
+pub(in crate::rpc) type ConnectionEnd = Pin<Box<dyn Future<Output = &'static str> + Send>>;
 
 /// What a device talks on.
 pub(in crate::rpc) struct Connection {
@@ -25,18 +25,18 @@ pub(in crate::rpc) struct Connection {
     /// The name of the authority that signed that; none in a simulation.
     pub(in crate::rpc) issuer: Option<Fingerprint>,
     /// When its certificate is good no longer.
-    pub(in crate::rpc) over: Over,
+    pub(in crate::rpc) over: ConnectionEnd,
 }
 
 /// Waits until a certificate that was checked in the handshake is good no longer.
-pub(super) fn over(backend: &Arc<Backend>, identity: &DeviceIdentity) -> Over {
+pub(super) fn over(backend: &Arc<Backend>, identity: &DeviceIdentity) -> ConnectionEnd {
     let good_for = identity.not_after_ms.saturating_sub(now_ms());
     let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
     let (backend, issuer) = (Arc::clone(backend), identity.issuer);
     Box::pin(async move {
         tokio::select! {
             () = tokio::time::sleep(good_for) => "its certificate has ended",
-            () = backend.authority.gone(issuer) => "the authority of its certificate was retired",
+            () = backend.authority.disconnected(issuer) => "the authority of its certificate was retired",
         }
     })
 }

@@ -8,16 +8,16 @@ use orion_domain::{CallId, DeviceId, Grants};
 use orion_wire::v1;
 use orion_wire::v1::link_request;
 
-use super::chains::heard;
+use super::chains::received;
 use super::incoming::{answer, found, grants};
-use super::pace::Pace;
+use super::rate_limits::DeviceRateLimits;
 use super::{NOT_RECORDED, TOO_OFTEN};
 use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::presence::{CeilingTold, ceiling_told};
-use crate::fleet::{Advance, Known, Session, ToDevice};
-use crate::pipeline::result::{self, Late};
-use crate::pipeline::settle::{self, MOST_ASKED};
+use crate::fleet::presence::{CeilingTold, ceiling_reported};
+use crate::fleet::{CallProgress, DeviceSnapshot, Session, ToDevice};
+use crate::pipeline::reconcile::{self, MOST_ASKED};
+use crate::pipeline::result::{self, LateResult};
 use crate::store::Witness;
 
 /// The longest version of a policy that a device may name, in bytes.
@@ -27,8 +27,8 @@ const MAX_NOTE: usize = 200;
 
 /// Takes in one message of a device. What it says wrong ends its stream.
 pub(super) async fn from_device(
-    (backend, pace, since): (&Arc<Backend>, &Pace, Instant),
-    (known, session): (&Known, &Session),
+    (backend, pace, since): (&Arc<Backend>, &DeviceRateLimits, Instant),
+    (known, session): (&DeviceSnapshot, &Session),
     message: link_request::Message,
 ) -> Result<(), &'static str> {
     match message {
@@ -67,16 +67,16 @@ pub(super) async fn from_device(
             let is_known = is_known(backend, known.id, (&ceiling, &workspace));
             if !is_known || pace.is_new_fault(known.id, &fault) {
                 let is_free = is_known && fault.is_empty();
-                if !is_free && !pace.may_tell(known.id, Instant::now()) {
+                if !is_free && !pace.may_report(known.id, Instant::now()) {
                     return Err(TOO_OFTEN);
                 }
                 let told = CeilingTold { ceiling, workspace, fault: fault.clone() };
-                if let Err(error) = ceiling_told(backend, known.id, told).await {
+                if let Err(error) = ceiling_reported(backend, known.id, told).await {
                     tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
                     // It is in the greeting of its next connection.
                     return Err("a ceiling that could not be taken");
                 }
-                pace.told_fault(known.id, fault);
+                pace.report_fault(known.id, fault);
             }
             if session.send(ToDevice::CeilingAck(number)).is_err() {
                 return Err("it does not take what it is told");
@@ -85,14 +85,14 @@ pub(super) async fn from_device(
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
             tracing::debug!(device = %known.name, call = call_id, "started");
             if let Ok(call) = call_id.parse() {
-                session.asked().hear(call);
+                session.asked().resolve(call);
             }
         }
         link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
             let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
             let note =
                 note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(MAX_NOTE).collect();
-            let advance = Advance { done, total, note };
+            let advance = CallProgress { done, total, note };
             if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
                 backend.bus.publish(crate::bus::Change::CallMoved(call));
             }
@@ -104,9 +104,9 @@ pub(super) async fn from_device(
                 return Err("word of more calls than it is asked about at once");
             }
             // Of what it was not asked on this stream it has nothing to say.
-            for call in calls.into_iter().filter(|call| session.asked().hear(*call)) {
+            for call in calls.into_iter().filter(|call| session.asked().resolve(*call)) {
                 if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
-                    && let Err(error) = settle::never_ran(backend, known, call).await
+                    && let Err(error) = reconcile::never_ran(backend, known, call).await
                 {
                     tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
                 }
@@ -122,20 +122,20 @@ pub(super) async fn from_device(
                     return Ok(());
                 }
             };
-            session.asked().hear(answer.call);
+            session.asked().resolve(answer.call);
             let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
-            if !heard(backend, (known.id, since), chain, None).await {
+            if !received(backend, (known.id, since), chain, None).await {
                 return Err(NOT_RECORDED);
             }
             // A device that sends what nobody waits for is held up by the record, and only itself.
             if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
                 let call = answer.call;
                 match result::late(backend, known.id, answer).await {
-                    Ok(Late::Taken) => {}
-                    Ok(Late::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
+                    Ok(LateResult::Taken) => {}
+                    Ok(LateResult::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
                         tracing::warn!(device = %known.name, %call, "a device answered a call that is not its own; dropped");
                     }
-                    Ok(Late::NotItsOwn) => {}
+                    Ok(LateResult::NotItsOwn) => {}
                     Err(error) => {
                         tracing::error!(device = %known.name, %error, "a late answer could not be recorded");
                     }

@@ -6,10 +6,10 @@ use orion_mtls::Fingerprint;
 use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, v1};
 use tonic::Status;
 
-use crate::fleet::Answer;
-use crate::fleet::presence::Greeting;
+use crate::fleet::DeviceResult;
+use crate::fleet::presence::DeviceHello;
 use crate::rpc::status;
-use crate::store::{Found, FoundKind, Witness};
+use crate::store::{PolicyMismatch, PolicyMismatchKind, Witness};
 
 /// The largest result taken from a device, in bytes.
 const MAX_RESULT: usize = 2 * 1024 * 1024;
@@ -19,7 +19,7 @@ const MAX_CEILING: usize = 64 * 1024;
 const MOST_TRUSTED: usize = 8;
 
 /// A greeting, and how many calls the device has not told the end of.
-pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
+pub(super) fn greeting(hello: v1::Hello) -> Result<(DeviceHello, usize), Status> {
     let v1::Hello {
         protocol_major,
         protocol_minor,
@@ -46,7 +46,7 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(Greeting, usize), Status> {
     let trusts = trusted(&authorities).map_err(status::wire)?;
     let agent_version =
         agent_version.chars().filter(|c| !orion_domain::is_hidden(*c)).take(64).collect();
-    Ok((Greeting { facts, ceiling, agent_version, generation, trusts }, unfinished_calls.len()))
+    Ok((DeviceHello { facts, ceiling, agent_version, generation, trusts }, unfinished_calls.len()))
 }
 
 /// The authorities that a device says it trusts.
@@ -80,7 +80,7 @@ pub(super) fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
 }
 
 /// How a call ended on a device.
-pub(super) fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
+pub(super) fn answer(message: v1::CallResult) -> Result<DeviceResult, WireError> {
     let v1::CallResult { call_id, state, code, result, duration_us, chain, chain_entry } = message;
     let chain = chain.map(|chain| chain_head(&chain)).transpose()?;
     if result.len() > MAX_RESULT {
@@ -113,7 +113,7 @@ pub(super) fn answer(message: v1::CallResult) -> Result<Answer, WireError> {
     if envelope.success != code.is_none() || envelope.error.map(|error| error.code) != code {
         return Err(WireError::Field { field: "result" });
     }
-    Ok(Answer {
+    Ok(DeviceResult {
         call: call_id.parse().map_err(|_| WireError::Field { field: "call_id" })?,
         state,
         code,
@@ -130,7 +130,7 @@ const LONGEST_FOUND: usize = 300;
 
 /// What a device found beside what its policy names, without what cannot be shown; of kinds that are
 /// not known, nothing.
-pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<Found> {
+pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<PolicyMismatch> {
     let plain = |text: String| {
         text.chars()
             .filter(|c| !orion_domain::is_hidden(*c))
@@ -140,12 +140,12 @@ pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<Found> {
     let known = |finding: v1::PolicyFinding| {
         let v1::PolicyFinding { kind, entry, found } = finding;
         let kind = match kind.as_str() {
-            "link" => FoundKind::Link,
-            "case" => FoundKind::Case,
-            "app" => FoundKind::App,
+            "link" => PolicyMismatchKind::Link,
+            "case" => PolicyMismatchKind::Case,
+            "app" => PolicyMismatchKind::App,
             _ => return None,
         };
-        Some(Found { kind, entry: plain(entry), found: plain(found) })
+        Some(PolicyMismatch { kind, entry: plain(entry), found: plain(found) })
     };
     findings.into_iter().take(MOST_FOUND).filter_map(known).collect()
 }

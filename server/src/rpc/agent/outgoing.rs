@@ -11,7 +11,7 @@ use tonic::Status;
 
 use super::RECONNECT_MS;
 use crate::backend::Backend;
-use crate::fleet::{Order, ToDevice};
+use crate::fleet::{Dispatch, ToDevice};
 
 /// How much longer all take to renew their certificates for each device that is connected, in milliseconds.
 const EACH_RENEWAL_MS: u64 = 20;
@@ -63,8 +63,8 @@ pub(super) fn to_device(backend: &Backend, message: ToDevice) -> link_response::
     }
 }
 
-fn dispatch(order: &Order, time_left: Duration) -> v1::Dispatch {
-    let Order {
+fn dispatch(order: &Dispatch, time_left: Duration) -> v1::Dispatch {
+    let Dispatch {
         call,
         device,
         tool,

@@ -7,7 +7,7 @@ use orion_wire::{call_state, v1};
 use serde_json::Value;
 
 use crate::pipeline::explain::{DeviceVerdict, Explanation};
-use crate::policy::{Active, DeviceChange, Replayed, Sample};
+use crate::policy::{Active, DeviceChange, ReplayResult, ReplaySample};
 use crate::store::PolicyRow;
 
 /// How many milliseconds a week has.
@@ -52,12 +52,12 @@ pub(super) fn change(change: DeviceChange) -> v1::DeviceChange {
 
 #[expect(clippy::cast_precision_loss, reason = "how many a week is no exact number")]
 pub(super) fn replayed(
-    replayed: Replayed,
+    replayed: ReplayResult,
     since: i64,
     now: i64,
     took_us: u64,
 ) -> v1::TestPolicyResponse {
-    let Replayed { counts, samples, judged_since } = replayed;
+    let ReplayResult { counts, samples, judged_since } = replayed;
     let from = judged_since.unwrap_or(since);
     let weeks = ((now - from).max(1) as f64 / WEEK_MS).max(1.0 / 7.0);
     v1::TestPolicyResponse {
@@ -78,8 +78,8 @@ pub(super) fn replayed(
     }
 }
 
-fn sample(sample: Sample) -> v1::PolicySample {
-    let Sample { call, device, tool, user, before, after, rule, recorded, at } = sample;
+fn sample(sample: ReplaySample) -> v1::PolicySample {
+    let ReplaySample { call, device, tool, user, before, after, rule, recorded, at } = sample;
     v1::PolicySample {
         call_id: call.to_string(),
         device: device.to_string(),

@@ -11,14 +11,14 @@ use tonic::Status;
 use super::{call, with_advance};
 use crate::backend::Backend;
 use crate::bus::Watcher;
-use crate::pipeline::Reply;
+use crate::pipeline::CallView;
 use crate::rpc::status;
 
 /// What a watcher is sent.
 pub(in crate::rpc) type Updates =
     Pin<Box<dyn Stream<Item = Result<v1::WatchCallResponse, Status>> + Send>>;
 
-struct Watched {
+struct WatchedCall {
     backend: Arc<Backend>,
     call: CallId,
     changes: Watcher,
@@ -30,7 +30,7 @@ struct Watched {
 /// whoever reads slowly holds up nobody and is told the newest.
 pub(super) fn watch(backend: Arc<Backend>, call: CallId) -> Updates {
     let changes = backend.bus.watch_call(call);
-    let watched = Watched { backend, call, changes, told: None, is_over: false };
+    let watched = WatchedCall { backend, call, changes, told: None, is_over: false };
     Box::pin(futures_util::stream::unfold(watched, async |mut watched| {
         if watched.is_over {
             return None;
@@ -41,7 +41,7 @@ pub(super) fn watch(backend: Arc<Backend>, call: CallId) -> Updates {
     }))
 }
 
-impl Watched {
+impl WatchedCall {
     /// The next state that differs from the last one; none where the backend stops.
     async fn next(&mut self) -> Result<Option<v1::WatchCallResponse>, Status> {
         loop {
@@ -49,7 +49,7 @@ impl Watched {
                 return Ok(None);
             }
             let row = self.backend.store.call(&self.call.to_string()).await;
-            let reply = Reply::from(row.map_err(status::store)?);
+            let reply = CallView::from(row.map_err(status::store)?);
             self.is_over = reply.state.is_closed();
             let now = with_advance(&self.backend, call(reply));
             if self.told.as_ref() != Some(&now) {

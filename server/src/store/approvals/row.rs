@@ -12,7 +12,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, Row as _};
 
 use crate::store::row::{digest, json, parsed, parsed_option, risk_option};
-use crate::store::{StoreError, Strangers};
+use crate::store::{Provenance, StoreError};
 
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -68,7 +68,7 @@ pub struct Card {
     /// Whether the call can be taken back.
     pub can_undo: bool,
     /// What strangers may have had to do with it.
-    pub strangers: Strangers,
+    pub strangers: Provenance,
     /// How many files and folders it touches, as the preview tells.
     pub entries: Option<u64>,
     /// How many bytes in files, as the preview tells.
@@ -104,7 +104,7 @@ struct VoteForm {
 
 /// A yes that a person gave for a whole chat, and that holds for this call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct StandingApproval {
     /// The approval that it was given to.
     pub id: ApprovalId,
     /// Who gave it.
@@ -147,7 +147,7 @@ pub struct NewApproval {
     /// What else the card shows.
     pub card: Card,
     /// The answer that holds already, so that nobody is asked.
-    pub standing: Option<Standing>,
+    pub standing: Option<StandingApproval>,
     /// Who wrote the arguments, where an approver changed the call that was asked for.
     pub written_by: Option<UserName>,
     /// The plan that the call is a step of.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use super::row::{ApprovalRow, Standing};
+use super::row::{ApprovalRow, StandingApproval};
 use crate::store::row::{id_range, json, only, parsed};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
@@ -39,7 +39,7 @@ pub const MOST_ON_DEVICE: i64 = 200;
 
 /// What an answer for a chat has to have been given to, so that it holds for a call.
 #[derive(Debug, Clone, Copy)]
-pub struct Like<'a> {
+pub struct StandingKey<'a> {
     /// Whose calls.
     pub requester: &'a UserName,
     /// From which chat.
@@ -86,7 +86,7 @@ impl FromRow<'_, SqliteRow> for StandingRule {
 
 /// What the audit holds of an answer for a chat.
 #[derive(Serialize)]
-struct Given<'a> {
+struct StandingApprovalEvent<'a> {
     approval_id: ApprovalId,
     by: Option<&'a UserName>,
     requester: &'a UserName,
@@ -98,7 +98,7 @@ struct Given<'a> {
 
 /// What the audit holds of a rule.
 #[derive(Serialize)]
-struct Made<'a> {
+struct StandingRuleEvent<'a> {
     approval_id: ApprovalId,
     by: &'a UserName,
     device: &'a str,
@@ -130,7 +130,7 @@ pub(super) async fn give(
     .bind(row.call.to_string())
     .execute(&mut tx.conn)
     .await?;
-    let body = Given {
+    let body = StandingApprovalEvent {
         approval_id: row.id,
         by: row.decided_by.as_ref(),
         requester: &row.requester,
@@ -191,7 +191,7 @@ fn record(
     now: i64,
 ) -> Result<(), StoreError> {
     let device = rule.device.1.as_str();
-    let body = Made { approval_id: rule.id, by, device, rule: &rule.rule };
+    let body = StandingRuleEvent { approval_id: rule.id, by, device, rule: &rule.rule };
     tx.record(Event::new(now, kind, String::new(), &body)?);
     Ok(())
 }
@@ -204,10 +204,10 @@ impl Store {
     /// The record cannot be read.
     pub async fn standing_answer(
         &self,
-        like: &Like<'_>,
+        like: &StandingKey<'_>,
         role: Role,
         now: i64,
-    ) -> Result<Option<Standing>, StoreError> {
+    ) -> Result<Option<StandingApproval>, StoreError> {
         let rows: Vec<(String, String, String)> = sqlx::query_as(
             "SELECT standing_answers.id, given_by, users.role FROM standing_answers \
              JOIN users ON users.name = given_by WHERE conversation_id = $1 AND device_id = $2 \
@@ -226,7 +226,7 @@ impl Store {
         .await?;
         let held = rows.into_iter().find_map(|(id, by, held)| {
             let enough = held.parse::<Role>().is_ok_and(|held| held >= role);
-            enough.then(|| Some(Standing { id: id.parse().ok()?, by: by.parse().ok()? }))?
+            enough.then(|| Some(StandingApproval { id: id.parse().ok()?, by: by.parse().ok()? }))?
         });
         Ok(held)
     }

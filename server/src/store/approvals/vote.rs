@@ -52,7 +52,7 @@ pub enum DecideError {
 
 /// How far a yes reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lasting {
+pub enum ApprovalScope {
     /// This call.
     Once,
     /// The chat, until a time, Unix milliseconds.
@@ -75,7 +75,7 @@ pub struct NewVote {
     /// Why.
     pub reason: String,
     /// How far a yes reaches.
-    pub lasting: Lasting,
+    pub lasting: ApprovalScope,
     /// When, Unix milliseconds.
     pub at: i64,
 }
@@ -160,10 +160,10 @@ pub(in crate::store) async fn counts(
     if row.votes.iter().any(|before| before.user == vote.by) {
         return Ok(Err(DecideError::AlreadyVoted));
     }
-    if vote.lasting != Lasting::Once && !row.may_stand {
+    if vote.lasting != ApprovalScope::Once && !row.may_stand {
         return Ok(Err(DecideError::OnlyOnce));
     }
-    if let Lasting::AsRule(rule) = &vote.lasting
+    if let ApprovalScope::AsRule(rule) = &vote.lasting
         && !standing::has_room(tx, rule.device.0, vote.at).await?
     {
         return Ok(Err(DecideError::TooManyRules));
@@ -291,9 +291,9 @@ pub(in crate::store) async fn settle(
     .await?;
     answered(tx, "approval.decided", &decided, vote.at)?;
     match vote.lasting {
-        Lasting::Once => {}
-        Lasting::ForChat(until) => standing::give(tx, &decided, until, vote.at).await?,
-        Lasting::AsRule(rule) => standing::make(tx, *rule, vote.at).await?,
+        ApprovalScope::Once => {}
+        ApprovalScope::ForChat(until) => standing::give(tx, &decided, until, vote.at).await?,
+        ApprovalScope::AsRule(rule) => standing::make(tx, *rule, vote.at).await?,
     }
     Ok(decided)
 }

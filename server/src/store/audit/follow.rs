@@ -21,7 +21,7 @@ const WAY_ON: &str = "put back the record that was there, or restore a backup; w
 
 /// What a record is held to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldTo {
+pub struct TrustAnchor {
     /// The key that signs it.
     pub key: VerifierKey,
     /// The last checkpoint that was signed, as it is kept beside the key and not in the record; none where
@@ -29,7 +29,7 @@ pub struct HeldTo {
     pub head: Option<CheckpointRow>,
 }
 
-impl HeldTo {
+impl TrustAnchor {
     /// Whether the record up to here is the one that was signed last, where that is about this many rows.
     ///
     /// # Errors
@@ -71,7 +71,10 @@ fn otherwise(broken: Break) -> Break {
 ///
 /// # Errors
 /// There is no record there, or it cannot be read at all.
-pub async fn verify_file(path: &Path, held: Option<&HeldTo>) -> Result<AuditVerdict, StoreError> {
+pub async fn verify_file(
+    path: &Path,
+    held: Option<&TrustAnchor>,
+) -> Result<AuditVerdict, StoreError> {
     let mut connection = read_only(path).await?;
     let mut snapshot = connection.begin().await?;
     let verdict = follow(&mut snapshot, held).await;
@@ -82,7 +85,7 @@ pub async fn verify_file(path: &Path, held: Option<&HeldTo>) -> Result<AuditVerd
 
 async fn follow(
     connection: &mut SqliteConnection,
-    held: Option<&HeldTo>,
+    held: Option<&TrustAnchor>,
 ) -> Result<AuditVerdict, StoreError> {
     let recorded = recorded_head(connection).await?;
     let mut signed = match held {
@@ -124,14 +127,17 @@ async fn follow(
 
 /// What was signed of a record, checked while its rows go by.
 struct Signed<'h> {
-    held: &'h HeldTo,
+    held: &'h TrustAnchor,
     notes: BTreeMap<i64, String>,
     tree: Tree,
     checked: u64,
 }
 
 impl<'h> Signed<'h> {
-    async fn read(connection: &mut SqliteConnection, held: &'h HeldTo) -> Result<Self, StoreError> {
+    async fn read(
+        connection: &mut SqliteConnection,
+        held: &'h TrustAnchor,
+    ) -> Result<Self, StoreError> {
         let there: Option<(i64,)> =
             sqlx::query_as("SELECT 1 FROM sqlite_master WHERE name = 'audit_checkpoints'")
                 .fetch_optional(&mut *connection)

@@ -46,7 +46,7 @@ pub struct QueueLimits {
 
 /// A call that was sent, and of which only its device knows what became.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unsettled {
+pub struct UnreconciledCall {
     /// Which.
     pub id: CallId,
     /// Whether a person stops it.
@@ -180,7 +180,7 @@ impl Store {
         device: DeviceId,
         after: Option<CallId>,
         since: i64,
-    ) -> Result<Vec<Unsettled>, StoreError> {
+    ) -> Result<Vec<UnreconciledCall>, StoreError> {
         let rows: Vec<(String, bool)> = sqlx::query_as(concat!(
             "SELECT id, EXISTS (SELECT 1 FROM audit WHERE call_id = calls.id AND call_id <> '' \
              AND kind = 'cancel.asked') FROM calls WHERE device_id = $2 AND id > $3 AND ",
@@ -195,7 +195,7 @@ impl Store {
         .await?;
         let unsettled = |(id, is_stopped): (String, bool)| {
             let id = id.parse().map_err(|_| StoreError::Corrupt)?;
-            Ok(Unsettled { id, is_stopped })
+            Ok(UnreconciledCall { id, is_stopped })
         };
         rows.into_iter().map(unsettled).collect()
     }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::row::NewDevice;
 use super::{DeviceRow, DeviceState, raw};
-use crate::store::invites::{Invite, spend, stands};
+use crate::store::invites::{Invite, is_valid, spend};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
@@ -101,11 +101,11 @@ impl Store {
             Box::pin(async move {
                 let (invite, secret, at) = (candidate.invite, candidate.secret_hash, candidate.at);
                 if candidate.may_come_again
-                    && let Some(known) = come_again(tx, &candidate).await?
+                    && let Some(known) = find_enrolled(tx, &candidate).await?
                 {
                     return Ok(Ok(Redemption { device: known, is_new: false }));
                 }
-                if let Err(error) = stands(tx, invite, secret, at).await? {
+                if let Err(error) = is_valid(tx, invite, secret, at).await? {
                     return Ok(Err(error));
                 }
                 let known = sqlx::query("SELECT 1 FROM devices WHERE public_key_fingerprint = $1")
@@ -116,7 +116,7 @@ impl Store {
                     return Ok(Err(RedeemError::KeyKnown));
                 }
                 let invite = spend(tx, invite, at).await?;
-                let device = take_in(tx, candidate, invite).await?;
+                let device = insert(tx, candidate, invite).await?;
                 Ok(Ok(Redemption { device, is_new: true }))
             })
         })
@@ -126,7 +126,10 @@ impl Store {
 
 /// The device that this one became before, where it comes again with all that it came with. Whether the token
 /// is good for others counts no more.
-async fn come_again(tx: &mut Tx, candidate: &Candidate) -> Result<Option<DeviceRow>, StoreError> {
+async fn find_enrolled(
+    tx: &mut Tx,
+    candidate: &Candidate,
+) -> Result<Option<DeviceRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT devices.* FROM devices JOIN invites ON invites.id = devices.invite_id \
          WHERE devices.public_key_fingerprint = $1 AND devices.ticket_hash = $2 \
@@ -140,7 +143,7 @@ async fn come_again(tx: &mut Tx, candidate: &Candidate) -> Result<Option<DeviceR
     .await?)
 }
 
-async fn take_in(
+async fn insert(
     tx: &mut Tx,
     candidate: Candidate,
     invite: Invite,

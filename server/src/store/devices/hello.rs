@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use orion_domain::DeviceId;
 
-use super::{DeviceState, ceiling_told, lookup};
+use super::{DeviceState, lookup, report_ceiling};
 use crate::store::writer::Durability;
 use crate::store::{Store, StoreError};
 
@@ -108,7 +108,7 @@ impl Store {
                 .bind(id.to_string())
                 .execute(&mut tx.conn)
                 .await?;
-                ceiling_told(tx, at, &before, &ceiling)?;
+                report_ceiling(tx, at, &before, &ceiling)?;
                 // Changes run one at a time, so that this is when the count was kept.
                 greeted.insert(id, Instant::now());
                 Ok(Ok(()))

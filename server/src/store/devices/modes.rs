@@ -43,7 +43,7 @@ impl FromRow<'_, SqliteRow> for ModeRow {
 }
 
 #[derive(Serialize)]
-struct Began<'a> {
+struct ModeStartedEvent<'a> {
     device_id: DeviceId,
     name: &'a DeviceName,
     mode: &'static str,
@@ -53,7 +53,7 @@ struct Began<'a> {
 }
 
 #[derive(Serialize)]
-struct Ended<'a> {
+struct ModeEndedEvent<'a> {
     device_id: DeviceId,
     mode: &'static str,
     /// Absent where its time was over.
@@ -83,7 +83,7 @@ impl Store {
                 .bind(&mode.reason)
                 .execute(&mut tx.conn)
                 .await?;
-                let body = Began {
+                let body = ModeStartedEvent {
                     device_id: mode.device,
                     name: &device.name,
                     mode: "dangerous",
@@ -119,8 +119,12 @@ impl Store {
                 if done.rows_affected() == 0 {
                     return Ok(false);
                 }
-                let body =
-                    Ended { device_id: device, mode: "safe", by: Some(&by), reason: &reason };
+                let body = ModeEndedEvent {
+                    device_id: device,
+                    mode: "safe",
+                    by: Some(&by),
+                    reason: &reason,
+                };
                 tx.record(Event::new(now, "device.mode_ended", String::new(), &body)?);
                 Ok(true)
             })
@@ -149,7 +153,8 @@ impl Store {
                         .bind(device.to_string())
                         .execute(&mut tx.conn)
                         .await?;
-                    let body = Ended { device_id: device, mode: "safe", by: None, reason: "" };
+                    let body =
+                        ModeEndedEvent { device_id: device, mode: "safe", by: None, reason: "" };
                     tx.record(Event::new(now, "device.mode_ended", String::new(), &body)?);
                     ended.push(device);
                 }

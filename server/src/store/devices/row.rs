@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{FromRow, Row as _};
 
-use super::Found;
+use super::PolicyMismatch;
 use crate::store::StoreError;
 use crate::store::row::{digest_option, json, parsed};
 
@@ -163,7 +163,7 @@ pub struct DeviceRow {
     /// The version that it says it holds.
     pub acknowledged_version: Option<String>,
     /// What it found beside what that version names.
-    pub found: Vec<Found>,
+    pub found: Vec<PolicyMismatch>,
     /// SHA-256 of what it asks with until it is connected.
     pub ticket_hash: Option<Digest>,
     /// When it enrolled.

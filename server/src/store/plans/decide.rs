@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{PlanRow, PlanState, plans, progress};
 use crate::store::approvals::{
-    self, ApprovalRow, ApprovalState, DecideError, Lasting, NewVote, OF_PLAN,
+    self, ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, OF_PLAN,
 };
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
@@ -99,7 +99,7 @@ impl Store {
                     (PlanState::Open, _) if plan.expires_at <= vote.at => {
                         Ok(Err(DecidePlanError::Expired))
                     }
-                    (PlanState::Open, true) => yes(tx, &plan, &vote).await,
+                    (PlanState::Open, true) => approve(tx, &plan, &vote).await,
                     (PlanState::Open, false) => no(tx, &plan, &vote).await,
                     (PlanState::Running, false) => stop(tx, &plan, &vote).await,
                     (PlanState::Expired, _) => Ok(Err(DecidePlanError::Expired)),
@@ -111,7 +111,7 @@ impl Store {
     }
 }
 
-type Word = Result<Result<PlanState, DecidePlanError>, StoreError>;
+type DecideResult = Result<Result<PlanState, DecidePlanError>, StoreError>;
 
 async fn questions(tx: &mut Tx, plan: &PlanRow) -> Result<Vec<ApprovalRow>, StoreError> {
     Ok(sqlx::query_as(OF_PLAN).bind(plan.id.to_string()).fetch_all(&mut tx.conn).await?)
@@ -125,19 +125,19 @@ async fn number(tx: &mut Tx, question: &ApprovalRow) -> Result<u32, StoreError> 
     Ok(number)
 }
 
-fn word(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
+fn vote_row(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
     NewVote {
         approval,
         by: vote.by.user.clone(),
         role: vote.by.role,
         yes: vote.yes,
         reason: vote.reason.clone(),
-        lasting: Lasting::Once,
+        lasting: ApprovalScope::Once,
         at: vote.at,
     }
 }
 
-async fn yes(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
+async fn approve(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
     let mut questions = questions(tx, plan).await?;
     for question in questions.iter_mut().filter(|it| it.state == ApprovalState::Approved) {
         // Who said yes may be let in no more by now, and then the question stands again.
@@ -151,7 +151,7 @@ async fn yes(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
     let open: Vec<_> =
         questions.into_iter().filter(|it| it.state != ApprovalState::Approved).collect();
     for question in &open {
-        let word = word(question.id, vote);
+        let word = vote_row(question.id, vote);
         if let Err(error) = approvals::counts(tx, question, &word).await? {
             let number = number(tx, question).await?;
             return Ok(Err(DecidePlanError::Step { number, risk: question.risk, error }));
@@ -159,7 +159,7 @@ async fn yes(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
     }
     let mut is_enough = true;
     for question in open {
-        let word = word(question.id, vote);
+        let word = vote_row(question.id, vote);
         let decided = approvals::settle(tx, question, word).await?;
         is_enough &= decided.state == ApprovalState::Approved;
     }
@@ -173,13 +173,13 @@ async fn yes(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
     Ok(Ok(PlanState::Running))
 }
 
-async fn no(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
+async fn no(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
     if vote.by.user != plan.caller.user && vote.by.role < Role::Operator {
         return Ok(Err(DecidePlanError::NotRequester));
     }
     for question in questions(tx, plan).await? {
         if question.state == ApprovalState::Open {
-            let word = word(question.id, vote);
+            let word = vote_row(question.id, vote);
             approvals::settle(tx, question, word).await?;
         }
     }
@@ -189,7 +189,7 @@ async fn no(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
     Ok(Ok(PlanState::Denied))
 }
 
-async fn stop(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> Word {
+async fn stop(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
     if vote.by.user != plan.caller.user && vote.by.role < Role::Admin {
         return Ok(Err(DecidePlanError::NotRequester));
     }

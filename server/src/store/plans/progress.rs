@@ -20,7 +20,7 @@ pub struct StepEnd {
 
 /// What the audit holds of a plan's end.
 #[derive(Serialize)]
-struct Ended {
+struct PlanEndedEvent {
     plan_id: PlanId,
     state: PlanState,
     steps: Vec<String>,
@@ -173,7 +173,7 @@ pub(super) async fn end(
             .fetch_all(&mut tx.conn)
             .await?;
     let steps = steps.into_iter().map(|(state,)| state).collect();
-    let body = Ended { plan_id: plan, state, steps };
+    let body = PlanEndedEvent { plan_id: plan, state, steps };
     tx.record(Event::new(now, "plan.ended", String::new(), &body)?);
     Ok(())
 }

@@ -86,7 +86,7 @@ words! {
 
 /// What a step was shown with and earlier steps change, so that it is compared before they do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Earlier {
+pub struct EarlierChanges {
     /// The first step that changes some of it.
     pub before: u32,
     /// What the preview saw.
@@ -119,7 +119,7 @@ pub struct NewStep {
     /// What is compared right before it runs.
     pub observed: Vec<Observation>,
     /// What is compared before an earlier step.
-    pub earlier: Option<Earlier>,
+    pub earlier: Option<EarlierChanges>,
     /// The last earlier step that changes what this one touches.
     pub after: Option<u32>,
     /// Where a person is asked about it: the call that waits, and the question.
@@ -173,7 +173,7 @@ pub struct StepRow {
     /// What is compared right before it runs.
     pub observed: Vec<Observation>,
     /// What is compared before an earlier step.
-    pub earlier: Option<Earlier>,
+    pub earlier: Option<EarlierChanges>,
     /// The last earlier step that changes what this one touches.
     pub after: Option<u32>,
     /// Where it is.

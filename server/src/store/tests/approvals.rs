@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::store::{
-    ApprovalRow, ApprovalState, AskError, DecideError, Lasting, MOST_OF_PERSON, MOST_OPEN, NewVote,
-    StoreError,
+    ApprovalRow, ApprovalScope, ApprovalState, AskError, DecideError, MOST_OF_PERSON, MOST_OPEN,
+    NewVote, StoreError,
 };
 
 /// A word on question 1 of somebody with the role of an admin.
@@ -14,7 +14,7 @@ pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
         role: Role::Admin,
         yes,
         reason: String::new(),
-        lasting: Lasting::Once,
+        lasting: ApprovalScope::Once,
         at,
     }
 }
@@ -24,7 +24,7 @@ async fn asked(n: u128) -> Place {
     person(&place, "admin", "admin").await;
     person(&place, "bob", "operator").await;
     place.store.open_call(NewCall { has_effects: true, ..call(n) }).await.unwrap();
-    place.store.ask(question(n), Along::default()).await.unwrap();
+    place.store.ask(question(n), CommittedWith::default()).await.unwrap();
     place
 }
 
@@ -74,14 +74,14 @@ async fn asking_twice_changes_nothing() {
     let place = asked(1).await;
     let again = NewApproval { id: approval_id(2), ..question(1) };
     assert_eq!(
-        place.store.ask(again, Along::default()).await,
+        place.store.ask(again, CommittedWith::default()).await,
         Err(AskError::Store(StoreError::Conflict))
     );
     // The call's move and the question stand or fall together.
     place.store.open_call(call(3)).await.unwrap();
     let taken = NewApproval { id: approval_id(1), call: call_id(3), ..question(3) };
     assert_eq!(
-        place.store.ask(taken, Along::default()).await,
+        place.store.ask(taken, CommittedWith::default()).await,
         Err(AskError::Store(StoreError::Conflict))
     );
     let row = place.store.call(&call_id(3).to_string()).await.unwrap();
@@ -210,7 +210,7 @@ pub(super) async fn asked_of(approvers: Approvers, people: &[(&str, &str)]) -> P
     }
     place.store.open_call(call(1)).await.unwrap();
     let asked = NewApproval { approvers, may_stand: true, ..question(1) };
-    place.store.ask(asked, Along::default()).await.unwrap();
+    place.store.ask(asked, CommittedWith::default()).await.unwrap();
     place
 }
 
@@ -314,7 +314,10 @@ async fn a_person_and_all_together_have_so_many_open_questions() {
     person(&place, "admin", "admin").await;
     let ask = async |n: u128, who: &str| {
         place.store.open_call(call(n)).await.unwrap();
-        place.store.ask(NewApproval { requester: user(who), ..question(n) }, Along::default()).await
+        place
+            .store
+            .ask(NewApproval { requester: user(who), ..question(n) }, CommittedWith::default())
+            .await
     };
     for n in 0..20 {
         assert_eq!(ask(n, "ann").await, Ok(true));
@@ -333,7 +336,7 @@ async fn a_person_and_all_together_have_so_many_open_questions() {
 #[tokio::test]
 async fn what_may_not_stand_is_answered_only_once() {
     let place = asked(1).await;
-    let yes = NewVote { lasting: Lasting::ForChat(9_000), ..vote("bob", true, 2_000) };
+    let yes = NewVote { lasting: ApprovalScope::ForChat(9_000), ..vote("bob", true, 2_000) };
     assert_eq!(place.store.vote(yes).await, Err(DecideError::OnlyOnce));
     assert_eq!(
         place.store.vote(vote("bob", true, 2_000)).await.unwrap().state,

@@ -5,14 +5,14 @@ use crate::store::tests::approvals::{person, vote};
 use crate::store::{ApprovalState, AskError, StoreError};
 
 /// A call that wants a person and its preview, which was sent.
-async fn previewed() -> (Place, Along) {
+async fn previewed() -> (Place, CommittedWith) {
     let place = Place::new().await;
     person(&place, "admin", "admin").await;
     let preview = NewCall { state: CallState::Dispatched, dry_run: true, ..call(7) };
     place.store.open_call(preview).await.unwrap();
     let call = NewCall { has_effects: true, ..call(1) };
     let preview = Some(close(7, CallState::Succeeded));
-    (place, Along { call: Some(call), preview })
+    (place, CommittedWith { call: Some(call), preview })
 }
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn a_call_its_question_and_the_end_of_its_preview_are_recorded_as_one() {
     let shown = place.store.call(&call_id(7).to_string()).await.unwrap();
     assert_eq!(shown.state, CallState::Succeeded);
     // A preview whose end was recorded before keeps it, and the question stands all the same.
-    let along = Along { call: Some(call(2)), preview: Some(close(7, CallState::Failed)) };
+    let along = CommittedWith { call: Some(call(2)), preview: Some(close(7, CallState::Failed)) };
     assert_eq!(place.store.ask(question(2), along).await, Ok(false));
     let shown = place.store.call(&call_id(7).to_string()).await.unwrap();
     assert_eq!(shown.state, CallState::Succeeded);
@@ -38,7 +38,7 @@ async fn a_call_its_question_and_the_end_of_its_preview_are_recorded_as_one() {
 async fn where_nobody_can_be_asked_nothing_of_it_is_recorded() {
     let (place, along) = previewed().await;
     place.store.open_call(call(2)).await.unwrap();
-    place.store.ask(question(2), Along::default()).await.unwrap();
+    place.store.ask(question(2), CommittedWith::default()).await.unwrap();
     let taken = NewApproval { id: approval_id(2), ..question(1) };
     let refused = place.store.ask(taken, along).await;
     assert_eq!(refused, Err(AskError::Store(StoreError::Conflict)));
@@ -53,7 +53,7 @@ async fn a_yes_is_not_spent_on_a_call_that_has_ended() {
     let (place, along) = previewed().await;
     place.store.ask(question(1), along).await.unwrap();
     place.store.vote(vote("admin", true, 2_000)).await.unwrap();
-    place.store.close_call(close(1, CallState::Cancelled), Closer::Backend).await.unwrap();
+    place.store.close_call(close(1, CallState::Cancelled), ClosedBy::Backend).await.unwrap();
     assert_eq!(place.store.dispatch_approved(approval_id(1), 2_100).await, Ok(false));
     let approval = place.store.approval(&approval_id(1).to_string()).await.unwrap();
     assert_eq!((approval.state, approval.consumed_at), (ApprovalState::Approved, None));

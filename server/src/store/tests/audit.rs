@@ -124,7 +124,7 @@ async fn a_chain_longer_than_a_page_is_followed_to_its_end() {
 #[tokio::test]
 async fn rows_are_listed_newest_first_and_exported_oldest_first() {
     let place = five().await;
-    assert!(place.store.close_call(close(2, CallState::Failed), Closer::Backend).await.unwrap());
+    assert!(place.store.close_call(close(2, CallState::Failed), ClosedBy::Backend).await.unwrap());
     let listed = async |limit, before, call: Option<&str>| {
         let rows = place.store.audit_rows(limit, before, call).await.unwrap();
         rows.into_iter().map(|row| row.seq).collect::<Vec<_>>()
@@ -148,7 +148,9 @@ async fn the_rows_of_a_call_hold_what_was_asked_and_what_became_of_it() {
     let digest = new.arguments_digest;
     place.store.open_call(new).await.unwrap();
     assert!(place.store.advance_call(call_id(1), CallState::Dispatched, 1_100).await.unwrap());
-    assert!(place.store.close_call(close(1, CallState::Succeeded), Closer::Backend).await.unwrap());
+    assert!(
+        place.store.close_call(close(1, CallState::Succeeded), ClosedBy::Backend).await.unwrap()
+    );
     assert_eq!(
         place.audit().await,
         [

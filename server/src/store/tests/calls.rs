@@ -1,7 +1,7 @@
 //! Calls: the guarded machine, idempotency, lookups, recovery.
 
 use super::*;
-use crate::store::{CallRow, Lasting, NewVote, QueueError, StateChange, StoreError};
+use crate::store::{ApprovalScope, CallRow, NewVote, QueueError, StateChange, StoreError};
 
 /// Puts call `n` into a state.
 pub(super) async fn put(store: &Store, n: u128, state: CallState) {
@@ -9,7 +9,7 @@ pub(super) async fn put(store: &Store, n: u128, state: CallState) {
         let denied = state == CallState::Denied;
         let first = if denied { CallState::Received } else { CallState::Dispatched };
         store.open_call(NewCall { state: first, ..call(n) }).await.unwrap();
-        assert!(store.close_call(close(n, state), Closer::Backend).await.unwrap());
+        assert!(store.close_call(close(n, state), ClosedBy::Backend).await.unwrap());
     } else {
         enter(store, NewCall { state, ..call(n) }).await;
     }
@@ -33,7 +33,7 @@ async fn a_call_moves_only_as_its_machine_allows() {
             n += 1;
             put(&place.store, n, from).await;
             let moved = if to.is_closed() {
-                place.store.close_call(close(n, to), Closer::Backend).await.unwrap()
+                place.store.close_call(close(n, to), ClosedBy::Backend).await.unwrap()
             } else if to == CallState::Queued {
                 place.store.queue_call(call_id(n), ROOM, 3_000).await.unwrap()
             } else {
@@ -78,7 +78,7 @@ async fn a_call_is_read_back_as_it_was_written() {
     };
     place.store.open_call(new.clone()).await.unwrap();
     assert!(place.store.advance_call(new.id, CallState::Running, 1_500).await.unwrap());
-    assert!(place.store.close_call(close(1, CallState::Failed), Closer::Backend).await.unwrap());
+    assert!(place.store.close_call(close(1, CallState::Failed), ClosedBy::Backend).await.unwrap());
     let expected = CallRow {
         id: new.id,
         caller: Caller { conversation: Some(conversation_id(1)), ..new.caller },
@@ -128,19 +128,19 @@ async fn a_call_closes_once() {
     let place = Place::new().await;
     put(&place.store, 1, CallState::Dispatched).await;
     assert_eq!(
-        place.store.close_call(close(1, CallState::Succeeded), Closer::Backend).await,
+        place.store.close_call(close(1, CallState::Succeeded), ClosedBy::Backend).await,
         Ok(true)
     );
     assert_eq!(
-        place.store.close_call(close(1, CallState::Succeeded), Closer::Backend).await,
+        place.store.close_call(close(1, CallState::Succeeded), ClosedBy::Backend).await,
         Ok(false)
     );
     assert_eq!(
-        place.store.close_call(close(1, CallState::Failed), Closer::Backend).await,
+        place.store.close_call(close(1, CallState::Failed), ClosedBy::Backend).await,
         Ok(false)
     );
     assert_eq!(
-        place.store.close_call(close(2, CallState::Failed), Closer::Backend).await,
+        place.store.close_call(close(2, CallState::Failed), ClosedBy::Backend).await,
         Ok(false)
     );
     assert_eq!(place.kinds().await, ["call.opened", "call.closed"]);
@@ -162,7 +162,7 @@ async fn states_that_do_not_fit_the_way_are_refused() {
     assert_eq!(end, Err(StoreError::Conflict));
     let wait = place.store.advance_call(call_id(2), CallState::Queued, 1).await;
     assert_eq!(wait, Err(StoreError::Conflict));
-    let open = place.store.close_call(close(2, CallState::Running), Closer::Backend).await;
+    let open = place.store.close_call(close(2, CallState::Running), ClosedBy::Backend).await;
     assert_eq!(open, Err(StoreError::Conflict));
     let done = close(3, CallState::Succeeded);
     assert_eq!(place.store.open_and_close_call(call(3), done).await, no);
@@ -241,7 +241,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     // A question that stands, one that was denied, one approved, one used up.
     for n in 6..10 {
         store.open_call(effects(n, CallState::Received)).await.unwrap();
-        store.ask(question(n), Along::default()).await.unwrap();
+        store.ask(question(n), CommittedWith::default()).await.unwrap();
     }
     for (n, yes) in [(7, false), (8, true), (9, true)] {
         let vote = NewVote {
@@ -250,7 +250,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
             role: Role::Admin,
             yes,
             reason: String::new(),
-            lasting: Lasting::Once,
+            lasting: ApprovalScope::Once,
             at: 2_000,
         };
         store.vote(vote).await.unwrap();
@@ -282,7 +282,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     assert_eq!(place.store.recover_open_calls(9_001).await, Ok(0));
     // The device comes back and tells.
     assert_eq!(
-        place.store.close_call(close(3, CallState::Succeeded), Closer::Backend).await,
+        place.store.close_call(close(3, CallState::Succeeded), ClosedBy::Backend).await,
         Ok(true)
     );
     assert_eq!(place.kinds().await.last().unwrap(), "call.reconciled");
@@ -338,17 +338,17 @@ async fn calls_are_counted_by_when_they_were_let_through_and_what_was_not_sent_i
     store.open_call(NewCall { dry_run: true, ..sent(2, 1_020) }).await.unwrap();
     store.open_call(call(3)).await.unwrap();
     // Asked about at 1,500 and let through much later.
-    store.ask(question(3), Along::default()).await.unwrap();
+    store.ask(question(3), CommittedWith::default()).await.unwrap();
     assert_eq!(seen(0).await, [1_010]);
     assert_eq!(store.advance_call(call_id(3), CallState::Dispatched, 4_000).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
     assert_eq!(seen(2_000).await, [4_000]);
     // What was never sent is no use.
     store.open_call(call(4)).await.unwrap();
-    assert_eq!(store.close_call(close(4, CallState::Failed), Closer::Backend).await, Ok(true));
+    assert_eq!(store.close_call(close(4, CallState::Failed), ClosedBy::Backend).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
     // How it ended is no matter.
-    assert_eq!(store.close_call(close(3, CallState::Succeeded), Closer::Backend).await, Ok(true));
+    assert_eq!(store.close_call(close(3, CallState::Succeeded), ClosedBy::Backend).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
 }
 

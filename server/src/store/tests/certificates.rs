@@ -4,8 +4,8 @@ use orion_domain::id::InviteId;
 
 use super::*;
 use crate::store::{
-    AuthorityRow, Candidate, DeviceState, Hello, Holder, NewInvite, StoreError, TakenIn,
-    holders_of, taken_in,
+    AuthorityRow, Candidate, CertificateHolder, DeviceState, Hello, ImportedAuthorities, NewInvite,
+    StoreError, holders_of, taken_in,
 };
 
 /// A place with as many approved devices, `pi`, `pi-2`, …
@@ -138,8 +138,10 @@ async fn who_holds_certificates_of_an_authority_is_known_until_they_show_one_of_
     issue(5, "5a", "new", 20_000).await;
     set(&place, 3, DeviceState::Revoked).await;
     let held = async || holders_of(&place.file(), "old", "new", 7_000).await.unwrap();
-    let holder =
-        |name: &str, not_after| Holder { name: name.to_owned(), not_after: Some(not_after) };
+    let holder = |name: &str, not_after| CertificateHolder {
+        name: name.to_owned(),
+        not_after: Some(not_after),
+    };
     assert_eq!(held().await, [holder("pi", 20_000), holder("pi-4", 30_000)]);
     // What was given may not have arrived; what was shown has.
     issue(4, "4b", "new", 40_000).await;
@@ -155,7 +157,7 @@ async fn who_waits_with_a_token_of_before_would_be_cut_off_as_well() {
     set(&place, 1, DeviceState::Quarantined).await;
     assert_eq!(enroll(&place, 2).await, DeviceState::Pending);
     let held = async || holders_of(&place.file(), "old", "new", 7_000).await.unwrap();
-    let waits = [Holder { name: "pi-2".to_owned(), not_after: None }];
+    let waits = [CertificateHolder { name: "pi-2".to_owned(), not_after: None }];
     assert_eq!(held().await, waits, "no backend has taken the new one in");
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     place.store.record_authorities(names(&["new", "old"]), 1_001).await.unwrap();
@@ -184,7 +186,7 @@ async fn who_trusts_an_authority_is_known_by_their_own_word_or_else_by_their_cer
         retired_at,
         trusted_by: names(trusted_by),
     };
-    let known = TakenIn {
+    let known = ImportedAuthorities {
         authorities: vec![
             row("new", 6_000, None, &["pi", "pi-2", "pi-3"]),
             row("old", 500, Some(8_000), &["pi", "pi-3"]),

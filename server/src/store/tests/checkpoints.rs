@@ -4,8 +4,8 @@ use orion_audit::merkle::Tree;
 use orion_domain::audit::{AuditHead, AuditRow, Break};
 
 use super::*;
-use crate::notary::{AUDIT_HEAD, AUDIT_KEY, NotSigned, Notary, held_to, sign_anew};
-use crate::store::{Grown, HeldTo, verify_file};
+use crate::notary::{AUDIT_HEAD, AUDIT_KEY, NotSigned, Notary, held_to, reset_signing};
+use crate::store::{SignedTree, TrustAnchor, verify_file};
 
 async fn opened(place: &Place, from: u128, count: u128) {
     for n in from..from + count {
@@ -45,7 +45,7 @@ async fn what_was_signed_is_checked_and_a_past_written_anew_is_found() {
     let place = Place::new().await;
     let notary = Notary::prepare(place.dir.path(), &place.store).await.unwrap();
     let key = notary.signer().key().clone();
-    let held = HeldTo { key: key.clone(), head: None };
+    let held = TrustAnchor { key: key.clone(), head: None };
     opened(&place, 1, 3).await;
     let first = notary.sign(&place.store).await.unwrap();
     opened(&place, 4, 2).await;
@@ -151,8 +151,8 @@ async fn an_older_record_in_the_place_of_the_one_that_was_signed_last_is_found_a
     // The way on is a person's, and stands in the audit; what fits stays.
     let folder = place.dir.path().to_owned();
     place.store.close().await;
-    sign_anew(&folder, " ").await.unwrap_err();
-    sign_anew(&folder, "the newer one is lost").await.unwrap();
+    reset_signing(&folder, " ").await.unwrap_err();
+    reset_signing(&folder, "the newer one is lost").await.unwrap();
     let place = place.reopened().await;
     assert_eq!(place.kinds().await.last().unwrap(), "audit.signed_anew");
     assert_eq!(found(&place).await, "whole, 2");
@@ -160,7 +160,7 @@ async fn an_older_record_in_the_place_of_the_one_that_was_signed_last_is_found_a
     assert_eq!(notary.sign(&place.store).await.unwrap().tree.size(), 7);
     assert_eq!(found(&place).await, "whole, 3");
     place.store.close().await;
-    let again = sign_anew(&folder, "once more").await.unwrap_err();
+    let again = reset_signing(&folder, "once more").await.unwrap_err();
     assert!(again.to_string().contains("nothing to do"), "{again}");
 }
 
@@ -179,7 +179,7 @@ async fn no_other_key_is_drawn_for_a_record_that_was_signed_unless_somebody_says
         assert!(!folder.join(AUDIT_KEY).exists());
     }
     place.store.close().await;
-    sign_anew(&folder, "the key is lost").await.unwrap();
+    reset_signing(&folder, "the key is lost").await.unwrap();
     let place = place.reopened().await;
     let notary = Notary::prepare(&folder, &place.store).await.unwrap();
     assert_ne!(notary.signer().key(), &before);
@@ -214,7 +214,7 @@ async fn old_checkpoints_become_sparse_and_the_newest_stay() {
     let mut tree = Tree::default();
     for n in 0..2_200_i64 {
         tree.push(Digest::ZERO);
-        let grown = Grown { tree: tree.clone(), hash: Some(Digest::ZERO) };
+        let grown = SignedTree { tree: tree.clone(), hash: Some(Digest::ZERO) };
         place.store.keep_checkpoint(grown, n.to_string(), n).await.unwrap();
     }
     let sizes: Vec<_> =

@@ -11,7 +11,7 @@ async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
     for (n, from) in (1..).zip(open) {
         put(&place.store, n, from).await;
         let ended =
-            place.store.close_call(close(n, CallState::Cancelled), Closer::BackendUnsent).await;
+            place.store.close_call(close(n, CallState::Cancelled), ClosedBy::BackendUnsent).await;
         let unsent = !matches!(from, CallState::Dispatched | CallState::Running);
         assert_eq!(ended, Ok(unsent), "{from}");
         let row = place.store.call(&call_id(n).to_string()).await.unwrap();
@@ -19,7 +19,7 @@ async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
         // What was sent still ends as its device says, and what was not is never sent.
         let sent = place.store.advance_call(call_id(n), CallState::Dispatched, 3_000).await;
         assert_eq!(sent, Ok(false), "{from}");
-        let late = place.store.close_call(close(n, CallState::Succeeded), Closer::Backend).await;
+        let late = place.store.close_call(close(n, CallState::Succeeded), ClosedBy::Backend).await;
         assert_eq!(late, Ok(!unsent), "{from}");
     }
     place.audited().await;
@@ -29,9 +29,11 @@ async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
 async fn an_unknown_outcome_that_becomes_known_is_reconciled() {
     let place = Place::new().await;
     put(&place.store, 1, CallState::Dispatched).await;
-    assert!(place.store.close_call(close(1, CallState::Unknown), Closer::Backend).await.unwrap());
-    assert!(place.store.close_call(close(1, CallState::Succeeded), Closer::Backend).await.unwrap());
-    assert!(!place.store.close_call(close(1, CallState::Failed), Closer::Backend).await.unwrap());
+    assert!(place.store.close_call(close(1, CallState::Unknown), ClosedBy::Backend).await.unwrap());
+    assert!(
+        place.store.close_call(close(1, CallState::Succeeded), ClosedBy::Backend).await.unwrap()
+    );
+    assert!(!place.store.close_call(close(1, CallState::Failed), ClosedBy::Backend).await.unwrap());
     assert_eq!(place.kinds().await, ["call.opened", "call.closed", "call.reconciled"]);
 }
 
@@ -39,14 +41,18 @@ async fn an_unknown_outcome_that_becomes_known_is_reconciled() {
 async fn the_devices_unknown_takes_the_place_of_the_backends_once() {
     let place = Place::new().await;
     put(&place.store, 1, CallState::Dispatched).await;
-    assert!(place.store.close_call(close(1, CallState::Unknown), Closer::Backend).await.unwrap());
-    assert!(!place.store.close_call(close(1, CallState::Unknown), Closer::Backend).await.unwrap());
+    assert!(place.store.close_call(close(1, CallState::Unknown), ClosedBy::Backend).await.unwrap());
+    assert!(
+        !place.store.close_call(close(1, CallState::Unknown), ClosedBy::Backend).await.unwrap()
+    );
     let told = CloseCall { result: b"the device died".to_vec(), ..close(1, CallState::Unknown) };
-    assert!(place.store.close_call(told.clone(), Closer::Device).await.unwrap());
-    assert!(!place.store.close_call(close(1, CallState::Unknown), Closer::Device).await.unwrap());
+    assert!(place.store.close_call(told.clone(), ClosedBy::Device).await.unwrap());
+    assert!(!place.store.close_call(close(1, CallState::Unknown), ClosedBy::Device).await.unwrap());
     let row = place.store.call(&call_id(1).to_string()).await.unwrap();
     assert_eq!((row.state, row.result), (CallState::Unknown, Some(told.result)));
-    assert!(place.store.close_call(close(1, CallState::Succeeded), Closer::Device).await.unwrap());
+    assert!(
+        place.store.close_call(close(1, CallState::Succeeded), ClosedBy::Device).await.unwrap()
+    );
     assert_eq!(
         place.kinds().await,
         ["call.opened", "call.closed", "call.reconciled", "call.reconciled"]
@@ -60,9 +66,9 @@ async fn the_devices_unknown_that_came_first_stands_whatever_it_forgets_later() 
     let witness = Some(Witness { entry: 3, seq: 3, hash: Digest::ZERO });
     let result = b"the device died".to_vec();
     let told = CloseCall { result, witness, ..close(1, CallState::Unknown) };
-    assert!(place.store.close_call(told.clone(), Closer::Device).await.unwrap());
+    assert!(place.store.close_call(told.clone(), ClosedBy::Device).await.unwrap());
     let again = CloseCall { witness, ..close(1, CallState::Unknown) };
-    assert!(!place.store.close_call(again, Closer::Device).await.unwrap());
+    assert!(!place.store.close_call(again, ClosedBy::Device).await.unwrap());
     let row = place.store.call(&call_id(1).to_string()).await.unwrap();
     assert_eq!((row.state, row.result), (CallState::Unknown, Some(told.result)));
 }

@@ -6,8 +6,8 @@ use orion_domain::id::InviteId;
 
 use super::*;
 use crate::store::{
-    Candidate, DeviceRow, DeviceState, Found, FoundKind, Hello, HelloError, NewInvite, RedeemError,
-    StoreError,
+    Candidate, DeviceRow, DeviceState, Hello, HelloError, NewInvite, PolicyMismatch,
+    PolicyMismatchKind, RedeemError, StoreError,
 };
 
 pub(super) fn invite_id(n: u128) -> InviteId {
@@ -315,9 +315,12 @@ async fn grants_are_replaced_only_where_the_version_is_the_one_that_was_read() {
     assert_eq!(set("{}", "v2", Some("v0")).await, Err(StoreError::Conflict));
     assert_eq!(set("{}", "v2", Some("v1")).await, Ok(()));
     assert_eq!(set(r#"{"apps":[]}"#, "v3", None).await, Ok(()));
-    let found =
-        Found { kind: FoundKind::Link, entry: "~/x".to_owned(), found: "/srv/x".to_owned() };
-    let acknowledge = async |found: &[Found]| {
+    let found = PolicyMismatch {
+        kind: PolicyMismatchKind::Link,
+        entry: "~/x".to_owned(),
+        found: "/srv/x".to_owned(),
+    };
+    let acknowledge = async |found: &[PolicyMismatch]| {
         place.store.acknowledge_policy(device_id(1), "v3", found, 2_500).await.unwrap();
         place.store.device("kiosk").await.unwrap().found
     };

@@ -1,7 +1,7 @@
 //! Where content came into a chat.
 
 use super::*;
-use crate::store::{Label, LabelledContent, Voice};
+use crate::store::{Authorship, Label, LabelledContent};
 
 fn label(n: u128, device: &str) -> Label {
     Label {
@@ -24,7 +24,7 @@ async fn chat(calls: u128, bytes: usize) -> Place {
         let result = vec![b'x'; bytes];
         place.store.open_call(NewCall { state: CallState::Dispatched, ..call(n) }).await.unwrap();
         let end = CloseCall { result, ..close(n, CallState::Succeeded) };
-        assert!(place.store.close_call(end, Closer::Backend).await.unwrap());
+        assert!(place.store.close_call(end, ClosedBy::Backend).await.unwrap());
     }
     place
 }
@@ -35,13 +35,13 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
     let (store, id) = (&place.store, conversation_id(1));
     for n in 1..=3 {
         store
-            .label_content(id, label(n, "kiosk"), Voice::Strangers, &[digest(n)], 5)
+            .label_content(id, label(n, "kiosk"), Authorship::Strangers, &[digest(n)], 5)
             .await
             .unwrap();
     }
     let given = |n, bytes| LabelledContent {
         label: label(n, "kiosk"),
-        voice: Voice::Strangers,
+        voice: Authorship::Strangers,
         calls: vec![digest(n)],
         result: vec![b'x'; bytes],
     };
@@ -55,14 +55,14 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
 async fn a_device_that_says_much_makes_no_other_label_forgotten() {
     let place = chat(3, 1).await;
     let (store, id) = (&place.store, conversation_id(1));
-    store.label_content(id, label(1, "kiosk"), Voice::Strangers, &[], 5).await.unwrap();
-    store.label_content(id, label(2, "quiet"), Voice::Device, &[], 5).await.unwrap();
+    store.label_content(id, label(1, "kiosk"), Authorship::Strangers, &[], 5).await.unwrap();
+    store.label_content(id, label(2, "quiet"), Authorship::Device, &[], 5).await.unwrap();
     for _ in 0..60 {
-        store.label_content(id, label(3, "loud"), Voice::Device, &[], 5).await.unwrap();
+        store.label_content(id, label(3, "loud"), Authorship::Device, &[], 5).await.unwrap();
     }
     let kept = store.labelled_content(id, 0).await.unwrap();
     assert_eq!(kept.len(), 52);
     let first = |n: usize| (kept[n].label.clone(), kept[n].voice);
-    assert_eq!(first(0), (label(1, "kiosk"), Voice::Strangers));
-    assert_eq!(first(1), (label(2, "quiet"), Voice::Device));
+    assert_eq!(first(0), (label(1, "kiosk"), Authorship::Strangers));
+    assert_eq!(first(1), (label(2, "quiet"), Authorship::Device));
 }

@@ -3,7 +3,7 @@
 use sqlx::migrate::{Migrate as _, Migrator};
 
 use super::*;
-use crate::store::{MIGRATIONS, look_at_file, newest_version};
+use crate::store::{MIGRATIONS, check_file, newest_version};
 
 /// What a record of the first version may hold; later versions add to it.
 const ROWS: &str = "\
@@ -90,7 +90,7 @@ async fn a_record_of_every_version_before_is_brought_up_to_date_whole() {
         assert_eq!(store.devices(false).await.unwrap().len(), 1);
         assert!(store.user(&user("ann")).await.is_ok());
         store.close().await;
-        let health = look_at_file(&file, None).await.unwrap();
+        let health = check_file(&file, None).await.unwrap();
         assert!(health.is_good(), "from version {last}: {health:?}");
         assert_eq!(health.version, newest_version());
         let mut raw = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();

@@ -5,8 +5,8 @@ use orion_domain::PlanId;
 use super::approvals::{PEOPLE, person};
 use super::*;
 use crate::store::{
-    ApprovalState, DecideError, DecidePlanError, Lasting, MakePlanError, NewPlan, NewPlanVote,
-    NewStep, NewVote, PlanState, StepEnd, StepState, StoreError,
+    ApprovalScope, ApprovalState, DecideError, DecidePlanError, MakePlanError, NewPlan,
+    NewPlanVote, NewStep, NewVote, PlanState, StepEnd, StepState, StoreError,
 };
 
 fn plan_id(n: u128) -> PlanId {
@@ -84,7 +84,7 @@ async fn a_question_of_a_plan_is_answered_expired_and_taken_up_with_it_alone() {
         role: Role::Admin,
         yes: true,
         reason: String::new(),
-        lasting: Lasting::Once,
+        lasting: ApprovalScope::Once,
         at: 2_000,
     };
     assert_eq!(store.vote(alone).await, Err(DecideError::OfPlan(plan_id(1))));

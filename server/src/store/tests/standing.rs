@@ -6,7 +6,8 @@ use orion_domain::rule::RuleAction;
 use super::approvals::{PEOPLE, asked_of, vote};
 use super::*;
 use crate::store::{
-    ApprovalState, DecideError, Lasting, Like, MOST_ON_DEVICE, NewVote, StandingRule, StoreError,
+    ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StandingKey, StandingRule,
+    StoreError,
 };
 
 /// A rule made of the answer to question `n`.
@@ -22,7 +23,7 @@ fn made(n: u128) -> StandingRule {
 }
 
 fn as_rule(n: u128) -> NewVote {
-    let lasting = Lasting::AsRule(Box::new(made(n)));
+    let lasting = ApprovalScope::AsRule(Box::new(made(n)));
     NewVote { approval: approval_id(n), lasting, ..vote("bob", true, 2_000) }
 }
 
@@ -34,13 +35,14 @@ async fn an_answer_for_a_chat_holds_for_that_person_chat_device_and_tool_in_time
     place.store.open_call(call(1)).await.unwrap();
     let asked =
         NewApproval { conversation: Some(conversation_id(1)), may_stand: true, ..question(1) };
-    place.store.ask(asked, Along::default()).await.unwrap();
-    let yes = NewVote { lasting: Lasting::ForChat(9_000), ..vote("bob", true, 2_000) };
+    place.store.ask(asked, CommittedWith::default()).await.unwrap();
+    let yes = NewVote { lasting: ApprovalScope::ForChat(9_000), ..vote("bob", true, 2_000) };
     place.store.vote(yes).await.unwrap();
     let find_under = async |policy_version, rule, who: &str, chat, device, tool: &str, role, at| {
         let (chat, device) = (conversation_id(chat), device_id(device));
         let requester = &user(who);
-        let like = Like { requester, conversation: chat, device, tool, policy_version, rule };
+        let like =
+            StandingKey { requester, conversation: chat, device, tool, policy_version, rule };
         let found = place.store.standing_answer(&like, role, at).await;
         found.unwrap().map(|standing| (standing.id, standing.by))
     };
@@ -77,7 +79,7 @@ async fn a_rule_of_an_answer_holds_until_it_ends_or_is_taken_back() {
         created_at: 2_000,
         expires_at: 9_000,
     };
-    let lasting = Lasting::AsRule(Box::new(rule.clone()));
+    let lasting = ApprovalScope::AsRule(Box::new(rule.clone()));
     place.store.vote(NewVote { lasting, ..vote("bob", true, 2_000) }).await.unwrap();
     assert_eq!(place.store.standing_rules(8_999).await, Ok(vec![rule.clone()]));
     assert_eq!(place.store.standing_rules(9_000).await, Ok(Vec::new()));

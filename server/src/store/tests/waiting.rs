@@ -2,7 +2,7 @@
 
 use super::calls::put;
 use super::*;
-use crate::store::{QueueError, StoreError, Unsettled};
+use crate::store::{QueueError, StoreError, UnreconciledCall};
 
 #[tokio::test]
 async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
@@ -17,13 +17,13 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     ]) {
         put(store, n, state).await;
     }
-    store.close_call(close(2, CallState::Unknown), Closer::Backend).await.unwrap();
+    store.close_call(close(2, CallState::Unknown), ClosedBy::Backend).await.unwrap();
     let ids = |ns: &[u128]| ns.iter().map(|n| call_id(*n)).collect::<Vec<_>>();
     assert_eq!(store.queued_calls(device_id(1), None).await, Ok(ids(&[1, 3])));
     assert_eq!(store.queued_calls(device_id(1), Some(call_id(1))).await, Ok(ids(&[3])));
     assert_eq!(store.queued_calls(device_id(2), None).await, Ok(ids(&[])));
     store.audit_call_event("cancel.asked", call_id(5), json!({"by": "ann"}), 1).await.unwrap();
-    let unsettled = |n, is_stopped| Unsettled { id: call_id(n), is_stopped };
+    let unsettled = |n, is_stopped| UnreconciledCall { id: call_id(n), is_stopped };
     assert_eq!(
         store.unsettled_calls(device_id(1), None, 0).await,
         Ok(vec![unsettled(2, false), unsettled(5, true)])
@@ -37,7 +37,7 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     assert_eq!(store.devices_with_unsettled_calls(0).await, Ok(vec![device_id(1)]));
     // What a device itself does not know it is not asked again.
     for n in [2, 5] {
-        store.close_call(close(n, CallState::Unknown), Closer::Device).await.unwrap();
+        store.close_call(close(n, CallState::Unknown), ClosedBy::Device).await.unwrap();
     }
     assert_eq!(
         store.unsettled_calls(device_id(1), None, 0).await,
@@ -81,7 +81,9 @@ async fn as_many_calls_wait_for_a_device_and_of_a_person_as_may_and_no_more() {
     put(store, 5, CallState::AwaitingApproval).await;
     let wait = async || store.queue_call(call_id(5), limits, 3_000).await;
     assert_eq!(wait().await, Err(QueueError::DeviceFull));
-    assert!(store.close_call(close(1, CallState::Cancelled), Closer::BackendUnsent).await.unwrap());
+    assert!(
+        store.close_call(close(1, CallState::Cancelled), ClosedBy::BackendUnsent).await.unwrap()
+    );
     assert_eq!((wait().await, wait().await), (Ok(true), Ok(false)));
     assert_eq!(store.queue_call(call_id(9), limits, 3_000).await, Ok(false));
 }

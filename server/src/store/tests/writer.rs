@@ -129,7 +129,7 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
 
     // The limit was the connection's, and the writer begins a new one after a failure.
     place.store.open_call(call(2)).await.unwrap();
-    assert!(place.store.close_call(close(0, CallState::Failed), Closer::Backend).await.unwrap());
+    assert!(place.store.close_call(close(0, CallState::Failed), ClosedBy::Backend).await.unwrap());
     assert_eq!(place.kinds().await, ["call.opened", "call.opened", "call.closed"]);
     assert_eq!(place.audited().await, 3);
 }

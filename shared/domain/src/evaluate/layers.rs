@@ -84,7 +84,7 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
 
 /// What the rules said.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct RuleOutcome {
     /// The line of the first pre-approval.
     preapproved: Option<usize>,
     /// The same, of those that also hold with strangers' content in the chat.
@@ -100,8 +100,8 @@ pub(super) fn rules(
     question: &Question<'_>,
     rules: &[CompiledRule],
     evidence: &mut Vec<Evidence>,
-) -> Heard {
-    let mut heard = Heard::default();
+) -> RuleOutcome {
+    let mut heard = RuleOutcome::default();
     for (index, compiled) in rules.iter().enumerate() {
         if !compiled.speaks(index, question) {
             continue;
@@ -142,7 +142,7 @@ const fn shown_first(question: &Question<'_>) -> Decision {
 
 /// What the risk said.
 #[derive(Debug)]
-pub(super) struct Weighed {
+pub(super) struct RiskOutcome {
     /// The risk that the call was judged by.
     pub(super) risk: Risk,
     /// The line of the pre-approval that saved a question.
@@ -155,20 +155,20 @@ pub(super) struct Weighed {
 pub(super) fn risk(
     question: &Question<'_>,
     policy: &Policy,
-    heard: &Heard,
+    heard: &RuleOutcome,
     evidence: &mut Vec<Evidence>,
-) -> Weighed {
+) -> RiskOutcome {
     let (tool, stated) = (&question.tool, question.tool.risk);
     let mut line = |decision, reason| {
         evidence.push(Evidence { layer: Layer::Risk, decision, reason });
     };
     if question.is_preview() {
         line(Decision::Allow, Reason::Fits);
-        return Weighed { risk: stated, saved_by: None, raises: Vec::new() };
+        return RiskOutcome { risk: stated, saved_by: None, raises: Vec::new() };
     }
     if stated.is_dangerous() && question.touches.is_some() && !question.confirmed {
         line(Decision::Deny, Reason::ConfirmMissing);
-        return Weighed { risk: stated, saved_by: None, raises: Vec::new() };
+        return RiskOutcome { risk: stated, saved_by: None, raises: Vec::new() };
     }
     let raises = raises(question, policy);
     let least = raises.iter().map(|(raise, _)| raise.risk()).fold(stated, Risk::max);
@@ -203,7 +203,7 @@ pub(super) fn risk(
             evidence.push(Evidence { layer, decision: Decision::Ask, reason: Reason::Strict });
         }
     }
-    Weighed { risk, saved_by: preapproved.filter(|_| lent || saved), raises }
+    RiskOutcome { risk, saved_by: preapproved.filter(|_| lent || saved), raises }
 }
 
 /// Why the risk of a call is higher than its tool's, each once.

@@ -15,7 +15,7 @@ use crate::touches::{Access, PathTouch};
 /// Who can make a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Who {
+pub enum RemedyOwner {
     /// Whoever makes the call, by making it differently.
     Requester,
     /// Somebody who may approve the call.
@@ -34,7 +34,7 @@ pub struct Remedy {
     /// What to change, such as `add { path: "C:/x", access: [write] } to the paths of laptop-123`.
     pub change: String,
     /// Who can.
-    pub who: Who,
+    pub who: RemedyOwner,
     /// Where it is done: a command, or a file. Empty where there is nothing to do.
     pub how: String,
 }
@@ -44,9 +44,11 @@ impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { change, who, how } = self;
         let by = match who {
-            Who::Requester | Who::Approver | Who::Nobody => return f.write_str(change),
-            Who::Admin => "an admin of this backend",
-            Who::Owner => "the owner of the device",
+            RemedyOwner::Requester | RemedyOwner::Approver | RemedyOwner::Nobody => {
+                return f.write_str(change);
+            }
+            RemedyOwner::Admin => "an admin of this backend",
+            RemedyOwner::Owner => "the owner of the device",
         };
         write!(f, "{change} ({by}: {how})")
     }
@@ -60,7 +62,7 @@ impl Evaluation {
         let mut remedies: Vec<Remedy> = Vec::new();
         for line in self.evidence().iter().filter(|line| line.decision == Decision::Deny) {
             let remedy = line.remedy(question, policy);
-            if remedy.who == Who::Nobody {
+            if remedy.who == RemedyOwner::Nobody {
                 return vec![remedy];
             }
             if !remedies.contains(&remedy) {
@@ -93,17 +95,17 @@ fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) 
     let reason = if reason { ", with a reason" } else { "" };
     Remedy {
         change: format!("{who}{but}{preview}{reason}"),
-        who: Who::Approver,
+        who: RemedyOwner::Approver,
         how: "orion approvals approve".to_owned(),
     }
 }
 
 fn nobody(change: impl Into<String>) -> Remedy {
-    Remedy { change: change.into(), who: Who::Nobody, how: String::new() }
+    Remedy { change: change.into(), who: RemedyOwner::Nobody, how: String::new() }
 }
 
 fn requester(change: impl Into<String>) -> Remedy {
-    Remedy { change: change.into(), who: Who::Requester, how: String::new() }
+    Remedy { change: change.into(), who: RemedyOwner::Requester, how: String::new() }
 }
 
 impl Evidence {
@@ -118,7 +120,7 @@ impl Evidence {
         match self.reason {
             Reason::Role => Remedy {
                 change: format!("give {} the role operator", question.caller.user),
-                who: Who::Admin,
+                who: RemedyOwner::Admin,
                 how: "orion users".to_owned(),
             },
             Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
@@ -157,7 +159,7 @@ impl Evidence {
             | Reason::Strict
             | Reason::Fits => Remedy {
                 change: format!("let calls of {} risk run in the policy", question.tool.risk),
-                who: Who::Admin,
+                who: RemedyOwner::Admin,
                 how: "orion policy apply".to_owned(),
             },
         }
@@ -169,12 +171,12 @@ impl Evidence {
         match self.layer {
             Layer::Ceiling => Remedy {
                 change: format!("{change} of the ceiling of {device}"),
-                who: Who::Owner,
+                who: RemedyOwner::Owner,
                 how: "[ceiling] in agent.toml on the device".to_owned(),
             },
             Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => Remedy {
                 change: format!("{change} of {device}"),
-                who: Who::Admin,
+                who: RemedyOwner::Admin,
                 how: format!("orion devices permissions set {device}, or the policy file"),
             },
         }
@@ -258,7 +260,7 @@ fn rule_change(rule: &Rule) -> Remedy {
     if rule.above.is_some() {
         change.push_str(", or touch less at once");
     }
-    Remedy { change, who: Who::Admin, how: "orion policy apply".to_owned() }
+    Remedy { change, who: RemedyOwner::Admin, how: "orion policy apply".to_owned() }
 }
 
 /// As YAML and TOML both read it back.

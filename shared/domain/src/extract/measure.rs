@@ -20,12 +20,12 @@ pub(super) struct Measure {
 /// The end of JSON inside a value.
 pub(super) struct Break {
     pub(super) at: usize,
-    pub(super) why: Why,
+    pub(super) why: BreakReason,
 }
 
 /// How a value breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum BreakReason {
     /// The text ends first.
     Unfinished,
     /// Nested deeper than [`MAX_DEPTH`].
@@ -94,13 +94,13 @@ pub(super) fn measure(bytes: &[u8], start: usize) -> Measure {
             at += 1;
         }
         let Some(&byte) = bytes.get(at) else {
-            return broken(names, at, Why::Unfinished);
+            return broken(names, at, BreakReason::Unfinished);
         };
         let in_object = open & 1 == 1;
         match (expect, byte) {
             (Expect::Value | Expect::ValueOrEnd, b'{' | b'[') => {
                 if depth == MAX_DEPTH {
-                    return broken(names, at, Why::TooDeep);
+                    return broken(names, at, BreakReason::TooDeep);
                 }
                 depth += 1;
                 open = (open << 1) + u64::from(byte == b'{');
@@ -121,7 +121,7 @@ pub(super) fn measure(bytes: &[u8], start: usize) -> Measure {
             }
             (Expect::Value | Expect::ValueOrEnd | Expect::Name | Expect::NameOrEnd, b'"') => {
                 let Some(end) = end_of_string(bytes, at) else {
-                    return broken(names, bytes.len(), Why::Unfinished);
+                    return broken(names, bytes.len(), BreakReason::Unfinished);
                 };
                 if matches!(expect, Expect::Name | Expect::NameOrEnd) {
                     name = bytes.get(at + 1..end - 1).unwrap_or_default();
@@ -142,13 +142,13 @@ pub(super) fn measure(bytes: &[u8], start: usize) -> Measure {
             }
             (Expect::Value | Expect::ValueOrEnd, _) => {
                 let Some(end) = end_of_scalar(bytes, at) else {
-                    return broken(names, at, Why::Expected(expect.describe()));
+                    return broken(names, at, BreakReason::Expected(expect.describe()));
                 };
                 expect = Expect::CommaOrEnd;
                 at = end;
             }
             (Expect::Name | Expect::NameOrEnd | Expect::Colon | Expect::CommaOrEnd, _) => {
-                return broken(names, at, Why::Expected(expect.describe()));
+                return broken(names, at, BreakReason::Expected(expect.describe()));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::measure::Why;
+use super::measure::BreakReason;
 use super::problem::short;
 use super::scan::{Block, Piece};
 use super::{ExtractProblem, Extraction, MAX_CALLS, MAX_PROBLEMS, shape};
@@ -84,9 +84,9 @@ impl Reader<'_> {
                 if call {
                     let at = end.at;
                     self.stop(match end.why {
-                        Why::Unfinished => ExtractProblem::Unfinished { start, at },
-                        Why::TooDeep => ExtractProblem::TooDeep { start, at },
-                        Why::Expected(why) => {
+                        BreakReason::Unfinished => ExtractProblem::Unfinished { start, at },
+                        BreakReason::TooDeep => ExtractProblem::TooDeep { start, at },
+                        BreakReason::Expected(why) => {
                             ExtractProblem::Broken { start, at, why: why.to_owned() }
                         }
                     });

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::measure::{Break, EXPECTED_NAME, Names, Why, measure};
+use super::measure::{Break, BreakReason, EXPECTED_NAME, Names, measure};
 
 /// One piece of the output, by its bytes.
 pub(super) enum Piece {
@@ -112,7 +112,7 @@ impl Scanner<'_> {
             Err(end) => end,
         };
         self.scan.examined += end.at - start;
-        let deep = end.why == Why::TooDeep;
+        let deep = end.why == BreakReason::TooDeep;
         let call = measured.names.call || deep || self.tagged || self.meant_as_call(&end);
         // A brace in prose is passed over; a value that was JSON so far is left whole, and so is a list.
         let prose = !measured.names.any && !call && self.text.as_bytes().get(start) == Some(&b'{');
@@ -127,7 +127,7 @@ impl Scanner<'_> {
     /// Whether a value that breaks at a name was meant as a call: `{'tool': …}`, `{tool: …}`.
     fn meant_as_call(&mut self, end: &Break) -> bool {
         const QUOTES: [char; 6] = ['"', '\'', '`', '“', '”', '‘'];
-        if end.why != Why::Expected(EXPECTED_NAME) {
+        if end.why != BreakReason::Expected(EXPECTED_NAME) {
             return false;
         }
         let rest = self.text.get(end.at..).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! each device that it is for: a file far beyond what people write would keep the backend busy.
 
 use super::PolicyFile;
-use super::lent::Lent;
+use super::granted_paths::GrantedPaths;
 use super::rule::RuleEntry;
 use crate::finding::{Code, Findings, Position};
 
@@ -24,7 +24,7 @@ const MAX_EXAMPLES: usize = 2_000;
 const MAX_PRODUCT: usize = 2_000_000;
 
 /// Tells what there is too much of.
-pub(super) fn look(policy: &PolicyFile, file: Position, findings: &mut Findings) {
+pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings) {
     let PolicyFile { name: _, timezone: _, risk: _, profiles, devices, rules } = policy;
     let mut at_most = |most: usize, found: usize, what: &str, at: Position| {
         if found > most {
@@ -35,12 +35,13 @@ pub(super) fn look(policy: &PolicyFile, file: Position, findings: &mut Findings)
     };
     at_most(MAX_DEVICES, devices.len(), "devices", file);
     for lent in profiles.values().chain(devices.values().map(|device| &device.lent)) {
-        let Lent { at, paths, deny_paths, .. } = lent;
+        let GrantedPaths { at, paths, deny_paths, .. } = lent;
         at_most(MAX_PATHS, paths.as_ref().map_or(0, Vec::len), "paths here", *at);
         at_most(MAX_PATHS, deny_paths.len(), "denied paths here", *at);
     }
-    let lent = |lent: &Lent| lent.paths.as_ref().map_or(0, Vec::len) + lent.deny_paths.len();
-    let profile = |lent: &Lent| profiles.get(&lent.profile.as_ref()?.value);
+    let lent =
+        |lent: &GrantedPaths| lent.paths.as_ref().map_or(0, Vec::len) + lent.deny_paths.len();
+    let profile = |lent: &GrantedPaths| profiles.get(&lent.profile.as_ref()?.value);
     let all = devices.values().map(|it| lent(&it.lent) + profile(&it.lent).map_or(0, lent));
     at_most(MAX_LENT, all.sum(), "paths for all devices together", file);
 

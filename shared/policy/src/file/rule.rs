@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use orion_domain::rule::{Hours, Quantity, Rate, Rule, RuleAction};
 use orion_domain::{DeviceName, Role};
 
-use super::lent::tool;
+use super::granted_paths::tool;
 use super::{bad_name, is_name};
 use crate::finding::{At, Code, Findings, Position, shown};
 use crate::read::{self, Fields};

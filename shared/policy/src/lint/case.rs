@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use orion_domain::path::PathPattern;
 use orion_domain::{DevicePath, Places};
 
-use super::{Ground, Members};
+use super::{LintedDevice, Members};
 use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
 use crate::finding::{At, Code, Findings, Position, shown};
@@ -15,21 +15,21 @@ use crate::finding::{At, Code, Findings, Position, shown};
 const HINT: &str = "Write each as it is written on the device.";
 
 /// Looks at what each device is lent, and at the paths of each rule.
-pub(super) fn look(
+pub(super) fn check(
     policy: &PolicyFile,
-    grounds: &[Ground],
+    grounds: &[LintedDevice],
     members: &Members,
     findings: &mut Findings,
 ) {
     for ground in grounds {
-        lent(policy, ground, findings);
+        granted_paths(policy, ground, findings);
     }
     let rules = || policy.rules.iter().zip(members);
     for (entry, members) in rules().filter(|(entry, _)| !entry.rule.action.tightens()) {
         let members = members.iter().filter_map(|&index| grounds.get(index));
         preapproved(entry, &members.collect::<Vec<_>>(), findings);
     }
-    let mut seen: BTreeMap<String, Vec<Seen<'_>>> = BTreeMap::new();
+    let mut seen: BTreeMap<String, Vec<RulePath<'_>>> = BTreeMap::new();
     for (entry, members) in rules() {
         alike(entry, members, &mut seen, findings);
     }
@@ -40,9 +40,9 @@ fn folded(path: &str) -> String {
     path.to_lowercase()
 }
 
-fn lent(policy: &PolicyFile, ground: &Ground, findings: &mut Findings) {
+fn granted_paths(policy: &PolicyFile, ground: &LintedDevice, findings: &mut Findings) {
     let Some(entry) = policy.devices.get(&ground.name) else { return };
-    let lent = policy.lent(entry);
+    let lent = policy.granted_paths(entry);
     let (name, places) = (&ground.name, &ground.places);
     let anchored = Places { workspace: None, ..places.clone() };
     let kept_out: BTreeMap<String, (&str, DevicePath)> = lent
@@ -95,7 +95,7 @@ fn lent(policy: &PolicyFile, ground: &Ground, findings: &mut Findings) {
 }
 
 /// A pre-approval of a folder that is lent by another spelling.
-fn preapproved(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
+fn preapproved(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
     for (path, &at) in entry.rule.paths.iter().zip(&entry.paths_at) {
         for ground in members {
             let Ok(pattern) = PathPattern::parse(&ground.places, path) else { continue };
@@ -118,7 +118,7 @@ fn preapproved(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) 
 }
 
 /// A path of a rule, and where it holds.
-struct Seen<'a> {
+struct RulePath<'a> {
     entry: &'a RuleEntry,
     path: &'a str,
     members: &'a [usize],
@@ -128,7 +128,7 @@ struct Seen<'a> {
 fn alike<'a>(
     entry: &'a RuleEntry,
     members: &'a [usize],
-    seen: &mut BTreeMap<String, Vec<Seen<'a>>>,
+    seen: &mut BTreeMap<String, Vec<RulePath<'a>>>,
     findings: &mut Findings,
 ) {
     /// How many spellings of one path are remembered.
@@ -137,7 +137,7 @@ fn alike<'a>(
     const ASKED: usize = 64;
     for (path, &at) in entry.rule.paths.iter().zip(&entry.paths_at) {
         let before = seen.entry(folded(path)).or_default();
-        let together = |other: &&Seen<'_>| {
+        let together = |other: &&RulePath<'_>| {
             other.path != path
                 && (entry.rule.action.tightens() || other.entry.rule.action.tightens())
                 && ((entry.is_for_all() && other.entry.is_for_all())
@@ -147,14 +147,20 @@ fn alike<'a>(
                         .any(|member| other.members.binary_search(member).is_ok()))
         };
         if let Some(other) = before.iter().find(together) {
-            told(entry, path, at, other, findings);
+            report(entry, path, at, other, findings);
         } else if before.len() < MOST && !before.iter().any(|other| other.path == path) {
-            before.push(Seen { entry, path, members });
+            before.push(RulePath { entry, path, members });
         }
     }
 }
 
-fn told(entry: &RuleEntry, path: &str, at: Position, other: &Seen<'_>, findings: &mut Findings) {
+fn report(
+    entry: &RuleEntry,
+    path: &str,
+    at: Position,
+    other: &RulePath<'_>,
+    findings: &mut Findings,
+) {
     let tightens = if entry.rule.action.tightens() { entry } else { other.entry };
     let message = format!(
         "`{}` and `{}` of {} differ in case alone, which a rule that tightens does not tell apart: {} speaks of both.",

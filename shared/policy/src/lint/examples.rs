@@ -3,14 +3,14 @@
 use orion_domain::rule::{Counted, Moment, Quantity, Rule};
 use orion_domain::{Caller, DeviceName, Places, Question, Role, UserName};
 
-use super::{Ground, guess};
+use super::{LintedDevice, guess};
 use crate::example::{self, Call};
 use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
 use crate::finding::{Code, Findings, shown};
 
 /// Looks at every example.
-pub(super) fn look(policy: &PolicyFile, grounds: &[Ground], findings: &mut Findings) {
+pub(super) fn check(policy: &PolicyFile, grounds: &[LintedDevice], findings: &mut Findings) {
     for entry in &policy.rules {
         for example in &entry.examples {
             let line = shown(&example.text);
@@ -50,7 +50,7 @@ fn speaks(
     policy: &PolicyFile,
     entry: &RuleEntry,
     call: &Call,
-    grounds: &[Ground],
+    grounds: &[LintedDevice],
 ) -> Result<bool, String> {
     let rule = &entry.rule;
     let ground = match &call.device {

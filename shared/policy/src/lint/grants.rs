@@ -3,28 +3,28 @@
 use orion_domain::path::PathPattern;
 use orion_domain::{Access, DevicePath, Places};
 
-use super::{Ground, Surroundings};
+use super::{LintContext, LintedDevice};
 use crate::file::PolicyFile;
 use crate::finding::{Code, Findings, did_you_mean, shown};
 
 /// Looks at what each device is lent.
-pub(super) fn look(
+pub(super) fn check(
     policy: &PolicyFile,
-    surroundings: &Surroundings,
-    grounds: &[Ground],
+    environment: &LintContext,
+    grounds: &[LintedDevice],
     findings: &mut Findings,
 ) {
     for ground in grounds {
         let Some(entry) = policy.devices.get(&ground.name) else { continue };
         let name = &ground.name;
-        if let Some(enrolled) = &surroundings.devices
+        if let Some(enrolled) = &environment.devices
             && !enrolled.contains_key(name)
         {
             let message = format!("No device {name} is enrolled.");
             let hint = did_you_mean(name.as_str(), enrolled.keys().map(|name| name.as_str()));
             findings.warning(entry.lent.at, Code::UnknownDevice, message, hint);
         }
-        let lent = policy.lent(entry);
+        let lent = policy.granted_paths(entry);
         let places = &ground.places;
         // What is lent cannot be relative.
         let anchored = Places { workspace: None, ..places.clone() };

@@ -7,16 +7,16 @@ use orion_domain::path::PathPattern;
 use orion_domain::rule::RuleAction;
 
 use super::grants::width;
-use super::{Ground, Members, Surroundings};
+use super::{LintContext, LintedDevice, Members};
 use crate::file::PolicyFile;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::finding::{At, Code, Findings, Position, did_you_mean, shown};
 
 /// Looks at each rule for itself.
-pub(super) fn look(
+pub(super) fn check(
     policy: &PolicyFile,
-    surroundings: &Surroundings,
-    grounds: &[Ground],
+    environment: &LintContext,
+    grounds: &[LintedDevice],
     members: &Members,
     findings: &mut Findings,
 ) {
@@ -25,9 +25,9 @@ pub(super) fn look(
         // Whether it is also for devices of which nothing is known.
         let mut open = entry.is_for_all();
         for selector in &entry.devices {
-            open |= device(policy, surroundings, selector, findings);
+            open |= device(policy, environment, selector, findings);
         }
-        if let (Some(end), Some(now)) = (entry.rule.expires_at, surroundings.now_ms)
+        if let (Some(end), Some(now)) = (entry.rule.expires_at, environment.now_ms)
             && end <= now
         {
             let message = format!("The time of {} is over.", entry.rule.id);
@@ -39,7 +39,7 @@ pub(super) fn look(
         paths(entry, &members, findings);
         if !open && !members.is_empty() {
             tools_granted(entry, &members, findings);
-            paths_lent(entry, &members, findings);
+            paths_granted(entry, &members, findings);
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn look(
 /// Tells a selector that selects nothing. Gives whether it selects what the file does not know.
 fn device(
     policy: &PolicyFile,
-    surroundings: &Surroundings,
+    environment: &LintContext,
     selector: &At<Selector>,
     findings: &mut Findings,
 ) -> bool {
@@ -55,7 +55,7 @@ fn device(
         Selector::All => true,
         Selector::Device(name) if policy.devices.contains_key(name) => false,
         Selector::Device(name) => {
-            let enrolled = surroundings.devices.as_ref();
+            let enrolled = environment.devices.as_ref();
             if enrolled.is_some_and(|devices| devices.contains_key(name)) {
                 return true;
             }
@@ -115,13 +115,13 @@ fn preapproval(policy: &PolicyFile, entry: &RuleEntry, findings: &mut Findings) 
 }
 
 /// Whether each path of a rule says something on each of its devices, and not everything.
-fn paths(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
+fn paths(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
     let rule = &entry.rule;
     if rule.paths.is_empty() {
         return;
     }
     // A path says the same on every device whose places are the same.
-    let mut kinds: Vec<&Ground> = Vec::new();
+    let mut kinds: Vec<&LintedDevice> = Vec::new();
     for ground in members {
         if !kinds.iter().any(|kind| kind.places == ground.places) {
             kinds.push(ground);
@@ -152,7 +152,7 @@ fn paths(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
 fn too_wide(
     pattern: &PathPattern,
     path: &str,
-    ground: &Ground,
+    ground: &LintedDevice,
     at: Position,
     findings: &mut Findings,
 ) {
@@ -169,7 +169,7 @@ fn too_wide(
     }
 }
 
-fn tools_granted(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
+fn tools_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
     let rule = &entry.rule;
     let granted = |tool: &String| {
         orion_catalog::find(tool).is_some_and(|(spec, _)| {
@@ -184,8 +184,8 @@ fn tools_granted(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings
     }
 }
 
-fn paths_lent(entry: &RuleEntry, members: &[&Ground], findings: &mut Findings) {
-    let reaches = |ground: &&Ground| {
+fn paths_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
+    let reaches = |ground: &&LintedDevice| {
         entry.rule.paths.iter().any(|path| {
             // What cannot be read was told.
             let Ok(pattern) = PathPattern::parse(&ground.places, path) else { return true };

@@ -6,7 +6,7 @@ use orion_domain::path::PathPattern;
 use orion_domain::rule::{Rule, RuleAction};
 use orion_domain::{DeviceName, Places};
 
-use super::{Ground, Members, guess};
+use super::{LintedDevice, Members, guess};
 use crate::file::PolicyFile;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::finding::{Code, Findings};
@@ -54,9 +54,9 @@ impl Sets {
 }
 
 /// Looks at each pair of rules.
-pub(super) fn look(
+pub(super) fn check(
     policy: &PolicyFile,
-    grounds: &[Ground],
+    grounds: &[LintedDevice],
     members: &Members,
     findings: &mut Findings,
 ) {
@@ -84,14 +84,14 @@ pub(super) fn look(
             } else if other.covers(rule, &mut sets) {
                 // Of two denials that cover each other the later one is told.
                 let is_told = other_index < index || !rule.covers(other, &mut sets);
-                tell(rule.entry, other.entry, is_told, findings);
+                report(rule.entry, other.entry, is_told, findings);
             }
         }
     }
 }
 
 /// What it means that a rule is covered by another.
-fn tell(entry: &RuleEntry, other: &RuleEntry, is_told: bool, findings: &mut Findings) {
+fn report(entry: &RuleEntry, other: &RuleEntry, is_told: bool, findings: &mut Findings) {
     let hint = "The strictest rule wins, wherever it stands. Narrow the other one.";
     let (id, of) = (&entry.rule.id, format!("{} in line {}", other.rule.id, other.at.line));
     match (other.rule.action, entry.rule.action) {
@@ -112,7 +112,7 @@ fn tell(entry: &RuleEntry, other: &RuleEntry, is_told: bool, findings: &mut Find
     }
 }
 
-fn compared<'a>(entry: &'a RuleEntry, members: &[&Ground], sets: &mut Sets) -> Compared<'a> {
+fn compared<'a>(entry: &'a RuleEntry, members: &[&LintedDevice], sets: &mut Sets) -> Compared<'a> {
     let mut bare = entry.rule.clone();
     bare.id.clear();
     bare.source.clear();
@@ -130,7 +130,7 @@ fn compared<'a>(entry: &'a RuleEntry, members: &[&Ground], sets: &mut Sets) -> C
 }
 
 /// The devices of a rule by name; `None` for all.
-fn named(entry: &RuleEntry, members: &[&Ground]) -> Option<BTreeSet<DeviceName>> {
+fn named(entry: &RuleEntry, members: &[&LintedDevice]) -> Option<BTreeSet<DeviceName>> {
     if entry.is_for_all() {
         return None;
     }

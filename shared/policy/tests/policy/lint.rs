@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use orion_domain::{PathStyle, Places};
-use orion_policy::{Code, Facts, Surroundings, check};
+use orion_policy::{Code, Facts, LintContext, check};
 use rstest::rstest;
 
 use crate::{code, codes, findings};
@@ -140,8 +140,8 @@ rules:
     let posix = Facts { places, folds_case: false };
     let devices = BTreeMap::from([("web-2".parse().unwrap(), Some(posix.clone()))]);
     let told = |devices, now_ms| -> Vec<_> {
-        let surroundings = Surroundings { devices, now_ms };
-        check(text, "policy.yaml", &surroundings).1.iter().map(code).collect()
+        let environment = LintContext { devices, now_ms };
+        check(text, "policy.yaml", &environment).1.iter().map(code).collect()
     };
     assert_eq!(told(None, None), ["4:52 unknown-device", "4:59 unknown-device"]);
     assert_eq!(
@@ -155,8 +155,8 @@ rules:
 
 #[test]
 fn a_warning_does_not_keep_a_file_from_loading_and_an_error_does() {
-    let surroundings = Surroundings::default();
-    let loads = |text| check(text, "policy.yaml", &surroundings).0.is_some();
+    let environment = LintContext::default();
+    let loads = |text| check(text, "policy.yaml", &environment).0.is_some();
     assert!(loads("devices: { a: { profile: operator, paths: [/] } }"));
     assert!(!loads("devices: { a: { profile: operator, hosts: [x] } }"));
 }
@@ -180,8 +180,8 @@ fn by_case(text: &str, style: PathStyle, folds_case: bool) -> Vec<String> {
     let places = Places::parse(style, None, Some(home)).unwrap();
     let facts = Facts { places, folds_case };
     let devices = ["a", "b"].map(|name| (name.parse().unwrap(), Some(facts.clone())));
-    let surroundings = Surroundings { devices: Some(devices.into()), now_ms: None };
-    let findings = check(text, "policy.yaml", &surroundings).1;
+    let environment = LintContext { devices: Some(devices.into()), now_ms: None };
+    let findings = check(text, "policy.yaml", &environment).1;
     let told = findings.iter().filter(|finding| finding.code == Code::Case);
     told.map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
 }

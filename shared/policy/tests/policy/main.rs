@@ -13,11 +13,11 @@ mod grammar;
 mod lint;
 mod story;
 
-use orion_policy::{Finding, PolicyFile, Severity, Surroundings, check};
+use orion_policy::{Finding, LintContext, PolicyFile, Severity, check};
 
 /// Every finding of a text, with everything looked at.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
-    check(text, "policy.yaml", &Surroundings::default()).1
+    check(text, "policy.yaml", &LintContext::default()).1
 }
 
 /// The findings by place and code, such as `3:5 unknown-key`; `!` before errors.
@@ -33,7 +33,7 @@ pub(crate) fn code(finding: &Finding) -> String {
 
 /// A file in which nothing is an error.
 pub(crate) fn valid(text: &str) -> PolicyFile {
-    let (policy, findings) = check(text, "policy.yaml", &Surroundings::default());
+    let (policy, findings) = check(text, "policy.yaml", &LintContext::default());
     policy.unwrap_or_else(|| {
         let told: Vec<_> = findings.iter().map(ToString::to_string).collect();
         panic!("{}", told.join("\n"))

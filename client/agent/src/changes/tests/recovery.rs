@@ -7,7 +7,7 @@ use std::io::Write;
 use orion_domain::Access;
 use serde_json::json;
 
-use crate::changes::{Change, NO_SWAP, Over, Room, Settled, Target, recover};
+use crate::changes::{Change, NO_SWAP, Precondition, Recovered, Target, TrashSpace, recover};
 use crate::tools::Context;
 use crate::tools::testing::Device;
 use crate::trash::Trash;
@@ -18,11 +18,15 @@ fn target(context: &Context<'_>, name: &str) -> Target {
 }
 
 /// Ends a change as a kill does, and starts again.
-fn killed(device: &Device, change: impl FnOnce(&Context<'_>, &mut Change<'_>)) -> Vec<Settled> {
+fn killed(device: &Device, change: impl FnOnce(&Context<'_>, &mut Change<'_>)) -> Vec<Recovered> {
     device.with_context(|context| {
         let path = context.path("a").unwrap();
-        let mut begun =
-            Change::begin(context, "write_file", &[&path], Room::take(context, &path, 0).unwrap());
+        let mut begun = Change::begin(
+            context,
+            "write_file",
+            &[&path],
+            TrashSpace::take(context, &path, 0).unwrap(),
+        );
         change(context, &mut begun);
         std::mem::forget(begun);
     });
@@ -49,7 +53,7 @@ fn a_file_that_was_being_written_goes() {
     device.put("files/a", "old");
     let before = device.files();
     let settled = killed(&device, |context, change| stage(change, &target(context, "a")));
-    assert_eq!((settled, device.files()), (vec![Settled::Unchanged], before));
+    assert_eq!((settled, device.files()), (vec![Recovered::Unchanged], before));
     assert_eq!(device.trashed(), [""; 0]);
 }
 
@@ -61,7 +65,7 @@ fn a_folder_that_was_being_filled_goes() {
         let staged = change.stage_folder(&target(context, "a")).unwrap();
         staged.dir.create_dir_all("b/c").unwrap();
     });
-    assert_eq!((settled, device.files()), (vec![Settled::Unchanged], before));
+    assert_eq!((settled, device.files()), (vec![Recovered::Unchanged], before));
 }
 
 /// What the record says when the kill comes: everything that [`Change::place`] notes is there, and the
@@ -80,7 +84,7 @@ fn a_file_that_was_whole_and_had_no_name_yet_goes() {
     let device = Device::new();
     device.put("files/a", "old");
     let settled = killed(&device, |context, change| drop(ready(context, change)));
-    assert_eq!((settled, read(&device)), (vec![Settled::Unchanged], "old".to_owned()));
+    assert_eq!((settled, read(&device)), (vec![Recovered::Unchanged], "old".to_owned()));
 }
 
 #[test]
@@ -102,7 +106,7 @@ fn a_file_that_has_its_name_stays_and_can_be_taken_back() {
             }
         });
         let call = device.last_call();
-        assert_eq!((settled, read(&device)), (vec![Settled::Changed], "new".to_owned()));
+        assert_eq!((settled, read(&device)), (vec![Recovered::Changed], "new".to_owned()));
         device.undo_of(&call, &["a"]).unwrap();
         assert_eq!(fs::read_to_string(device.at("files/a")).ok(), replaced.then(|| "old".into()));
     }
@@ -117,7 +121,7 @@ fn a_second_name_given_in_advance_goes_again() {
         let kept = format!("state/trash/{}.open/content-0", context.call);
         fs::hard_link(device.at("files/a"), device.at(&kept)).unwrap();
     });
-    assert_eq!((settled, read(&device)), (vec![Settled::Unchanged], "old".to_owned()));
+    assert_eq!((settled, read(&device)), (vec![Recovered::Unchanged], "old".to_owned()));
     device.call("write_file", json!({"path": "a", "content": "it has one name"})).unwrap();
 }
 
@@ -135,7 +139,7 @@ fn what_was_on_its_way_out_of_the_trash_goes_back_there() {
         let kept = device.at(&format!("state/trash/{written}/content-0"));
         fs::rename(kept, device.at("files").join(name)).unwrap();
     });
-    assert_eq!((settled, read(&device)), (vec![Settled::Unchanged], "new".to_owned()));
+    assert_eq!((settled, read(&device)), (vec![Recovered::Unchanged], "new".to_owned()));
     device.undo_of(&written, &["a"]).unwrap();
     assert_eq!(read(&device), "old");
 }
@@ -146,10 +150,10 @@ fn what_was_deleted_or_moved_is_found_to_be_so() {
     device.put("files/a", "old");
     let settled = killed(&device, |context, change| {
         let target = target(context, "a");
-        let print = target.look().unwrap().unwrap();
+        let print = target.stamp().unwrap().unwrap();
         change.discard(&target, &print, 1, 3).unwrap();
     });
-    assert_eq!(settled, [Settled::Changed]);
+    assert_eq!(settled, [Recovered::Changed]);
     let deleted = device.last_call();
     device.undo_of(&deleted, &["a"]).unwrap();
     assert_eq!(read(&device), "old");
@@ -159,10 +163,10 @@ fn what_was_deleted_or_moved_is_found_to_be_so() {
         NO_SWAP.set(off);
         let settled = killed(&device, |context, change| {
             let (from, to) = (target(context, "a"), target(context, "over"));
-            change.rename(&from, &to, Over::AnyFile).unwrap();
+            change.rename(&from, &to, Precondition::AnyFile).unwrap();
         });
         NO_SWAP.set(false);
-        assert_eq!(settled, [Settled::Changed]);
+        assert_eq!(settled, [Recovered::Changed]);
         let moved = device.last_call();
         device.undo_of(&moved, &["a"]).unwrap();
         assert_eq!(read(&device), "old");
@@ -176,7 +180,7 @@ fn half_of_what_was_added_goes_and_what_others_added_stays() {
         device.put("files/a", "old");
         killed(&device, |context, change| {
             let target = target(context, "a");
-            let before = target.look().unwrap().unwrap();
+            let before = target.stamp().unwrap().unwrap();
             let step = crate::changes::Step::Extended {
                 at: target.spot(),
                 before,
@@ -220,7 +224,7 @@ fn what_is_out_of_reach_waits() {
             context,
             "write_file",
             &[&target.path],
-            Room::take(context, &target.path, 0).unwrap(),
+            TrashSpace::take(context, &target.path, 0).unwrap(),
         );
         stage(&mut change, &target);
         std::mem::forget(change);
@@ -245,7 +249,7 @@ fn a_copy_out_of_the_trash_that_was_cut_off_goes_and_what_is_kept_stays() {
         let name = change.plan_placed(&target(context, "a"), source).unwrap();
         fs::write(device.at("files").join(name), "ol").unwrap();
     });
-    assert_eq!((settled, read(&device)), (vec![Settled::Unchanged], "new".to_owned()));
+    assert_eq!((settled, read(&device)), (vec![Recovered::Unchanged], "new".to_owned()));
     device.undo_of(&written, &["a"]).unwrap();
     assert_eq!(read(&device), "old");
 }
@@ -257,7 +261,7 @@ fn a_file_that_has_both_names_keeps_the_one_that_is_meant() {
         let temporary = device.at("files").join(ready(context, change));
         fs::hard_link(&temporary, device.at("files/a")).unwrap();
     });
-    assert_eq!((settled, read(&device)), (vec![Settled::Changed], "new".to_owned()));
+    assert_eq!((settled, read(&device)), (vec![Recovered::Changed], "new".to_owned()));
     device.undo(&["a"]).unwrap();
     assert!(!device.at("files/a").exists());
 }

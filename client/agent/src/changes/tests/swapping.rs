@@ -6,9 +6,9 @@ use std::io::Write;
 use orion_domain::{Access, Touches};
 use serde_json::json;
 
-use crate::changes::{Change, NO_SWAP, Over, Print, Refused, Room, Target};
+use crate::changes::{Change, FileStamp, NO_SWAP, Precondition, StepError, Target, TrashSpace};
 use crate::tools::Context;
-use crate::tools::observe::{Expected, observe};
+use crate::tools::observe::{ExpectedState, observe};
 use crate::tools::testing::Device;
 
 fn target(context: &Context<'_>, name: &str) -> Target {
@@ -23,7 +23,7 @@ fn begin<'a>(context: &'a Context<'_>, name: &str) -> (Change<'a>, Target) {
             context,
             "write_file",
             &[&target.path],
-            Room::take(context, &target.path, 0).unwrap(),
+            TrashSpace::take(context, &target.path, 0).unwrap(),
         ),
         target,
     )
@@ -66,8 +66,8 @@ fn a_file_that_appeared_is_not_written_over() {
             let mut staged = change.stage(&target, None).unwrap();
             staged.write_all(b"mine").unwrap();
             device.put("files/a", "theirs");
-            let refused = change.place(&target, staged, Over::Nothing);
-            assert!(matches!(refused, Err(Refused::Taken(_))), "{refused:?}");
+            let refused = change.place(&target, staged, Precondition::Nothing);
+            assert!(matches!(refused, Err(StepError::Taken(_))), "{refused:?}");
         });
         assert_eq!(read(device, "a"), "theirs");
         assert_eq!((device.litter(), device.trashed()), (vec![], vec![]));
@@ -81,12 +81,12 @@ fn a_file_that_changed_since_it_was_read_is_put_back() {
         device.with_context(|context| {
             let (mut change, target) = begin(context, "a");
             let file = target.dir.open("a").unwrap();
-            let print = Print::of_file(&file).unwrap();
+            let print = FileStamp::of_file(&file).unwrap();
             let mut staged = change.stage(&target, Some(&file)).unwrap();
             staged.write_all(b"mine").unwrap();
             device.put("files/a", "written by others");
-            let refused = change.place(&target, staged, Over::Unchanged(&print));
-            assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+            let refused = change.place(&target, staged, Precondition::Unchanged(&print));
+            assert!(matches!(refused, Err(StepError::Changed(_))), "{refused:?}");
         });
         assert_eq!(read(device, "a"), "written by others");
         assert_eq!((device.litter(), device.trashed()), (vec![], vec![]));
@@ -101,8 +101,8 @@ fn only_a_file_is_replaced() {
             let mut staged = change.stage(&target, None).unwrap();
             staged.write_all(b"mine").unwrap();
             device.put("files/a/inner", "theirs");
-            let refused = change.place(&target, staged, Over::AnyFile);
-            assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+            let refused = change.place(&target, staged, Precondition::AnyFile);
+            assert!(matches!(refused, Err(StepError::Changed(_))), "{refused:?}");
         });
         assert_eq!(read(device, "a/inner"), "theirs");
         assert_eq!((device.litter(), device.trashed()), (vec![], vec![]));
@@ -115,11 +115,11 @@ fn what_was_looked_at_is_what_is_deleted() {
     device.put("files/a", "looked at");
     device.with_context(|context| {
         let (mut change, target) = begin(context, "a");
-        let print = target.look().unwrap().unwrap();
+        let print = target.stamp().unwrap().unwrap();
         fs::remove_file(device.at("files/a")).unwrap();
         device.put("files/a", "something else");
         let refused = change.discard(&target, &print, 1, print.bytes);
-        assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+        assert!(matches!(refused, Err(StepError::Changed(_))), "{refused:?}");
     });
     assert_eq!(read(&device, "a"), "something else");
     assert_eq!(device.trashed(), [""; 0]);
@@ -140,21 +140,21 @@ fn a_call_that_fails_takes_back_what_it_did() {
                 context,
                 "write_file",
                 &[&path],
-                Room::take(context, &path, 0).unwrap(),
+                TrashSpace::take(context, &path, 0).unwrap(),
             );
             let new = change.parents(&located).unwrap();
             let mut staged = change.stage(&new, None).unwrap();
             staged.write_all(b"new").unwrap();
-            change.place(&new, staged, Over::Nothing).unwrap();
+            change.place(&new, staged, Precondition::Nothing).unwrap();
             let old = target(context, "old");
             let mut staged = change.stage(&old, None).unwrap();
             staged.write_all(b"changed").unwrap();
-            change.place(&old, staged, Over::AnyFile).unwrap();
+            change.place(&old, staged, Precondition::AnyFile).unwrap();
             let gone = target(context, "gone");
-            let print = gone.look().unwrap().unwrap();
+            let print = gone.stamp().unwrap().unwrap();
             change.discard(&gone, &print, 1, 4).unwrap();
             change
-                .rename(&target(context, "here"), &target(context, "over"), Over::AnyFile)
+                .rename(&target(context, "here"), &target(context, "over"), Precondition::AnyFile)
                 .unwrap();
             let folder = change.stage_folder(&target(context, "copy")).unwrap();
             folder.dir.write("inner", "1").unwrap();
@@ -183,19 +183,19 @@ fn writers_to_one_path_take_turns_and_others_do_not_wait() {
     let (a, b) = (path("/turn/a").unwrap(), path("/turn/b").unwrap());
     let (above, below) = (path("/turn").unwrap(), path("/turn/a/x").unwrap());
     let device = Device::new();
-    let busy = device.with_context(|context| crate::changes::turn(context, &[&a]).unwrap());
-    device.with_context(|context| drop(crate::changes::turn(context, &[&b]).unwrap()));
+    let busy = device.with_context(|context| crate::changes::lock_paths(context, &[&a]).unwrap());
+    device.with_context(|context| drop(crate::changes::lock_paths(context, &[&b]).unwrap()));
     device.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
     let error =
-        device.with_context(|context| crate::changes::turn(context, &[&b, &a]).unwrap_err());
+        device.with_context(|context| crate::changes::lock_paths(context, &[&b, &a]).unwrap_err());
     assert_eq!(error.code, orion_domain::ErrorCode::Cancelled);
     // Who moves a folder waits for who writes into it, and the other way round.
     for path in [&above, &below] {
-        let waiting = device.with_context(|context| crate::changes::turn(context, &[path]));
+        let waiting = device.with_context(|context| crate::changes::lock_paths(context, &[path]));
         assert_eq!(waiting.unwrap_err().code, orion_domain::ErrorCode::Cancelled);
     }
     drop(busy);
-    device.with_context(|context| drop(crate::changes::turn(context, &[&b, &a]).unwrap()));
+    device.with_context(|context| drop(crate::changes::lock_paths(context, &[&b, &a]).unwrap()));
 }
 
 #[test]
@@ -216,10 +216,10 @@ fn what_is_added_goes_behind_what_others_add_and_only_that_is_cut() {
     assert_eq!(read(&device, "log"), "old theirs mine");
     device.with_context(|context| {
         let (mut change, target) = begin(context, "log");
-        let now = target.look().unwrap().unwrap();
+        let now = target.stamp().unwrap().unwrap();
         others(" again");
         let refused = change.shorten(&target, &now, 5);
-        assert!(matches!(refused, Err(Refused::Changed(_))), "{refused:?}");
+        assert!(matches!(refused, Err(StepError::Changed(_))), "{refused:?}");
     });
     assert_eq!(read(&device, "log"), "old theirs mine again");
 }
@@ -232,7 +232,7 @@ fn nothing_is_added_to_another_file_than_the_one_that_was_compared() {
     let log = device.with_context(|context| context.path("log").unwrap());
     let touches = Touches::nothing().and_path(log, Access::Write);
     let before = device.with_context(|context| observe(&touches, context)).unwrap();
-    let expected = Expected { touches: &touches, before: &before };
+    let expected = ExpectedState { touches: &touches, before: &before };
     device.with_context(|context| {
         let context = Context { expected: Some(expected), ..*context };
         let (mut change, log) = begin(&context, "log");
@@ -258,8 +258,8 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
         device.with_context(|context| (context.path("a").unwrap(), context.path("b").unwrap()));
     let touches = Touches::nothing().and_path(a.clone(), Access::Delete);
     let before = device.with_context(|context| observe(&touches, context)).unwrap();
-    let expected = Expected { touches: &touches, before: &before };
-    let other = device.with_context(|context| crate::changes::turn(context, &[&a]).unwrap());
+    let expected = ExpectedState { touches: &touches, before: &before };
+    let other = device.with_context(|context| crate::changes::lock_paths(context, &[&a]).unwrap());
     let (at, (compared, go)) = (device.at("files/a"), std::sync::mpsc::channel::<()>());
     let writer = std::thread::spawn(move || {
         go.recv().unwrap();
@@ -281,10 +281,11 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
     // What was shown has the call's turn too, also where the call itself would not ask for it.
     device.put("files/a", "12345");
     let busy = device.with_context(|context| {
-        crate::changes::turn(&Context { expected: Some(expected), ..*context }, &[&b]).unwrap()
+        crate::changes::lock_paths(&Context { expected: Some(expected), ..*context }, &[&b])
+            .unwrap()
     });
     device.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
-    let waiting = device.with_context(|context| crate::changes::turn(context, &[&a]));
+    let waiting = device.with_context(|context| crate::changes::lock_paths(context, &[&a]));
     assert_eq!(waiting.unwrap_err().code, orion_domain::ErrorCode::Cancelled);
     drop(busy);
 }

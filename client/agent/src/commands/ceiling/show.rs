@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use orion_agent::agent::ceiling::KEPT_POLICY;
 use orion_agent::apps::Apps;
 use orion_agent::config::Settings;
-use orion_agent::config::place::Place;
+use orion_agent::config::configured_path::ConfiguredPath;
 use orion_domain::grants::{PathGrant, Scope};
 use orion_domain::path::{BuiltInKind, built_in, covers};
 use orion_domain::{Access, DevicePath, Grants, Places};
@@ -124,7 +124,7 @@ fn path(grant: &PathGrant, places: &Places) -> ShownPath {
     let access = words(grant.access.iter().copied());
     match DevicePath::resolve(places, &grant.path) {
         Ok(resolved) => {
-            let Place { real, kind, is_link } = Place::of(&resolved);
+            let ConfiguredPath { real, kind, is_link } = ConfiguredPath::of(&resolved);
             let (real, kind) = (real.to_string(), kind.as_str());
             ShownPath { path: grant.path.clone(), real, is_link, kind, access }
         }

@@ -11,7 +11,7 @@ use super::{Findings, did_you_mean, get, list, shown};
 use crate::apps::Apps;
 
 /// Looks at everything that is no path.
-pub(super) fn look(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
     if let Some(tools) = get(ceiling, &["tools", "allowed_tools"]) {
         for (name, _) in tools.table().into_iter().flatten() {
             tool(name.get_ref(), name.span().start, findings);

@@ -6,11 +6,11 @@ use orion_domain::path::PathPattern;
 use orion_domain::{DevicePath, Grants, Places};
 use toml::de::DeTable;
 
-use super::{Entry, Findings, Ground, list, shown};
-use crate::config::place::{Kind, Place, ignores_case, other_case};
+use super::{CheckedDevice, Entry, Findings, list, shown};
+use crate::config::configured_path::{ConfiguredPath, Kind, ignores_case, other_case};
 
 /// A path that could be read.
-struct Lent<'a> {
+struct CheckedPath<'a> {
     at: usize,
     text: &'a str,
     path: DevicePath,
@@ -18,14 +18,14 @@ struct Lent<'a> {
 }
 
 /// Looks at every path.
-pub(super) fn look(ceiling: &DeTable<'_>, ground: &Ground, findings: &mut Findings<'_>) {
+pub(super) fn check(ceiling: &DeTable<'_>, ground: &CheckedDevice, findings: &mut Findings<'_>) {
     let entries = list(ceiling, &["paths", "allowed_paths"]);
     let mut lent = Vec::new();
     for entry in &entries {
         lent.extend(read(entry, ground, findings));
     }
     for one in &lent {
-        stands(one, ground, findings);
+        exists(one, ground, findings);
         too_wide(one, ground, findings);
     }
     twice(&lent, findings);
@@ -36,7 +36,11 @@ pub(super) fn look(ceiling: &DeTable<'_>, ground: &Ground, findings: &mut Findin
     }
 }
 
-fn read<'a>(entry: &Entry<'a>, ground: &Ground, findings: &mut Findings<'_>) -> Option<Lent<'a>> {
+fn read<'a>(
+    entry: &Entry<'a>,
+    ground: &CheckedDevice,
+    findings: &mut Findings<'_>,
+) -> Option<CheckedPath<'a>> {
     let text = entry.text("path")?;
     let access = entry.under("access").map(|access| access.items());
     if access.as_ref().is_some_and(Vec::is_empty) {
@@ -57,7 +61,7 @@ fn read<'a>(entry: &Entry<'a>, ground: &Ground, findings: &mut Findings<'_>) -> 
     let reads_only =
         access.is_some_and(|access| access.iter().all(|access| access.text("") == Some("read")));
     match DevicePath::resolve(&ground.places, text) {
-        Ok(path) => Some(Lent { at: entry.at, text, path, reads_only }),
+        Ok(path) => Some(CheckedPath { at: entry.at, text, path, reads_only }),
         Err(error) => {
             findings.error(entry.at, "bad-path", format!("`{}`: {error}.", shown(text)), "");
             None
@@ -66,10 +70,10 @@ fn read<'a>(entry: &Entry<'a>, ground: &Ground, findings: &mut Findings<'_>) -> 
 }
 
 /// What is there, and whether it can be lent.
-fn stands(lent: &Lent<'_>, ground: &Ground, findings: &mut Findings<'_>) {
-    let Lent { at, text, path, .. } = lent;
+fn exists(lent: &CheckedPath<'_>, ground: &CheckedDevice, findings: &mut Findings<'_>) {
+    let CheckedPath { at, text, path, .. } = lent;
     let (at, text) = (*at, shown(text));
-    let place = Place::of(path);
+    let place = ConfiguredPath::of(path);
     let nothing = Grants::default().compile(&ground.places).0;
     let own = ground.own.iter().filter_map(|own| own.to_str());
     let own: Vec<_> =
@@ -117,8 +121,8 @@ fn stands(lent: &Lent<'_>, ground: &Ground, findings: &mut Findings<'_>) {
     }
 }
 
-fn too_wide(lent: &Lent<'_>, ground: &Ground, findings: &mut Findings<'_>) {
-    let Lent { at, text, path, reads_only } = lent;
+fn too_wide(lent: &CheckedPath<'_>, ground: &CheckedDevice, findings: &mut Findings<'_>) {
+    let CheckedPath { at, text, path, reads_only } = lent;
     let home = ground.places.home.as_ref();
     let what = if path.components().len() == 0 {
         "the whole disk"
@@ -134,7 +138,7 @@ fn too_wide(lent: &Lent<'_>, ground: &Ground, findings: &mut Findings<'_>) {
 }
 
 /// Entries that mean one folder, also where they are written differently.
-fn twice(lent: &[Lent<'_>], findings: &mut Findings<'_>) {
+fn twice(lent: &[CheckedPath<'_>], findings: &mut Findings<'_>) {
     for (index, one) in lent.iter().enumerate() {
         let written = one.path.to_string();
         let same = lent.iter().take(index).find(|other| {
@@ -156,7 +160,12 @@ fn twice(lent: &[Lent<'_>], findings: &mut Findings<'_>) {
     }
 }
 
-fn denied(entry: &Entry<'_>, lent: &[Lent<'_>], places: &Places, findings: &mut Findings<'_>) {
+fn denied(
+    entry: &Entry<'_>,
+    lent: &[CheckedPath<'_>],
+    places: &Places,
+    findings: &mut Findings<'_>,
+) {
     let Some(text) = entry.text("") else { return };
     match PathPattern::parse(places, text) {
         Err(error) => {
@@ -166,9 +175,9 @@ fn denied(entry: &Entry<'_>, lent: &[Lent<'_>], places: &Places, findings: &mut 
         }
         Ok(pattern) => {
             let Some(root) = pattern.root() else { return };
-            let real = Place::of(root).real;
-            let meets = |lent: &Lent<'_>| {
-                let place = Place::of(&lent.path).real;
+            let real = ConfiguredPath::of(root).real;
+            let meets = |lent: &CheckedPath<'_>| {
+                let place = ConfiguredPath::of(&lent.path).real;
                 [root, &real].into_iter().any(|root| {
                     [&lent.path, &place]
                         .into_iter()

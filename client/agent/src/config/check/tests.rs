@@ -6,7 +6,7 @@ use super::*;
 
 /// The findings as `line:column code`, `!` before errors, with the words.
 fn told(text: &str) -> Vec<(String, String)> {
-    let ground = Ground::new(Some("/home/ann".into()), vec!["/home/ann/state".into()]);
+    let ground = CheckedDevice::new(Some("/home/ann".into()), vec!["/home/ann/state".into()]);
     let told = check(text, &ground).into_iter().map(|finding| {
         let sign = if finding.severity == Severity::Error { "!" } else { "" };
         let place = format!("{}:{} {sign}{}", finding.line, finding.column, finding.code);
@@ -88,7 +88,7 @@ fn a_link_is_told_with_where_it_leads_and_one_to_what_is_kept_out_lends_nothing(
     assert_eq!(place, "2:10 !link");
     assert!(words.contains("kept out"), "{words}");
     // By its other case it is not there on a disk that tells case apart.
-    if !crate::config::place::ignores_case(&folder.join("Case")) {
+    if !crate::config::configured_path::ignores_case(&folder.join("Case")) {
         let (place, words) = told(&text("case")).remove(0);
         assert_eq!(place, "2:10 missing");
         assert!(words.contains("There is `Case`"), "{words}");

@@ -12,13 +12,13 @@ async fn a_call_is_remembered_for_a_day_after_its_acknowledgement() {
     journal.acknowledge(call(1), 1_000).await;
     journal.close().await;
     let journal = room.open(1_000 + DAY).await;
-    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
+    assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
     journal.close().await;
     // The clock may be wrong when the agent starts; it is right once a call has come.
     let mut journal = room.open(1_001 + DAY).await;
-    assert_eq!(journal.seen(call(1)), Seen::Acknowledged);
+    assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
     journal.begin(Begin { at: 1_001 + DAY, ..read(2) }).await.unwrap().wait().await.unwrap();
-    assert_eq!(journal.seen(call(1)), Seen::New);
+    assert_eq!(journal.seen(call(1)), CallStatus::New);
 }
 
 #[tokio::test]
@@ -32,9 +32,12 @@ async fn a_call_that_ran_on_a_yes_is_remembered_for_as_long_as_a_yes_can_be_good
     journal.close().await;
     let at = 1_000 + APPROVED_REMEMBERED_MS;
     let mut journal = room.open(at).await;
-    assert_eq!((journal.seen(call(1)), journal.is_spent(approval(5))), (Seen::Acknowledged, true));
+    assert_eq!(
+        (journal.seen(call(1)), journal.is_spent(approval(5))),
+        (CallStatus::Acknowledged, true)
+    );
     journal.begin(Begin { at: at + 1, ..read(2) }).await.unwrap().wait().await.unwrap();
-    assert_eq!((journal.seen(call(1)), journal.is_spent(approval(5))), (Seen::New, false));
+    assert_eq!((journal.seen(call(1)), journal.is_spent(approval(5))), (CallStatus::New, false));
 }
 
 #[test]
@@ -44,7 +47,7 @@ fn a_clock_that_was_ahead_keeps_nothing_for_longer_than_a_day() {
     for (number, at) in [(1, 900 * DAY), (2, 901 * DAY), (3, 5)] {
         index.apply(Entry::Spent { call: call(number), approval: None, at });
     }
-    let known = |index: &Index| [1, 2, 3].map(|number| index.seen(call(number)) != Seen::New);
+    let known = |index: &Index| [1, 2, 3].map(|number| index.seen(call(number)) != CallStatus::New);
     index.expire(10);
     assert_eq!(known(&index), [true, true, true]);
     index.expire(11 + DAY);
@@ -119,6 +122,6 @@ async fn a_journal_that_lost_a_line_says_of_no_call_that_it_never_came() {
     text[20] ^= 1;
     fs::write(&room.path, text).unwrap();
     let journal = room.open(2_000).await;
-    assert_eq!(journal.seen(call(1)), Seen::New);
+    assert_eq!(journal.seen(call(1)), CallStatus::New);
     assert!(!journal.remembers(call(1)) && !journal.remembers(call(3)));
 }

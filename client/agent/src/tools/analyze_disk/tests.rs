@@ -86,8 +86,8 @@ fn what_is_kept_out_is_not_counted() {
 
 #[test]
 fn it_stays_inside() {
-    let device = Device::lending(&[("files", ALL)]);
-    device.hold_the_ground(TOOL, "path", &json!({}));
+    let device = Device::granting(&[("files", ALL)]);
+    device.assert_unchanged(TOOL, "path", &json!({}));
 }
 
 #[cfg(unix)]

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::value::{Budget, too_much};
-use super::{Reading, Spot};
+use super::{Position, Reading};
 
 pub(super) fn read(text: &str) -> Reading {
     let mut map = Map::new();
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Reading {
                 }
                 rest = after;
             }
-            Err(what) => return Spot::of(text, at).broken(what),
+            Err(what) => return Position::of(text, at).broken(what),
         }
     }
     Reading::Values(Value::Object(map))

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::value::{Budget, add, too_much};
-use super::{Reading, Spot};
+use super::{Position, Reading};
 
 pub(super) fn read(text: &str) -> Reading {
     let mut reader = Reader::default();
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Reading {
         }
         if let Err(what) = reader.line(line) {
             let column = line.chars().take_while(|it| it.is_whitespace()).count() + 1;
-            return Spot { line: number + 1, column }.broken(what);
+            return Position { line: number + 1, column }.broken(what);
         }
     }
     Reading::Values(Value::Object(reader.end()))

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::value::{Budget, MAX_DEPTH, too_much};
-use super::{Reading, Spot};
+use super::{Position, Reading};
 
 pub(super) fn read(text: &str) -> Reading {
     let as_read = quote_misfits(text);
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Reading {
     let said = error.to_string();
     let what = said.split(" at line ").next().unwrap_or_default();
     let (line, column) = (error.line().max(1), error.column().max(1));
-    Spot { line, column }.broken(what)
+    Position { line, column }.broken(what)
 }
 
 /// Whether the values of a text fit.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::value::{Budget, MAX_DEPTH, float, too_much};
-use super::{Reading, Spot};
+use super::{Position, Reading};
 
 /// The most `=`, `,` and `[` of a file that is read: the library makes all values at once, with some four
 /// hundred bytes for each, before they can be counted.
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Reading {
         Ok(table) => table,
         Err(error) => {
             let at = error.span().map_or(text.len(), |span| span.start);
-            return Spot::of(text, at).broken(error.message());
+            return Position::of(text, at).broken(error.message());
         }
     };
     let mut budget = Budget::new();

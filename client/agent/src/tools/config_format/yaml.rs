@@ -7,7 +7,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
 use super::value::{Budget, MAX_DEPTH, Weight, float, too_much};
-use super::{Reading, Spot};
+use super::{Position, Reading};
 
 /// The most `,`, `[` and `{` of a file that is read: the library keeps the whole of a `[…]` in mind until
 /// it ends, with some three hundred bytes for each.
@@ -39,8 +39,8 @@ pub(super) fn read(text: &str) -> Reading {
     })
 }
 
-fn spot(at: &Marker) -> Spot {
-    Spot { line: at.line().max(1), column: at.col() + 1 }
+fn spot(at: &Marker) -> Position {
+    Position { line: at.line().max(1), column: at.col() + 1 }
 }
 
 enum Stop {

@@ -7,12 +7,12 @@ use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
 #[cfg(not(unix))]
-use super::judge::name;
+use super::method::name;
 #[cfg(unix)]
-use super::judge::target;
-use super::judge::{Count, How, Landing, judge};
+use super::method::target;
+use super::method::{CopyMethod, Count, Destination, judge};
 use crate::changes::Staged;
-use crate::roots::{Located, Wanted, What, io_failure};
+use crate::roots::{FileKind, Located, Wanted, io_failure};
 use crate::tools::walk::{Mode, Next, Visit, walk};
 use crate::tools::{Context, regular};
 
@@ -165,7 +165,7 @@ struct Filled {
 pub(in crate::tools) fn copy_folder(
     start: &Located,
     into: &Dir,
-    landing: &Landing<'_>,
+    landing: &Destination<'_>,
     count: Count,
     context: &Context<'_>,
 ) -> Result<(), ToolError> {
@@ -180,7 +180,7 @@ pub(in crate::tools) fn copy_folder(
     };
     let mut open = vec![top];
     walk(start, Mode::Whole, context, &mut |visit| {
-        judge(visit, landing, How::Copied, context)?;
+        judge(visit, landing, CopyMethod::Copied, context)?;
         while open.len() > visit.below.len() {
             close(&mut open).map_err(|error| failed(&error))?;
         }
@@ -188,14 +188,14 @@ pub(in crate::tools) fn copy_folder(
             return Ok(Next::Stop);
         };
         match visit.what {
-            What::File => file(visit, into, last, &mut progress, landing.asked)?,
-            What::Link => link(visit, into, last).map_err(|error| failed(&error))??,
-            What::Folder => {
+            FileKind::File => file(visit, into, last, &mut progress, landing.asked)?,
+            FileKind::Link => link(visit, into, last).map_err(|error| failed(&error))??,
+            FileKind::Folder => {
                 let filled = folder(visit, into, last).map_err(|error| failed(&error))?;
                 open.push(filled);
             }
             // Judged above.
-            What::Special => {}
+            FileKind::Special => {}
         }
         Ok(Next::On)
     })?;

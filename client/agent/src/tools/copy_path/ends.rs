@@ -2,8 +2,8 @@
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use super::judge::Count;
-use crate::roots::{Located, What};
+use super::method::Count;
+use crate::roots::{FileKind, Located};
 use crate::tools::counted::counted;
 use crate::tools::create_directory::missing_parent;
 use crate::tools::write_file::refuse_unwritable;
@@ -36,14 +36,14 @@ pub(in crate::tools) fn refuse_overlap(
 
 /// What comes to the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tools) enum Thing {
+pub(in crate::tools) enum CopySource {
     File,
     Folder,
 }
 
-impl Thing {
+impl CopySource {
     /// How much it is, for a person.
-    pub(in crate::tools) fn told(self, Count { entries, bytes, .. }: Count) -> String {
+    pub(in crate::tools) fn describe(self, Count { entries, bytes, .. }: Count) -> String {
         let bytes = counted(bytes, "byte");
         match (self, entries) {
             (Self::File, _) => format!("1 file, {bytes}"),
@@ -57,7 +57,7 @@ impl Thing {
 /// folder above has to be there.
 pub(in crate::tools) fn replaces(
     to: &Located,
-    thing: Thing,
+    thing: CopySource,
     overwrite: bool,
     context: &Context<'_>,
 ) -> Result<bool, ToolError> {
@@ -75,19 +75,19 @@ pub(in crate::tools) fn replaces(
         (Some(_), None) => Ok(false),
         (None, None) => Err(missing_parent(to, context)),
         (None, Some(_)) => Err(to.no_folder()),
-        (Some(name), Some(What::File)) => match thing {
-            Thing::File if overwrite => {
+        (Some(name), Some(FileKind::File)) => match thing {
+            CopySource::File if overwrite => {
                 refuse_unwritable(&to.dir, name, path)?;
                 Ok(true)
             }
-            Thing::File => taken(format!(
+            CopySource::File => taken(format!(
                 "{path} is there already. Choose another name, or say overwrite: true if it is to be replaced."
             )),
-            Thing::Folder => taken(format!(
+            CopySource::Folder => taken(format!(
                 "{path} is a file that is there already, and a folder never replaces one. Choose another name."
             )),
         },
-        (Some(_), Some(What::Folder | What::Link | What::Special)) => taken(format!(
+        (Some(_), Some(FileKind::Folder | FileKind::Link | FileKind::Special)) => taken(format!(
             "{path} is a folder, a link, a FIFO, a socket or a device, and is never replaced. Choose another name."
         )),
     }

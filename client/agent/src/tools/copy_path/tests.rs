@@ -134,7 +134,7 @@ fn what_is_kept_out_is_neither_copied_nor_made() {
 #[test]
 fn the_source_is_read_and_the_destination_written() {
     let lent: &[(&str, &[Access])] = &[("files", &[Access::Read]), ("state/in", ALL)];
-    let device = Device::lending(lent);
+    let device = Device::granting(lent);
     device.put("files/a", "1");
     device.folder("state/in");
     let to = device.text("state/in/a");
@@ -146,14 +146,14 @@ fn the_source_is_read_and_the_destination_written() {
 
 #[test]
 fn it_stays_inside() {
-    Device::new().hold_the_ground(TOOL, "source", &json!({"destination": "x"}));
+    Device::new().assert_unchanged(TOOL, "source", &json!({"destination": "x"}));
     let device = Device::new();
     device.put("files/real.txt", "");
-    device.hold_the_ground(TOOL, "destination", &json!({"source": "real.txt"}));
+    device.assert_unchanged(TOOL, "destination", &json!({"source": "real.txt"}));
     let device = Device::new();
     device.put("files/folder/file", "");
     let more = json!({"source": "folder", "overwrite": true});
-    device.hold_the_ground(TOOL, "destination", &more);
+    device.assert_unchanged(TOOL, "destination", &more);
 }
 
 #[test]

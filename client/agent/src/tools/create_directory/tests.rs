@@ -58,7 +58,7 @@ fn a_file_in_its_place_or_on_the_way_is_told() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"parents": true}));
+    device.assert_unchanged(TOOL, "path", &json!({"parents": true}));
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn what_is_no_folder_stays() {
 
 #[test]
 fn an_allowed_path_stays_and_whatever_holds_one() {
-    let device = Device::lending(&[("files", ALL), ("files/a/inner", &[Access::Read])]);
+    let device = Device::granting(&[("files", ALL), ("files/a/inner", &[Access::Read])]);
     device.folder("files/a/inner");
     for path in [".", "a", "a/inner"] {
         assert_eq!(device.refused(TOOL, delete(path)), ErrorCode::PathNotAllowed, "{path}");
@@ -93,7 +93,7 @@ fn what_cannot_be_judged_stays() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"recursive": true, "confirm": true}));
+    device.assert_unchanged(TOOL, "path", &json!({"recursive": true, "confirm": true}));
 }
 
 #[cfg(unix)]

@@ -51,7 +51,7 @@ fn what_is_no_file_stays() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"confirm": true}));
+    device.assert_unchanged(TOOL, "path", &json!({"confirm": true}));
 }
 
 #[cfg(unix)]

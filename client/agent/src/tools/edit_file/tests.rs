@@ -94,7 +94,7 @@ fn what_cannot_be_edited_is_refused() {
 #[test]
 fn both_reading_and_writing_have_to_be_lent() {
     for access in [Access::Read, Access::Write] {
-        let device = Device::lending(&[("files", &[access])]);
+        let device = Device::granting(&[("files", &[access])]);
         device.put("files/a", "secret");
         let error = device.error(TOOL, edit("a", "guess", "x"));
         assert_eq!(error.code, ErrorCode::PathNotAllowed, "{access}");
@@ -104,7 +104,7 @@ fn both_reading_and_writing_have_to_be_lent() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"old_text": "a", "new_text": "b"}));
+    device.assert_unchanged(TOOL, "path", &json!({"old_text": "a", "new_text": "b"}));
 }
 
 #[cfg(unix)]

@@ -37,14 +37,14 @@ fn it_tells_the_parts_that_were_asked_for() {
 
 #[test]
 fn a_device_that_lends_nothing_to_write_says_so() {
-    let device = Device::lending(&[("outside", &[Access::Read]), ("files", &[Access::Read])]);
+    let device = Device::granting(&[("outside", &[Access::Read]), ("files", &[Access::Read])]);
     let data = device.data(TOOL, json!({"include": ["workspace", "workspace"]}));
     let paths = [device.text("outside"), device.text("files")];
     assert_eq!(
         data,
         json!({"device_id": "kiosk", "workspace": {"paths": paths, "writable": false}})
     );
-    let device = Device::lending(&[("files", ALL)]);
+    let device = Device::granting(&[("files", ALL)]);
     let wrong = json!({"include": ["passwords"]});
     assert_eq!(device.refused(TOOL, wrong), ErrorCode::InvalidArgument);
 }

@@ -10,7 +10,7 @@ use cap_std::fs::Metadata;
 static ACCOUNTS: OnceLock<HashMap<u32, String>> = OnceLock::new();
 
 /// Looks up the names of the device's accounts, once. Until then owners are told by number. Blocks.
-pub fn learn_accounts() {
+pub fn cache_accounts() {
     ACCOUNTS.get_or_init(|| {
         #[cfg(unix)]
         let known = sysinfo::Users::new_with_refreshed_list().map_or_else(

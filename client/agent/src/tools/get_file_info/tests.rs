@@ -25,7 +25,7 @@ fn it_tells_what_a_path_leads_to() {
     let mode = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(device.at("files/a.txt"), mode(0o640)).unwrap();
     std::fs::set_permissions(device.at("files/folder"), mode(0o1777)).unwrap();
-    super::learn_accounts();
+    super::cache_accounts();
     let number = std::fs::metadata(device.at("files")).unwrap().uid();
     let users = sysinfo::Users::new_with_refreshed_list().unwrap();
     let name = users.iter().find(|user| **user.id() == number).map(|user| user.name().to_owned());
@@ -99,7 +99,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
 #[test]
 fn it_stays_inside() {
     for sha256 in [true, false] {
-        Device::new().hold_the_ground(TOOL, "path", &json!({"sha256": sha256}));
+        Device::new().assert_unchanged(TOOL, "path", &json!({"sha256": sha256}));
     }
 }
 

@@ -83,7 +83,7 @@ fn it_shows_nothing_that_is_kept_out() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"recursive": true}));
+    device.assert_unchanged(TOOL, "path", &json!({"recursive": true}));
 }
 
 #[cfg(unix)]
@@ -113,7 +113,7 @@ fn what_is_no_folder_is_told_with_what_is_near() {
 
 #[test]
 fn a_folder_that_may_only_be_written_is_not_shown() {
-    let device = Device::lending(&[("files", &[Access::Write]), ("outside", ALL)]);
+    let device = Device::granting(&[("files", &[Access::Write]), ("outside", ALL)]);
     let error = device.error(TOOL, json!({"path": device.text("files")}));
     assert_eq!(error.code, ErrorCode::PathNotAllowed);
     assert_eq!(error.details["allowed_paths"], json!([device.text("outside")]));

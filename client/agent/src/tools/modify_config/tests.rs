@@ -125,8 +125,8 @@ fn what_is_no_text_and_what_is_not_there_stays() {
 #[test]
 fn it_stays_inside() {
     let more = json!({"changes": set(1, "a", "b"), "confirm": true});
-    Device::new().hold_the_ground(TOOL, "path", &more);
-    let device = Device::lending(&[("files", &[Access::Read])]);
+    Device::new().assert_unchanged(TOOL, "path", &more);
+    let device = Device::granting(&[("files", &[Access::Read])]);
     device.put("files/a.ini", "a\n");
     assert_eq!(device.refused(TOOL, modify("a.ini", &set(1, "a", "b"))), ErrorCode::PathNotAllowed);
 }

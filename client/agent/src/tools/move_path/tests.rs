@@ -105,7 +105,7 @@ fn what_is_missing_is_told_with_what_is_near() {
 
 #[test]
 fn an_allowed_path_stays_and_whatever_holds_one() {
-    let device = Device::lending(&[("files", ALL), ("files/a/inner", &[Access::Read])]);
+    let device = Device::granting(&[("files", ALL), ("files/a/inner", &[Access::Read])]);
     device.folder("files/a/inner");
     for path in [".", "a", "a/inner"] {
         let code = device.refused(TOOL, moving(path, "b"));
@@ -133,7 +133,7 @@ fn what_is_kept_out_is_neither_moved_nor_made() {
 fn moving_needs_every_right() {
     for lacking in [Access::Read, Access::Delete] {
         let access: Vec<_> = ALL.iter().copied().filter(|access| *access != lacking).collect();
-        let device = Device::lending(&[("files", &access), ("state/in", ALL)]);
+        let device = Device::granting(&[("files", &access), ("state/in", ALL)]);
         device.put("files/a", "1");
         device.folder("state/in");
         let to = device.text("state/in/a");
@@ -143,7 +143,7 @@ fn moving_needs_every_right() {
             "{lacking:?}"
         );
     }
-    let device = Device::lending(&[("files", ALL), ("state/in", &[Access::Read, Access::Delete])]);
+    let device = Device::granting(&[("files", ALL), ("state/in", &[Access::Read, Access::Delete])]);
     device.put("files/a", "1");
     device.folder("state/in");
     let to = device.text("state/in/a");
@@ -152,14 +152,14 @@ fn moving_needs_every_right() {
 
 #[test]
 fn it_stays_inside() {
-    Device::new().hold_the_ground(TOOL, "source", &json!({"destination": "x"}));
+    Device::new().assert_unchanged(TOOL, "source", &json!({"destination": "x"}));
     let device = Device::new();
     device.put("files/real.txt", "");
-    device.hold_the_ground(TOOL, "destination", &json!({"source": "real.txt"}));
+    device.assert_unchanged(TOOL, "destination", &json!({"source": "real.txt"}));
     let device = Device::new();
     device.put("files/folder/file", "");
     let more = json!({"source": "folder", "overwrite": true});
-    device.hold_the_ground(TOOL, "destination", &more);
+    device.assert_unchanged(TOOL, "destination", &more);
 }
 
 #[cfg(unix)]
@@ -197,7 +197,7 @@ fn elsewhere() -> Option<tempfile::TempDir> {
 fn to_another_file_system_it_is_copied_and_then_goes_to_the_trash() {
     let Some(other) = elsewhere() else { return };
     let there = other.path().to_str().unwrap();
-    let device = Device::lending(&[("files", ALL), (there, ALL)]);
+    let device = Device::granting(&[("files", ALL), (there, ALL)]);
     device.put("files/a/deep/one", "1");
     device.put("files/b", "22");
     let (to_a, to_b) = (format!("{there}/a"), format!("{there}/b"));

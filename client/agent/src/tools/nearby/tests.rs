@@ -41,7 +41,7 @@ fn no_more_than_five_are_told_and_the_nearest_to_the_top_first() {
 
 #[test]
 fn nothing_is_told_of_what_may_not_be_read() {
-    let device = Device::lending(&[("files", &[Access::Write]), ("outside", ALL)]);
+    let device = Device::granting(&[("files", &[Access::Write]), ("outside", ALL)]);
     device.put("files/x/plan.txt", "");
     device.put("files/a/x", "");
     let error = device.error("delete_directory", json!({"path": device.text("files/a/plan.txt")}));

@@ -10,7 +10,7 @@ use orion_domain::{Access, Digest, ErrorCode, Observation, ToolError};
 use sha2::{Digest as _, Sha256};
 
 use crate::changes::{MAX_HASHED_BYTES, NoDigest, Target, inode, mode, of_reader};
-use crate::roots::{Located, Wanted, What, io_failure};
+use crate::roots::{FileKind, Located, Wanted, io_failure};
 use crate::tools::walk::{Mode, Next, Visit, walk};
 use crate::tools::{Context, regular};
 
@@ -48,12 +48,12 @@ impl Snapshot {
             Err(error) => return Err(io_failure(&error, Wanted::Path, path)),
         };
         // By the name that was asked for and by the one that it leads to.
-        let may_read = context.roots.lends(path, Access::Read)
+        let may_read = context.roots.grants(path, Access::Read)
             && context.roots.locate_real(&target.real, Access::Read).is_ok();
         let stamp = |kind| Self::stamp(kind, &metadata);
         let told = |kind, digest| Self { digest, changed_ns: None, ..stamp(kind) };
-        Ok(match What::of(metadata.file_type()) {
-            What::File if may_read && metadata.len() <= MAX_HASHED_BYTES => {
+        Ok(match FileKind::of(metadata.file_type()) {
+            FileKind::File if may_read && metadata.len() <= MAX_HASHED_BYTES => {
                 match content(target, context) {
                     Ok(digest) => told(Kind::File, digest),
                     Err(error) if is_over(&error) => return Err(error),
@@ -61,16 +61,16 @@ impl Snapshot {
                     Err(_) => stamp(Kind::File),
                 }
             }
-            What::File => stamp(Kind::File),
-            What::Link if may_read => {
+            FileKind::File => stamp(Kind::File),
+            FileKind::Link if may_read => {
                 let leads = target.dir.read_link_contents(&target.name);
                 let leads = leads.map_err(|error| io_failure(&error, Wanted::Path, path))?;
                 told(Kind::Link, Some(Digest::of(leads.as_os_str().as_encoded_bytes())))
             }
             // Where it leads may be for nobody to know; that it was replaced is.
-            What::Link => stamp(Kind::Link),
-            What::Special => stamp(Kind::Special),
-            What::Folder => Self::of_folder(&target.entered()?, whole, context)?,
+            FileKind::Link => stamp(Kind::Link),
+            FileKind::Special => stamp(Kind::Special),
+            FileKind::Folder => Self::of_folder(&target.entered()?, whole, context)?,
         })
     }
 
@@ -119,7 +119,7 @@ impl Snapshot {
         hasher.update(u64::MAX.to_be_bytes());
         let Some(metadata) = visit.metadata() else { return };
         hasher.update(stamp_of(&metadata));
-        if visit.what == What::File {
+        if visit.what == FileKind::File {
             self.bytes = self.bytes.saturating_add(metadata.len());
         }
         self.changed_ns = self.changed_ns.max(Some(times(&metadata).changed_ns));
@@ -173,7 +173,7 @@ fn content(target: &Target, context: &Context<'_>) -> Result<Option<Digest>, Too
 /// Number, size and times: any change to it changes them.
 fn stamp_of(metadata: &Metadata) -> Vec<u8> {
     let Times { modified_ns, changed_ns } = times(metadata);
-    let is_folder = What::of(metadata.file_type()) == What::Folder;
+    let is_folder = FileKind::of(metadata.file_type()) == FileKind::Folder;
     let size = if is_folder { 0 } else { metadata.len() };
     [inode(metadata), size, modified_ns.cast_unsigned(), changed_ns.cast_unsigned()]
         .map(u64::to_be_bytes)

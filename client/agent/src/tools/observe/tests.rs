@@ -16,7 +16,7 @@ fn see(device: &Device, touches: &Touches) -> Vec<Observation> {
 }
 
 fn drift(device: &Device, touches: &Touches, before: &[Observation]) -> Option<String> {
-    let expected = Expected { touches, before };
+    let expected = ExpectedState { touches, before };
     let error = device.with_context(|context| compare(expected, context)).err()?;
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
     assert_eq!(error.details["reason"], "drift");
@@ -81,7 +81,7 @@ fn a_link_that_leads_elsewhere_has_drifted_whatever_it_leads_to() {
 
 #[test]
 fn nothing_outside_is_seen_and_nothing_is_hashed_that_may_not_be_read() {
-    let device = Device::lending(&[("files", &[Access::Write, Access::Delete])]);
+    let device = Device::granting(&[("files", &[Access::Write, Access::Delete])]);
     device.put("files/a.txt", "secret");
     device.put("files/folder/a.txt", "secret");
     let touches =
@@ -93,7 +93,7 @@ fn nothing_outside_is_seen_and_nothing_is_hashed_that_may_not_be_read() {
     device.put("files/a.txt", "public");
     assert!(drift(&device, &touches, &seen).is_some(), "its times tell");
 
-    let device = Device::lending(&[("files", ALL)]);
+    let device = Device::granting(&[("files", ALL)]);
     let outside = touching(&device, &[("outside/secret.txt", Access::Read)]);
     let error = device.with_context(|context| observe(&outside, context)).unwrap_err();
     assert_eq!(error.code, ErrorCode::PathNotAllowed);
@@ -107,7 +107,7 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
     let a = touching(&device, &[("files/a.txt", Access::Write)]);
     let b = touching(&device, &[("files/b.txt", Access::Write)]);
     let seen = see(&device, &b);
-    let expected = Expected { touches: &a, before: &seen };
+    let expected = ExpectedState { touches: &a, before: &seen };
     let error = device.with_context(|context| compare(expected, context)).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
@@ -115,7 +115,7 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
 #[cfg(unix)]
 #[test]
 fn what_may_not_be_read_is_compared_by_what_may_be_seen() {
-    let device = Device::lending(&[("files", &[Access::Write, Access::Delete])]);
+    let device = Device::granting(&[("files", &[Access::Write, Access::Delete])]);
     device.link("files/way", "one");
     device.folder("files/folder");
     let link = touching(&device, &[("files/way", Access::Delete)]);
@@ -197,7 +197,7 @@ fn what_changes_all_the_time_cannot_be_compared() {
 #[cfg(unix)]
 #[test]
 fn what_a_step_took_and_was_not_shown_goes_back() {
-    use crate::changes::{Change, Over, Room};
+    use crate::changes::{Change, Precondition, TrashSpace};
     let located = |context: &Context<'_>, name: &str| {
         let path = context.path(name).unwrap();
         Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
@@ -208,7 +208,7 @@ fn what_a_step_took_and_was_not_shown_goes_back() {
         device.put("files/file", "12345");
         let touches = touching(&device, &[(&format!("files/{name}"), Access::Delete)]);
         let before = see(&device, &touches);
-        let expected = Expected { touches: &touches, before: &before };
+        let expected = ExpectedState { touches: &touches, before: &before };
         device.with_context(|context| {
             let context = Context { expected: Some(expected), ..*context };
             context.compare().unwrap();
@@ -218,17 +218,17 @@ fn what_a_step_took_and_was_not_shown_goes_back() {
             } else {
                 forge(&device, "files/file", b"54321");
             }
-            let print = target.look().unwrap().unwrap();
-            let room = Room::take(&context, &target.path, 0).unwrap();
+            let print = target.stamp().unwrap().unwrap();
+            let room = TrashSpace::take(&context, &target.path, 0).unwrap();
             let mut change = Change::begin(&context, "delete_directory", &[&target.path], room);
             let error: ToolError = change.discard(&target, &print, 1, 5).unwrap_err().into();
             assert_eq!(error.details["reason"], "drift", "{error:?}");
             drop(change);
             let elsewhere = located(&context, "elsewhere");
-            let room = Room::take(&context, &target.path, 0).unwrap();
+            let room = TrashSpace::take(&context, &target.path, 0).unwrap();
             let mut change = Change::begin(&context, "move_path", &[&target.path], room);
             let error: ToolError =
-                change.rename(&target, &elsewhere, Over::Nothing).unwrap_err().into();
+                change.rename(&target, &elsewhere, Precondition::Nothing).unwrap_err().into();
             assert_eq!(error.details["reason"], "drift", "{error:?}");
         });
         assert!(

@@ -75,7 +75,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
 
 #[test]
 fn it_stays_inside() {
-    Device::new().hold_the_ground(TOOL, "path", &json!({}));
+    Device::new().assert_unchanged(TOOL, "path", &json!({}));
 }
 
 #[cfg(unix)]

@@ -166,7 +166,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({}));
+    device.assert_unchanged(TOOL, "path", &json!({}));
 }
 
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use cap_std::fs::Metadata;
 use orion_domain::DevicePath;
 
 use super::{Handle, joined};
-use crate::roots::{Located, Roots, What};
+use crate::roots::{FileKind, Located, Roots};
 
 /// A folder that a scan goes through.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ pub(in crate::tools) struct Entry<'a> {
     /// Its name there.
     pub(in crate::tools) name: &'a str,
     /// What it is.
-    pub(in crate::tools) what: What,
+    pub(in crate::tools) what: FileKind,
 }
 
 impl Entry<'_> {
@@ -135,6 +135,6 @@ impl Entry<'_> {
     /// Its metadata; none when it has gone in the meantime, or something else has its name.
     pub(in crate::tools) fn metadata(&self) -> Option<Metadata> {
         let metadata = self.handle.dir.symlink_metadata(self.name).ok()?;
-        (What::of(metadata.file_type()) == self.what).then_some(metadata)
+        (FileKind::of(metadata.file_type()) == self.what).then_some(metadata)
     }
 }

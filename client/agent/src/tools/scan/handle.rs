@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use cap_std::fs::{Dir, File};
 
-use crate::roots::What;
+use crate::roots::FileKind;
 
 /// A folder that is open to be listed.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Reader {
     pub(in crate::tools) fn each(
         &mut self,
         folder: &Handle,
-        each: impl FnMut(Option<&str>, What) -> ControlFlow<()>,
+        each: impl FnMut(Option<&str>, FileKind) -> ControlFlow<()>,
     ) -> io::Result<()> {
         system::each(&folder.dir, &mut self.buffer, each)
     }
@@ -78,7 +78,7 @@ mod system {
     use rustix::fd::{AsFd, OwnedFd};
     use rustix::fs::{FileType, Mode, OFlags, RawDir, openat};
 
-    use super::{ControlFlow, Dir, File, What, io, plain};
+    use super::{ControlFlow, Dir, File, FileKind, io, plain};
 
     const BUFFER_BYTES: usize = 64 * 1024;
     const FOLDER: OFlags =
@@ -123,7 +123,7 @@ mod system {
     pub(super) fn each(
         dir: &Dir,
         buffer: &mut Vec<u8>,
-        mut each: impl FnMut(Option<&str>, What) -> ControlFlow<()>,
+        mut each: impl FnMut(Option<&str>, FileKind) -> ControlFlow<()>,
     ) -> io::Result<()> {
         buffer.reserve(BUFFER_BYTES);
         let mut names = RawDir::new(dir, buffer.spare_capacity_mut());
@@ -135,18 +135,18 @@ mod system {
             }
             let name = std::str::from_utf8(bytes).ok().and_then(plain);
             let what = match entry.file_type() {
-                FileType::RegularFile => What::File,
-                FileType::Directory => What::Folder,
-                FileType::Symlink => What::Link,
+                FileType::RegularFile => FileKind::File,
+                FileType::Directory => FileKind::Folder,
+                FileType::Symlink => FileKind::Link,
                 FileType::Unknown => match name.map(|name| dir.symlink_metadata(name)) {
-                    Some(Ok(metadata)) => What::of(metadata.file_type()),
+                    Some(Ok(metadata)) => FileKind::of(metadata.file_type()),
                     Some(Err(_)) => continue,
-                    None => What::Special,
+                    None => FileKind::Special,
                 },
                 FileType::Fifo
                 | FileType::Socket
                 | FileType::CharacterDevice
-                | FileType::BlockDevice => What::Special,
+                | FileType::BlockDevice => FileKind::Special,
             };
             if each(name, what).is_break() {
                 break;
@@ -161,7 +161,7 @@ mod system {
     use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
     use cap_std::fs::{Metadata, OpenOptions};
 
-    use super::{ControlFlow, Dir, File, What, io, plain};
+    use super::{ControlFlow, Dir, File, FileKind, io, plain};
 
     pub(super) fn open_again(dir: &Dir) -> io::Result<Dir> {
         dir.try_clone()
@@ -196,13 +196,13 @@ mod system {
     pub(super) fn each(
         dir: &Dir,
         _: &mut Vec<u8>,
-        mut each: impl FnMut(Option<&str>, What) -> ControlFlow<()>,
+        mut each: impl FnMut(Option<&str>, FileKind) -> ControlFlow<()>,
     ) -> io::Result<()> {
         for entry in dir.entries()? {
             let entry = entry?;
             let name = entry.file_name();
             let Ok(kind) = entry.file_type() else { continue };
-            if each(name.to_str().and_then(plain), What::of(kind)).is_break() {
+            if each(name.to_str().and_then(plain), FileKind::of(kind)).is_break() {
                 break;
             }
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use super::folder::Place;
 use super::queue::Next;
 use super::{Entry, Folder, Handle, MAX_DEPTH, Names, Reader, Scan, Visitor, is_short_of_handles};
-use crate::roots::What;
+use crate::roots::FileKind;
 
 /// How many names are looked at between two looks at the clock and at the other threads.
 const FLUSH_EVERY: u64 = 500;
@@ -83,7 +83,7 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
                 }
             }
             let Some(name) = name else { return ControlFlow::Continue(()) };
-            let enters = what == What::Folder && deeper;
+            let enters = what == FileKind::Folder && deeper;
             let wanted = visitor.wants(name, what);
             if (!enters && !wanted)
                 || (scan.watch.roots.may_hide(name) && place.hides(scan.watch.roots, name))

@@ -85,7 +85,7 @@ fn bad_arguments_are_told() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "base", &json!({"name": "x"}));
+    device.assert_unchanged(TOOL, "base", &json!({"name": "x"}));
 }
 
 #[cfg(unix)]

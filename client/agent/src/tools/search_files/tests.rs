@@ -58,5 +58,5 @@ fn bad_arguments_are_told() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"query": "*"}));
+    device.assert_unchanged(TOOL, "path", &json!({"query": "*"}));
 }

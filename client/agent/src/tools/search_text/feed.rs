@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use orion_domain::{DevicePath, ToolError};
 
-use crate::roots::{Located, Wanted, What, io_failure};
+use crate::roots::{FileKind, Located, Wanted, io_failure};
 use crate::tools::glob::Pattern;
 use crate::tools::scan::{Handle, Watch};
 use crate::tools::walk::{Mode, Walk};
@@ -19,11 +19,11 @@ pub(super) struct Source {
     pub(super) folder: Arc<Handle>,
     /// Its name there.
     pub(super) name: String,
-    told: Told,
+    told: FileSource,
 }
 
 /// How a file is told of.
-enum Told {
+enum FileSource {
     /// By its name behind the path of its folder.
     In(Arc<DevicePath>),
     /// As it was asked for.
@@ -35,8 +35,8 @@ impl Source {
     /// device can name it.
     pub(super) fn path(&self) -> Option<String> {
         match &self.told {
-            Told::In(folder) => Some(folder.join(&self.name).ok()?.to_string()),
-            Told::As(path) => Some(path.to_string()),
+            FileSource::In(folder) => Some(folder.join(&self.name).ok()?.to_string()),
+            FileSource::As(path) => Some(path.to_string()),
         }
     }
 }
@@ -84,7 +84,7 @@ impl<'a> Feed<'a> {
     ) -> Result<Self, ToolError> {
         let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, &located.asked);
         let folder = Arc::new(Handle::again(&located.dir).map_err(|error| failed(&error))?);
-        let told = Told::As(located.asked.clone());
+        let told = FileSource::As(located.asked.clone());
         let source = Source { folder, name: name.to_owned(), told };
         let one = glob.fits([name]).then_some(source);
         Ok(Self::new(None, one, glob, watch, most))
@@ -132,11 +132,11 @@ impl<'a> Feed<'a> {
 
     /// What the walk is at, if it is a file to be searched.
     fn file(&self, walk: &Walk<'_>) -> Option<Source> {
-        let at = walk.visit().filter(|at| at.what == What::File)?;
+        let at = walk.visit().filter(|at| at.what == FileKind::File)?;
         if !self.glob.fits(at.below.iter().map(String::as_str)) {
             return None;
         }
-        let (folder, told) = (Arc::clone(at.handle), Told::In(Arc::clone(at.folder)));
+        let (folder, told) = (Arc::clone(at.handle), FileSource::In(Arc::clone(at.folder)));
         Some(Source { folder, name: at.below.last()?.clone(), told })
     }
 

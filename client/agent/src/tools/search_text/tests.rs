@@ -204,7 +204,7 @@ fn it_stops_at_the_deadline_in_the_middle_of_a_file() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"pattern": "x"}));
+    device.assert_unchanged(TOOL, "path", &json!({"pattern": "x"}));
 }
 
 #[cfg(unix)]

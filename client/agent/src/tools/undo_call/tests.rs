@@ -248,10 +248,10 @@ fn the_permissions_of_the_moment_hold() {
     let mut device = Device::new();
     device.call("write_file", json!({"path": "a", "content": "x"})).unwrap();
     let call = device.last_call();
-    device.lend(&[("files", &[Access::Read])]);
+    device.grant(&[("files", &[Access::Read])]);
     let error = device.error(TOOL, json!({"call_id": call, "paths": ["a"]}));
     assert_eq!(error.code, ErrorCode::PathNotAllowed);
-    device.lend(&[("files", ALL)]);
+    device.grant(&[("files", ALL)]);
     device.undo_of(&call, &["a"]).unwrap();
     assert!(!device.at("files/a").exists());
 }
@@ -327,7 +327,7 @@ fn a_large_file_that_was_added_to_is_cut_again() {
 fn it_stays_inside() {
     let device = Device::new();
     let more = json!({"call_id": "01893e2a-7c00-7000-8000-000000000001", "paths": []});
-    device.hold_the_ground(TOOL, "paths", &more);
+    device.assert_unchanged(TOOL, "paths", &more);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn what_others_wrote_where_nothing_may_be_read_does_not_come_back_with_a_move() 
     for name in ["box", "files"] {
         device.folder(name);
     }
-    device.lend(&[("files", ALL), ("box", &[Access::Write])]);
+    device.grant(&[("files", ALL), ("box", &[Access::Write])]);
     for (name, left) in [("file", "file"), ("folder", "folder/a")] {
         device.put(&format!("files/{left}"), "mine");
         let (from, to) =

@@ -32,7 +32,7 @@ pub(super) fn preview(
     let size = if arguments.append { before + added } else { added };
     let in_bytes = |why: &str| format!("({why}: {before} bytes before, {size} after)\n");
     let real = located.real.join(name).unwrap_or_else(|_| path.clone());
-    if ![path, &real].iter().all(|path| context.roots.lends(path, Access::Read)) {
+    if ![path, &real].iter().all(|path| context.roots.grants(path, Access::Read)) {
         return Ok((size, in_bytes("the old content may not be read here")));
     }
     room(context, 2 * MAX_COMPARED_BYTES)?;

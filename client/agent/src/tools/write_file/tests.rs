@@ -80,7 +80,7 @@ fn what_cannot_be_a_file_is_refused() {
 #[test]
 fn it_stays_inside() {
     let device = Device::new();
-    device.hold_the_ground(TOOL, "path", &json!({"content": "x"}));
+    device.assert_unchanged(TOOL, "path", &json!({"content": "x"}));
 }
 
 #[cfg(unix)]
@@ -156,7 +156,7 @@ fn names_are_kept_as_they_are_written() {
 #[test]
 fn where_only_writing_is_lent_the_old_content_is_not_shown() {
     use orion_domain::Access;
-    let device = Device::lending(&[("files", &[Access::Write])]);
+    let device = Device::granting(&[("files", &[Access::Write])]);
     device.put("files/a", "secret\n");
     for (append, size) in [(false, 4), (true, 11)] {
         let change = json!({"path": "a", "content": "new\n", "append": append});

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::output::GOOD;
-use crate::terminal::Waiting;
+use crate::terminal::Spinner;
 use crate::text;
 
 /// Writes every row, one line of JSON each, with the signed checkpoints.
@@ -40,7 +40,7 @@ impl Export {
             Some(path) => Some(Target::beside(path)?),
             None => None,
         };
-        let waiting = self.file.is_some().then(|| Waiting::on(app.out, "exporting"));
+        let waiting = self.file.is_some().then(|| Spinner::on(app.out, "exporting"));
         let (mut rows, mut last) = (0_i64, Vec::new());
         while let Some(v1::ExportAuditResponse { lines }) = parts.message().await? {
             let text = std::str::from_utf8(&lines)

@@ -39,7 +39,7 @@ pub(super) struct Lines {
 pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
     let Files { export, since, devices, key } = files;
     let is_joined = !devices.is_empty();
-    let Sides { chains, made, mut problems } = sides(devices);
+    let DeviceExports { chains, made, mut problems } = sides(devices);
     let mut verifier = ExportVerifier::new(key.clone());
     let mut before = None;
     if let Some(older) = since {
@@ -88,14 +88,14 @@ pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
 
 /// The exports of devices, as far as each is whole and signed.
 #[derive(Debug, Default)]
-struct Sides {
+struct DeviceExports {
     chains: Vec<SignedChain>,
     made: Vec<DeviceView>,
     problems: Vec<String>,
 }
 
-fn sides(devices: Vec<(PathBuf, Vec<u8>)>) -> Sides {
-    let (mut sides, mut known) = (Sides::default(), BTreeSet::new());
+fn sides(devices: Vec<(PathBuf, Vec<u8>)>) -> DeviceExports {
+    let (mut sides, mut known) = (DeviceExports::default(), BTreeSet::new());
     for (path, text) in devices {
         match SignedChain::read(&text) {
             // Only one of them could be joined, and the other would seem to have been.

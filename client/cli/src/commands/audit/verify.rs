@@ -17,7 +17,7 @@ use crate::client::within;
 use crate::commands::demo::sibling;
 use crate::failure::Failure;
 use crate::output::{BAD, GOOD};
-use crate::terminal::Waiting;
+use crate::terminal::Spinner;
 use crate::text;
 
 /// How long following the chain may take when nothing is said.
@@ -127,7 +127,7 @@ impl Verify {
         }
         let verified = async {
             let client = app.signed_in().await?;
-            let _waiting = Waiting::on(app.out, "following the chain");
+            let _waiting = Spinner::on(app.out, "following the chain");
             let request = v1::VerifyAuditRequest {};
             within(app.timeout.unwrap_or(PATIENCE), client.audit().verify_audit(request)).await
         };

@@ -27,11 +27,11 @@ Examples:
   orion devices permissions set laptop-123 @grants.yaml --expected 0123456789abcdef")]
 pub(crate) struct Permissions {
     #[command(subcommand)]
-    what: What,
+    what: PermissionsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum PermissionsCommand {
     /// Print the grants, in the form that `set` takes
     #[command(after_help = "Example:\n  orion devices permissions get laptop-123 -o json")]
     Get {
@@ -87,7 +87,9 @@ impl Permissions {
     /// The device that is meant, as it was written.
     pub(crate) fn device(&self) -> &str {
         match &self.what {
-            What::Get { device } | What::Set { device, .. } | What::Diff { device, .. } => device,
+            PermissionsCommand::Get { device }
+            | PermissionsCommand::Set { device, .. }
+            | PermissionsCommand::Diff { device, .. } => device,
         }
     }
 
@@ -98,13 +100,13 @@ impl Permissions {
     /// backend fails.
     pub(crate) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
         match self.what {
-            What::Get { device } => {
+            PermissionsCommand::Get { device } => {
                 let permissions = get(client, device).await?;
                 let yaml = to_yaml(&permissions.grants)?;
                 app.out.note(&status(&permissions));
                 app.out.show(&permissions, || text::plain(yaml.trim_end()))?;
             }
-            What::Set { device, grants, expected } => {
+            PermissionsCommand::Set { device, grants, expected } => {
                 let request = v1::SetDevicePermissionsRequest {
                     device: device.clone(),
                     grants: to_json(&read_grants(&grants)?)?,
@@ -115,7 +117,7 @@ impl Permissions {
                 app.out.note(&format!("{GOOD}✓{GOOD:#} {}", status(&permissions)));
                 app.out.show(&permissions, String::new)?;
             }
-            What::Diff { device, grants } => {
+            PermissionsCommand::Diff { device, grants } => {
                 let new = read_grants(&grants)?;
                 let permissions = get(client, device).await?;
                 let old: Grants = serde_json::from_value(permissions.grants).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::client::{Client, within};
 use crate::failure::{Failure, exit_code_of};
 use crate::output::{BAD, DIM, GOOD};
 use crate::show::{PlanView, StepView};
-use crate::terminal::Waiting;
+use crate::terminal::Spinner;
 use crate::text;
 
 /// How long the previews of all steps may take.
@@ -52,7 +52,7 @@ pub(super) async fn follow(
             )));
         }
         let asked_at = Instant::now();
-        let _waiting = Waiting::on(app.out, "waiting for the plan to end");
+        let _waiting = Spinner::on(app.out, "waiting for the plan to end");
         let request = v1::GetPlanRequest {
             plan_id: plan.plan_id.clone(),
             wait_ms: u64::try_from(left.min(POLL).as_millis()).unwrap_or(0),

@@ -36,11 +36,11 @@ struct PutView {
 /// `orion policy check FILE --offline`.
 pub(super) fn check_offline(app: &App<'_>, file: &str) -> Result<u8, Failure> {
     let text = input::document(file)?;
-    let surroundings = orion_policy::Surroundings {
+    let environment = orion_policy::LintContext {
         devices: None,
         now_ms: Some(jiff::Timestamp::now().as_millisecond()),
     };
-    let (policy, findings) = orion_policy::check(&text, shown(file), &surroundings);
+    let (policy, findings) = orion_policy::check(&text, shown(file), &environment);
     let view = CheckView {
         is_valid: policy.is_some(),
         findings: findings.iter().map(FindingView::from).collect(),

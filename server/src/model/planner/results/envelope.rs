@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 /// What is known of a result.
-pub(in crate::model::planner) struct Told {
+pub(in crate::model::planner) struct ResultFacts {
     envelope: Value,
     /// Whether the end is missing.
     pub(super) cut: bool,
 }
 
-impl Told {
+impl ResultFacts {
     pub(in crate::model::planner) fn read(content: &str) -> Self {
         let start = content.find('{').and_then(|at| content.get(at..)).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
@@ -104,15 +104,15 @@ mod tests {
     fn a_result_that_is_cut_anywhere_is_read_as_far_as_it_goes() {
         let whole = json!({"success": true, "message": "Two \"entries\" é", "data": {"entries": [{"name": "a\\"}, {"name": "b"}], "count": 2}});
         let text = r#"{"success":true,"message":"Two \"entries\" é","data":{"entries":[{"name":"a\\"},{"name":"b"}],"count":2}}"#;
-        assert_eq!(Told::read(text).envelope, whole);
+        assert_eq!(ResultFacts::read(text).envelope, whole);
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
-            let told = Told::read(&text[..end]);
+            let told = ResultFacts::read(&text[..end]);
             assert!(told.cut);
             assert!(told.succeeded() || end <= "{\"success\":true,".len(), "{end}");
         }
         let middle = text.find(",{\"name\":\"b").unwrap();
         assert_eq!(
-            Told::read(&format!("{}\n[cut: …]", &text[..middle + 1])).list("/data/entries"),
+            ResultFacts::read(&format!("{}\n[cut: …]", &text[..middle + 1])).list("/data/entries"),
             [json!({"name": "a\\"})]
         );
     }

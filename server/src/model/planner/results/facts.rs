@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::envelope::Told;
+use super::envelope::ResultFacts;
 use super::files;
 use crate::model::planner::Language;
 
@@ -12,7 +12,7 @@ pub(super) const SHOWN: usize = 20;
 const SHOWN_TEXT: usize = 3000;
 
 /// The sentence or the short list; none where the tool's own message says it best.
-pub(super) fn sentence(told: &Told, language: Language) -> Option<String> {
+pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String> {
     let english = language == Language::English;
     let by = |english_text: String, dutch: String| Some(if english { english_text } else { dutch });
     let device = told.text("/meta/device");
@@ -143,7 +143,7 @@ pub(super) fn entries(count: u64, english: bool) -> String {
     if english { counted(count, "entry", "entries") } else { counted(count, "item", "items") }
 }
 
-pub(super) fn listed(told: &Told, head: String, entries: &[Value], base: &str) -> String {
+pub(super) fn listed(told: &ResultFacts, head: String, entries: &[Value], base: &str) -> String {
     let mut lines = vec![head];
     for entry in entries.iter().take(SHOWN) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -163,7 +163,7 @@ pub(super) fn listed(told: &Told, head: String, entries: &[Value], base: &str) -
     lines.join("\n")
 }
 
-fn device_facts(told: &Told, english: bool) -> String {
+fn device_facts(told: &ResultFacts, english: bool) -> String {
     let word = |english_word: &'static str, dutch: &'static str| {
         if english { english_word } else { dutch }
     };

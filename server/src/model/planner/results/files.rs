@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::envelope::Told;
+use super::envelope::ResultFacts;
 use super::facts::{SHOWN, counted, entries, indented, listed, size};
 
 /// The sentence or the short list; none where the tool's own message says it best.
-pub(super) fn sentence(told: &Told, english: bool, on: &str) -> Option<String> {
+pub(super) fn sentence(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
     let by = |english_text: String, dutch: String| Some(if english { english_text } else { dutch });
     let path = told.text("/data/path");
     match told.text("/meta/tool") {
@@ -54,7 +54,7 @@ pub(super) fn sentence(told: &Told, english: bool, on: &str) -> Option<String> {
 }
 
 /// A line that says that there is more.
-fn more(told: &Told, shown: usize) -> &'static str {
+fn more(told: &ResultFacts, shown: usize) -> &'static str {
     if told.cut || told.is("/data/truncated") || shown > SHOWN { "\n  …" } else { "" }
 }
 
@@ -63,7 +63,7 @@ fn below<'a>(path: &'a str, base: &str) -> &'a str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
-fn folders(told: &Told, english: bool, on: &str) -> String {
+fn folders(told: &ResultFacts, english: bool, on: &str) -> String {
     let (query, base) = (told.text("/data/query"), told.text("/data/base"));
     let matches = told.texts("/data/matches");
     match (matches.len(), english) {
@@ -78,7 +78,7 @@ fn folders(told: &Told, english: bool, on: &str) -> String {
     }
 }
 
-fn lines(told: &Told, english: bool, on: &str) -> String {
+fn lines(told: &ResultFacts, english: bool, on: &str) -> String {
     let (matches, path) = (told.list("/data/matches"), told.text("/data/path"));
     let pattern = told.text("/data/pattern");
     let head = match (told.count("/data/count"), english) {
@@ -105,7 +105,7 @@ fn lines(told: &Told, english: bool, on: &str) -> String {
     format!("{head}{shown}{}", more(told, matches.len()))
 }
 
-fn large(told: &Told, english: bool, on: &str) -> String {
+fn large(told: &ResultFacts, english: bool, on: &str) -> String {
     let path = told.text("/data/path");
     let mut text = match (told.at("/data/total_bytes").map(size), told.count("/data/entries")) {
         (Some(total), Some(count)) if english => {
@@ -130,7 +130,7 @@ fn large(told: &Told, english: bool, on: &str) -> String {
     text
 }
 
-fn info(told: &Told, english: bool, on: &str) -> Option<String> {
+fn info(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
     let path = told.text("/data/path");
     let kind = match (told.text("/data/kind"), english) {
         ("file", true) => "a file",
@@ -161,7 +161,7 @@ fn info(told: &Told, english: bool, on: &str) -> Option<String> {
     Some(format!("{path}{on} is {}.", facts.join(", ")))
 }
 
-fn transfer(told: &Told, english: bool, on: &str, is_copy: bool) -> Option<String> {
+fn transfer(told: &ResultFacts, english: bool, on: &str, is_copy: bool) -> Option<String> {
     let (source, destination) = (told.text("/data/source"), told.text("/data/destination"));
     let bytes = size(told.at("/data/bytes")?);
     let amount = format!("{}, {bytes}", entries(told.count("/data/entries")?, english));
@@ -193,7 +193,7 @@ fn transfer(told: &Told, english: bool, on: &str, is_copy: bool) -> Option<Strin
     })
 }
 
-fn undone(told: &Told, english: bool, on: &str) -> String {
+fn undone(told: &ResultFacts, english: bool, on: &str) -> String {
     let tool = told.text("/data/tool");
     let mut text = match (told.dry_run(), english) {
         (false, true) => format!("Took {tool} back{on}."),

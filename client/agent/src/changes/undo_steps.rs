@@ -1,0 +1,395 @@
+//! Taking back one step: first what would be done is found out, or what stands in the way; then it is
+//! done, as steps of the call that takes back. Whatever changed since is left alone.
+
+mod done_again;
+
+use std::collections::BTreeSet;
+use std::io;
+
+use cap_fs_ext::DirExt;
+use orion_domain::{Access, CallId, DevicePath, Digest, ToolError};
+
+use super::contents::find;
+use super::file_stamp::{Extent, with_digest};
+use super::record::{Location, RecordedStep, Source, Step};
+use super::{Change, FileStamp, Precondition, StepError, Target, tail};
+use crate::roots::FileKind;
+use crate::tools::{Context, refuse_unfit_for};
+
+/// What keeps a step from being taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub(super) path: DevicePath,
+    pub(super) differs: &'static str,
+}
+
+/// Why it is not found out, or not done.
+#[derive(Debug)]
+pub(super) enum UndoError {
+    Conflict(Box<Conflict>),
+    Failed(ToolError),
+}
+
+impl From<ToolError> for UndoError {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StepError> for UndoError {
+    fn from(refused: StepError) -> Self {
+        match refused {
+            StepError::Taken(path) => conflict(&path, "something has its name"),
+            StepError::Changed(path) => conflict(&path, "it has changed"),
+            StepError::OtherFileSystem(_) | StepError::Failed(_) => Self::Failed(refused.into()),
+        }
+    }
+}
+
+fn conflict(path: &DevicePath, differs: &'static str) -> UndoError {
+    UndoError::Conflict(Box::new(Conflict { path: path.clone(), differs }))
+}
+
+/// What taking back a step comes to.
+#[derive(Debug)]
+enum Back {
+    RemoveFolder,
+    MakeFolder,
+    Discard { now: FileStamp, extent: Extent },
+    Restore { over: Option<FileStamp> },
+    Move { from: Box<Target>, restore: bool },
+    Shorten { now: FileStamp, cut: u64 },
+    Lengthen { text: Vec<u8> },
+}
+
+impl Back {
+    /// What goes to the trash by it.
+    fn disk_bytes(&self) -> u64 {
+        match self {
+            Self::Discard { extent, .. } => extent.disk_bytes,
+            Self::Restore { over } => over.as_ref().map_or(0, |over| over.disk_bytes),
+            Self::Shorten { cut, .. } => *cut,
+            Self::RemoveFolder | Self::MakeFolder | Self::Move { .. } | Self::Lengthen { .. } => 0,
+        }
+    }
+}
+
+/// What taking back comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// How many files and folders are touched, if that is known.
+    pub(super) entries: Option<u64>,
+    /// How many bytes in files are touched, if that is known.
+    pub(super) bytes: Option<u64>,
+    /// What of the disk it takes in the trash, in bytes.
+    pub(super) disk_bytes: u64,
+}
+
+impl Cost {
+    pub(super) const NOTHING: Self = Self { entries: Some(0), bytes: Some(0), disk_bytes: 0 };
+
+    pub(super) fn and(self, other: Self) -> Self {
+        let sum = |(one, other): (u64, u64)| one.saturating_add(other);
+        Self {
+            entries: self.entries.zip(other.entries).map(sum),
+            bytes: self.bytes.zip(other.bytes).map(sum),
+            disk_bytes: self.disk_bytes.saturating_add(other.disk_bytes),
+        }
+    }
+}
+
+/// What the steps that are taken back before this one leave behind.
+#[derive(Debug, Default)]
+pub(super) struct LaterSteps {
+    /// Names that will be free.
+    free: BTreeSet<DevicePath>,
+    /// Folders that will be there.
+    there: BTreeSet<DevicePath>,
+}
+
+/// One step of a call, as something to take back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UndoStep<'a> {
+    pub(super) call: CallId,
+    pub(super) step: usize,
+    pub(super) noted: &'a RecordedStep,
+    /// What a root has to lend, one of them.
+    pub(super) any: &'a [Access],
+}
+
+impl UndoStep<'_> {
+    /// Whether the step can be taken back, as things stand, and what that comes to.
+    pub(super) fn check(
+        self,
+        context: &Context<'_>,
+        ahead: &mut LaterSteps,
+    ) -> Result<Cost, UndoError> {
+        let found = self.find_out(context, ahead);
+        match &self.noted.step {
+            Step::Placed { at, .. } if self.noted.kept.is_none() => {
+                ahead.free.insert(at.real.clone());
+            }
+            Step::Removed { at } => {
+                ahead.there.insert(at.real.clone());
+            }
+            Step::Moved { to, over: None, .. } => {
+                ahead.free.insert(to.real.clone());
+            }
+            Step::Placed { .. }
+            | Step::Deleted { .. }
+            | Step::Moved { .. }
+            | Step::Extended { .. }
+            | Step::Shortened { .. } => {}
+        }
+        Ok(match found? {
+            None => Cost { entries: Some(1), ..Cost::NOTHING },
+            Some((target, back)) => {
+                self.raise_where_done_again(context, &target, &back)?;
+                let (entries, bytes) = self.amount(&back);
+                Cost { entries, bytes, disk_bytes: back.disk_bytes() }
+            }
+        })
+    }
+
+    /// How many files and folders are touched, and how many bytes in files, where that is known.
+    fn amount(self, back: &Back) -> (Option<u64>, Option<u64>) {
+        let of = |print: &FileStamp| (print.what != FileKind::Folder).then_some(print.bytes);
+        match (back, &self.noted.step) {
+            (Back::Discard { extent, .. }, _) => (Some(extent.entries), Some(extent.bytes)),
+            (Back::Restore { .. }, Step::Deleted { entries, what, .. }) => {
+                (Some(*entries), of(what))
+            }
+            (Back::Restore { .. }, _) => (Some(1), self.noted.kept.as_ref().and_then(of)),
+            // What else is in a folder by now is not counted.
+            (Back::Move { .. }, Step::Moved { what, .. }) => (of(what).map(|_| 1), of(what)),
+            (Back::Move { .. }, _) => (None, None),
+            (Back::Shorten { cut, .. }, _) => (Some(1), Some(*cut)),
+            (Back::Lengthen { text }, _) => (Some(1), u64::try_from(text.len()).ok()),
+            (Back::RemoveFolder | Back::MakeFolder, _) => (Some(1), Some(0)),
+        }
+    }
+
+    /// Takes the step back, as a step of `change`.
+    pub(super) fn take_back(self, change: &mut Change<'_>) -> Result<(), UndoError> {
+        let Some((target, back)) = self.find_out(change.context, &LaterSteps::default())? else {
+            return Ok(());
+        };
+        let of = (self.call, self.step);
+        match back {
+            Back::RemoveFolder => change.remove_folder(&target)?,
+            Back::MakeFolder => change.make_folder(&target)?,
+            Back::Discard { now, extent } => {
+                change.discard(&target, &now, extent.entries, extent.disk_bytes)?;
+            }
+            Back::Restore { over: None } => {
+                change.place_kept(&target, of, Precondition::Nothing)?
+            }
+            Back::Restore { over: Some(now) } => {
+                change.place_kept(&target, of, Precondition::Unchanged(&now))?;
+            }
+            Back::Move { from, restore } => {
+                change.rename(&target, &from, Precondition::Nothing)?;
+                if restore {
+                    change.place_kept(&target, of, Precondition::Nothing)?;
+                }
+            }
+            Back::Shorten { now, cut } => change.shorten(&target, &now, cut)?,
+            Back::Lengthen { text } => {
+                let file =
+                    tail::open_to_add(&target).map_err(|error| StepError::io(&error, &target))?;
+                change.append(&target, &file, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// None where its folder is yet to be made, so that nothing can be looked at.
+    fn find_out(
+        self,
+        context: &Context<'_>,
+        ahead: &LaterSteps,
+    ) -> Result<Option<(Target, Back)>, UndoError> {
+        let at = self.noted.kept_from();
+        if at.real.parent().is_some_and(|folder| ahead.there.contains(&folder)) {
+            return Ok(None);
+        }
+        let target = self.reach(context, at)?;
+        let back = match &self.noted.step {
+            Step::Placed { source: Source::Folder, .. } => self.made_folder(&target, ahead)?,
+            Step::Placed { .. } => self.placed(context, &target)?,
+            Step::Deleted { what, .. } => {
+                is_free(&target, ahead)?;
+                self.kept(context, &target, what)?;
+                Back::Restore { over: None }
+            }
+            Step::Removed { .. } => {
+                is_free(&target, ahead)?;
+                Back::MakeFolder
+            }
+            Step::Moved { from, what, over, .. } => {
+                let from = self.reach(context, from)?;
+                is_free(&from, ahead)?;
+                let now = target.stamp()?.ok_or_else(|| conflict(&at.path, "it is gone"))?;
+                if (now.what, now.inode) != (what.what, what.inode) {
+                    return Err(conflict(&at.path, "something else has its name"));
+                }
+                if let Some(over) = over {
+                    self.kept(context, &target, over)?;
+                }
+                // A call that failed puts back what it took itself.
+                if self.call != context.call {
+                    may_go_back(context, &target, &from, (what, &now))?;
+                }
+                Back::Move { from: Box::new(from), restore: over.is_some() }
+            }
+            Step::Extended { before, added, text, .. } => {
+                let now = self.extended(context, &target, (before, *added), *text)?;
+                Back::Shorten { now, cut: *added }
+            }
+            Step::Shortened { before, cut, .. } => {
+                let now = target.stamp()?.ok_or_else(|| conflict(&at.path, "it is gone"))?;
+                if (now.inode, now.bytes.saturating_add(*cut)) != (before.inode, before.bytes) {
+                    return Err(conflict(&at.path, "its content has changed"));
+                }
+                let text = tail::text_of(context.trash, (self.call, self.step), &target)
+                    .map_err(|error| StepError::io(&error, &target))?
+                    .ok_or_else(|| conflict(&at.path, "what was cut off is not kept any more"))?;
+                Back::Lengthen { text }
+            }
+        };
+        Ok(Some((target, back)))
+    }
+
+    fn reach(self, context: &Context<'_>, spot: &Location) -> Result<Target, UndoError> {
+        Target::again(context.roots, spot, self.any).map_err(|error| match error.code {
+            code if code.is_denial() => UndoError::Failed(error),
+            _ => conflict(&spot.path, "its folder is gone, or leads elsewhere"),
+        })
+    }
+
+    fn made_folder(self, target: &Target, ahead: &LaterSteps) -> Result<Back, UndoError> {
+        let now = target.stamp()?.ok_or_else(|| conflict(&target.path, "it is gone"))?;
+        let inode = self.noted.ready.as_ref().map(|print| print.inode);
+        if now.what != FileKind::Folder || Some(now.inode) != inode {
+            return Err(conflict(&target.path, "something else has its name"));
+        }
+        let failed = |error: io::Error| UndoError::from(StepError::io(&error, target));
+        let dir = target.dir.open_dir_nofollow(&target.name).map_err(failed)?;
+        for entry in dir.entries().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let real = name.to_str().and_then(|name| target.real.join(name).ok());
+            if !real.is_some_and(|real| ahead.free.contains(&real)) {
+                return Err(conflict(&target.path, "something is in it"));
+            }
+        }
+        Ok(Back::RemoveFolder)
+    }
+
+    fn placed(self, context: &Context<'_>, target: &Target) -> Result<Back, UndoError> {
+        let path = &target.path;
+        let now = target.stamp()?.ok_or_else(|| conflict(path, "it is gone"))?;
+        let Some(ready) = &self.noted.ready else {
+            return Err(conflict(path, "what it was is not known any more"));
+        };
+        if now.what != ready.what {
+            return Err(conflict(path, "something else has its name"));
+        }
+        let check = || context.check();
+        let (now, extent) = with_digest(now, target, &check).map_err(|error| error.of(target))?;
+        if let Some(differs) = ready.difference(&now) {
+            return Err(conflict(path, differs));
+        }
+        match &self.noted.kept {
+            None => Ok(Back::Discard { now, extent }),
+            Some(kept) => {
+                self.kept(context, target, kept)?;
+                Ok(Back::Restore { over: Some(now) })
+            }
+        }
+    }
+
+    /// What a file looks like that still is what it was with what the step added, and nothing else.
+    fn extended(
+        self,
+        context: &Context<'_>,
+        target: &Target,
+        (before, added): (&FileStamp, u64),
+        text: Digest,
+    ) -> Result<FileStamp, UndoError> {
+        let check = || context.check();
+        let failed = |error: &io::Error| StepError::io(error, target);
+        let file = tail::open_to_read(target).map_err(|error| failed(&error))?;
+        let now = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
+        let changed = || Err(conflict(&target.path, "its content has changed"));
+        if (now.inode, now.bytes) != (before.inode, before.bytes.saturating_add(added)) {
+            return changed();
+        }
+        let ready = self.noted.ready.as_ref();
+        let is_untouched = ready.is_some_and(|ready| ready.is_same(&now)) || {
+            // Somebody wrote to it since; what was there before may stand there all the same.
+            let begins = tail::digest_to(&file, before.bytes, &check);
+            let begins = begins.map_err(|error| error.of(target))?;
+            before.digest.is_some() && before.digest == begins
+        };
+        let ends = tail::digest_from(&file, before.bytes, &check);
+        if !is_untouched || ends.map_err(|error| error.of(target))? != text {
+            return changed();
+        }
+        Ok(now)
+    }
+
+    /// Whether what the step put into the trash is still there, as it was.
+    fn kept(
+        self,
+        context: &Context<'_>,
+        target: &Target,
+        kept: &FileStamp,
+    ) -> Result<(), UndoError> {
+        let found = find(context.trash, (self.call, self.step), target)
+            .map_err(|error| StepError::io(&error, target))?;
+        if found.is_some_and(|(_, print)| kept.is_same(&print)) {
+            return Ok(());
+        }
+        Err(conflict(&target.path, "what was there before is not in the trash any more"))
+    }
+}
+
+/// What was moved may hold by now what others put in it, so it goes back by the rules of a move: where
+/// it lies it may be read, and nothing in it is kept out, here or there.
+fn may_go_back(
+    context: &Context<'_>,
+    from: &Target,
+    to: &Target,
+    (before, now): (&FileStamp, &FileStamp),
+) -> Result<(), ToolError> {
+    if now.what != FileKind::Folder && before.is_same(now) {
+        return Ok(());
+    }
+    context.roots.locate_real(&from.real, Access::Read)?;
+    match now.what {
+        FileKind::Folder => refuse_unfit_for(from, to, context),
+        FileKind::File | FileKind::Link | FileKind::Special => Ok(()),
+    }
+}
+
+fn is_free(target: &Target, ahead: &LaterSteps) -> Result<(), UndoError> {
+    if target.stamp()?.is_some() && !ahead.free.contains(&target.real) {
+        return Err(conflict(&target.path, "something has its name"));
+    }
+    Ok(())
+}
+
+/// Takes back what a call that failed did, the last first. Whether all of it is back.
+pub(super) fn roll_back(change: &mut Change<'_>) -> bool {
+    const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
+    let steps = change.noted().to_vec();
+    let mut is_back = true;
+    for (step, noted) in steps.iter().enumerate().rev().filter(|(_, noted)| noted.done) {
+        let past = UndoStep { call: change.call(), step, noted, any: &ANY };
+        if let Err(stuck) = past.take_back(change) {
+            tracing::warn!(call = %change.call(), ?stuck, "a step of a call that failed could not be taken back");
+            is_back = false;
+        }
+    }
+    is_back
+}

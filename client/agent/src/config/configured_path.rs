@@ -1,0 +1,119 @@
+//! What really stands at a path that the owner wrote: links followed, and whether it is there.
+
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use orion_domain::DevicePath;
+
+/// What is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder.
+    Folder,
+    /// A file, or anything else that is no folder.
+    File,
+    /// Nothing.
+    Missing,
+    /// It may not be looked at.
+    Hidden,
+}
+
+impl Kind {
+    /// The word that people read.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::File => "no folder",
+            Self::Missing => "missing",
+            Self::Hidden => "unreadable",
+        }
+    }
+}
+
+/// A path, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredPath {
+    /// Where it is once links are followed, as far as it is there.
+    pub real: DevicePath,
+    /// What is there.
+    pub kind: Kind,
+    /// Whether a link stands on the way.
+    pub is_link: bool,
+}
+
+impl ConfiguredPath {
+    /// Looks it up.
+    #[must_use]
+    pub fn of(path: &DevicePath) -> Self {
+        let named = PathBuf::from(path.to_string());
+        let kind = match fs::metadata(&named) {
+            Ok(metadata) if metadata.is_dir() => Kind::Folder,
+            Ok(_) => Kind::File,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Kind::Missing
+            }
+            Err(_) => Kind::Hidden,
+        };
+        let real = real(&named).and_then(|real| {
+            // Windows writes what it looked up in a form that says so.
+            let text = real.to_str()?;
+            DevicePath::parse(path.style(), text.strip_prefix(r"\\?\").unwrap_or(text)).ok()
+        });
+        let real = real.unwrap_or_else(|| path.clone());
+        let is_link = !(real.contains(path) && path.contains(&real));
+        Self { real, kind, is_link }
+    }
+}
+
+/// The path without links, as far as it is there; the names that are missing follow as they are.
+fn real(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|there| {
+        let below = path.strip_prefix(there).ok()?;
+        let real = fs::canonicalize(there).ok()?;
+        Some(if below.as_os_str().is_empty() { real } else { real.join(below) })
+    })
+}
+
+/// Whether names that differ in case alone mean the same here.
+#[must_use]
+pub fn ignores_case(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let other: String =
+        name.chars()
+            .map(|c| {
+                if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+            })
+            .collect();
+    let metadata = |path: &Path| fs::symlink_metadata(path).ok();
+    other != name
+        && metadata(path)
+            .zip(metadata(&path.with_file_name(other)))
+            .is_some_and(|(one, other)| is_same(&one, &other))
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+/// The entry of the same folder whose name differs in case alone.
+#[must_use]
+pub fn other_case(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let entries = fs::read_dir(path.parent()?).ok()?;
+    // A folder with more entries than that is no place to guess in.
+    entries.take(10_000).flatten().find_map(|entry| {
+        let found = entry.file_name().into_string().ok()?;
+        (found != name && found.to_lowercase() == name.to_lowercase()).then_some(found)
+    })
+}

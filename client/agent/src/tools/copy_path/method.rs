@@ -1,0 +1,196 @@
+//! What of a folder may go to another place. Each thing in it is judged twice: where it is, which
+//! the walk does, and where it would be.
+
+use std::path::{Component, Path};
+
+use orion_domain::{DevicePath, ErrorCode, ToolError};
+
+use crate::changes::{Target, disk_bytes};
+use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
+use crate::tools::Context;
+use crate::tools::walk::{Mode, Next, Visit, walk};
+
+/// How it gets there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tools) enum CopyMethod {
+    /// Content and all; what cannot be read is refused.
+    Copied,
+    /// By another name for the folder; nothing in it is opened.
+    Renamed,
+}
+
+/// How much it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tools) struct Count {
+    /// Files and folders, itself included.
+    pub(in crate::tools) entries: u64,
+    /// Bytes in files.
+    pub(in crate::tools) bytes: u64,
+    /// What that takes on the disk, in bytes.
+    pub(in crate::tools) disk_bytes: u64,
+}
+
+/// Where something is to be: as the call names it, where that really is, and the root above.
+#[derive(Debug)]
+pub(in crate::tools) struct Destination<'a> {
+    pub(in crate::tools) asked: &'a DevicePath,
+    pub(in crate::tools) real: &'a DevicePath,
+    pub(in crate::tools) root: &'a DevicePath,
+}
+
+/// Counts what is in a folder that was located, and refuses it if any of it may not go there.
+pub(in crate::tools) fn survey(
+    start: &Located,
+    landing: &Destination<'_>,
+    how: CopyMethod,
+    context: &Context<'_>,
+) -> Result<Count, ToolError> {
+    let mut count = Count { entries: 1, bytes: 0, disk_bytes: 0 };
+    let top = start
+        .dir
+        .dir_metadata()
+        .map_err(|error| io_failure(&error, Wanted::Directory, &start.asked))?;
+    walk(start, Mode::Whole, context, &mut |visit| {
+        judge(visit, landing, how, context)?;
+        let Some(metadata) = visit.metadata() else { return Ok(Next::On) };
+        if how == CopyMethod::Renamed && file_system(&metadata) != file_system(&top) {
+            return Err(ToolError::new(
+                ErrorCode::PreconditionFailed,
+                format!("Another file system is mounted inside {}; unmount it first.", start.asked),
+            ));
+        }
+        count.entries += 1;
+        count.disk_bytes = count.disk_bytes.saturating_add(disk_bytes(&metadata));
+        if visit.what == FileKind::File {
+            count.bytes = count.bytes.saturating_add(metadata.len());
+        }
+        Ok(Next::On)
+    })?;
+    Ok(count)
+}
+
+/// Whether something can be moved from the one place to the other by its name alone, as far as that can
+/// be told before.
+pub(in crate::tools) fn shares_file_system(from: &Located, to: &Located) -> bool {
+    let of = |located: &Located| located.dir.dir_metadata().ok().map(|it| file_system(&it));
+    of(from) == of(to)
+}
+
+/// Refuses to give a folder another name if anything in it may not go there.
+pub(crate) fn refuse_unfit_for(
+    from: &Target,
+    to: &Target,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let landing = Destination { asked: &to.path, real: &to.real, root: &to.root };
+    survey(&from.entered()?, &landing, CopyMethod::Renamed, context).map(drop)
+}
+
+/// Judges one thing.
+pub(super) fn judge(
+    visit: &Visit<'_>,
+    landing: &Destination<'_>,
+    how: CopyMethod,
+    context: &Context<'_>,
+) -> Result<(), ToolError> {
+    let below = |path: &DevicePath| {
+        visit.below.iter().try_fold(path.clone(), |path, name| path.join(name)).map_err(|_| {
+            ToolError::new(
+                ErrorCode::PreconditionFailed,
+                format!(
+                    "Something in the source would have a path too long for {}.",
+                    landing.asked
+                ),
+            )
+        })
+    };
+    let (asked, real) = (below(landing.asked)?, below(landing.real)?);
+    let suspect = visit.below.last().is_none_or(|name| context.roots.may_hide(name));
+    if suspect && (context.roots.hides(landing.root, &real) || context.roots.denies(&asked)) {
+        return Err(refused(
+            &asked,
+            format!("{asked} is kept out on this device, so nothing is put there."),
+            "device: paths",
+        ));
+    }
+    context.risk.raise_if_starting(&asked)?;
+    if visit.what == FileKind::File
+        && let Some(metadata) = visit.metadata()
+    {
+        context.raise_if_executable(&metadata, &asked)?;
+    }
+    if how == CopyMethod::Renamed {
+        return Ok(());
+    }
+    match visit.what {
+        FileKind::File | FileKind::Folder => Ok(()),
+        FileKind::Link => target(visit).map(drop),
+        FileKind::Special => Err(ToolError::new(
+            ErrorCode::NotSupported,
+            format!("{} is a FIFO, a socket or a device, which is not copied.", name(visit)),
+        )),
+    }
+}
+
+/// The target of a link that may be copied as it is, for it leads to something in the same folder
+/// wherever that stands.
+pub(super) fn target(visit: &Visit<'_>) -> Result<std::path::PathBuf, ToolError> {
+    let last = visit.below.last().map_or("", String::as_str);
+    let target = visit.dir.read_link_contents(last).ok();
+    target.filter(|target| stays(target, visit.below.len())).ok_or_else(|| {
+        let link = name(visit);
+        let message = format!(
+            "{link} is a link that is absolute or leads out of the folder, and is not copied. Copy what is meant by itself."
+        );
+        ToolError::new(ErrorCode::PathNotAllowed, message)
+            .with("attempted_path", link)
+            .with("rule", "device: links")
+    })
+}
+
+/// Whether a link this many names below the folder leads to something inside. It has to climb first
+/// and then go down: only then does the text alone tell, whatever links are on the way.
+fn stays(target: &Path, depth: usize) -> bool {
+    let climbs = target.components().take_while(|it| *it == Component::ParentDir).count();
+    let plain = |it: Component<'_>| matches!(it, Component::Normal(_) | Component::CurDir);
+    climbs < depth && target.components().skip(climbs).all(plain)
+}
+
+/// How people know it.
+pub(super) fn name(visit: &Visit<'_>) -> String {
+    visit.path().map_or_else(|| visit.below.join("/"), |path| path.to_string())
+}
+
+#[cfg(unix)]
+fn file_system(metadata: &cap_std::fs::Metadata) -> Option<u64> {
+    Some(cap_fs_ext::MetadataExt::dev(metadata))
+}
+
+#[cfg(not(unix))]
+fn file_system(_: &cap_std::fs::Metadata) -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_if_it_climbs_no_higher_than_the_folder_and_then_only_goes_down() {
+        for (target, depth, expected) in [
+            ("a", 1, true),
+            ("./a/b", 1, true),
+            (".", 1, true),
+            ("..", 1, false),
+            ("..", 2, true),
+            ("../a", 2, true),
+            ("../../a", 2, false),
+            ("a/../b", 2, false),
+            ("/a", 3, false),
+            ("./../a", 2, false),
+            ("", 1, true),
+        ] {
+            assert_eq!(stays(Path::new(target), depth), expected, "{target} {depth}");
+        }
+    }
+}

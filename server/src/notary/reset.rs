@@ -1,0 +1,81 @@
+//! The way on where a record is not the one that was signed last, and that one is lost: what was signed before
+//! counts no longer, and the audit says so.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::{AUDIT_HEAD, AUDIT_KEY, draw, head, held_to};
+use crate::clock::now_ms;
+use crate::serve::{DATABASE, lock};
+use crate::store::{AuditVerdict, Store, TrustAnchor};
+
+/// The longest reason, in characters.
+const LONGEST: usize = 500;
+
+/// Lets the record in this folder, which no backend uses, be signed as it is from the next start on. Says what
+/// was done.
+///
+/// # Errors
+/// It is not needed, or of no use, or cannot be done.
+pub async fn reset_signing(data_dir: &Path, reason: &str) -> anyhow::Result<String> {
+    let reason: String = reason.trim().chars().take(LONGEST).collect();
+    ensure!(!reason.is_empty(), "say with --reason why; it stands in the audit");
+    let database = data_dir.join(DATABASE);
+    ensure!(
+        database.exists(),
+        "no backend keeps its data in {}; say which folder with --data-dir",
+        data_dir.display()
+    );
+    let _lock = lock(data_dir)?;
+    let held = held_to(data_dir)?;
+    let last = head(data_dir)?.map(|head| head.note);
+    let store = Store::open(&database).await.context("the record cannot be opened")?;
+    let done = write(&store, held, last, &reason).await;
+    store.close().await;
+    done?;
+    match fs::remove_file(data_dir.join(AUDIT_HEAD)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).context("audit.head cannot be removed; say the same again");
+        }
+        Ok(()) | Err(_) => {}
+    }
+    let mut text = "the audit says so, and is signed as it is from the next start on\n".to_owned();
+    if !data_dir.join(AUDIT_KEY).exists() {
+        draw(data_dir)?;
+        text.push_str(
+            "another key signs it: `orion-server audit key` prints the one that verifies\n",
+        );
+    }
+    Ok(text)
+}
+
+async fn write(
+    store: &Store,
+    held: Option<TrustAnchor>,
+    last: Option<String>,
+    reason: &str,
+) -> anyhow::Result<()> {
+    if let AuditVerdict::Broken { broken, .. } = store.verify_audit(None).await? {
+        bail!(
+            "the audit's own chain is broken, which no signature mends: {broken}; restore a backup"
+        );
+    }
+    let mut keeps = false;
+    if let Some(held) = held {
+        let is_whole = async |held: &TrustAnchor| {
+            let verdict = store.verify_audit(Some(held)).await?;
+            anyhow::Ok(matches!(verdict, AuditVerdict::Whole { .. }))
+        };
+        ensure!(
+            !is_whole(&held).await?,
+            "the record is what was signed last; there is nothing to do"
+        );
+        keeps = is_whole(&TrustAnchor { head: None, ..held }).await?;
+    } else {
+        let is_signed = last.is_some() || !store.checkpoints(0, 1).await?.is_empty();
+        ensure!(is_signed, "nothing was signed yet; the backend draws a key when it starts");
+    }
+    Ok(store.reset_signing(reason, last, keeps, now_ms()).await?)
+}

@@ -1,0 +1,84 @@
+//! Requests that read or judge much: one at a time a person, and two in all. Whoever comes meanwhile is
+//! told so and does not wait, so that none pile up.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use orion_domain::{ErrorCode, ToolError, UserName};
+
+/// How many there may be at once.
+const MOST: usize = 2;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct HeavyRequests(Arc<Mutex<Vec<UserName>>>);
+
+/// One of them under way. Clones share it; it is over when the last is dropped: when the work has ended,
+/// or has come to its next stop after whoever asked for it went away.
+#[derive(Debug, Clone)]
+pub struct HeavyRequest {
+    _held: Arc<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    user: UserName,
+    under_way: Arc<Mutex<Vec<UserName>>>,
+}
+
+impl HeavyRequests {
+    /// A turn for this person.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` where they have one, or all are taken.
+    pub fn begin(&self, user: &UserName) -> Result<HeavyRequest, ToolError> {
+        let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = |message: String| Err(ToolError::new(ErrorCode::ResourceExhausted, message));
+        if under_way.contains(user) {
+            return refused(format!(
+                "A check, trial or review of {user} is under way, and each person has one at a time. Wait for it to end and try again."
+            ));
+        }
+        if under_way.len() >= MOST {
+            return refused(format!(
+                "{MOST} checks, trials or reviews are under way, which is as many as the backend does at once. Try again in a minute."
+            ));
+        }
+        under_way.push(user.clone());
+        let held = Held { user: user.clone(), under_way: Arc::clone(&self.0) };
+        Ok(HeavyRequest { _held: Arc::new(held) })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.retain(|user| *user != self.user);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_has_one_turn_there_are_two_in_all_and_they_come_back() {
+        let [ann, bob, admin] =
+            ["ann", "bob", "admin"].map(|name| name.parse::<UserName>().unwrap());
+        let heavy = HeavyRequests::default();
+        let first = heavy.begin(&ann).unwrap();
+        let again = heavy.begin(&ann).unwrap_err();
+        assert_eq!(again.code, ErrorCode::ResourceExhausted);
+        assert!(again.message.starts_with("A check, trial or review of ann"), "{again:?}");
+        let second = heavy.begin(&bob).unwrap();
+        let full = heavy.begin(&admin).unwrap_err();
+        assert!(full.message.starts_with("2 checks, trials or reviews"), "{full:?}");
+        let shared = first.clone();
+        drop(first);
+        assert!(heavy.begin(&ann).is_err(), "a clone still holds it");
+        drop(shared);
+        let third = heavy.begin(&admin).unwrap();
+        assert!(heavy.begin(&bob).is_err());
+        drop((second, third));
+        assert!(heavy.begin(&bob).is_ok());
+    }
+}
