@@ -19,9 +19,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use crate::call::{Call, Told};
+use crate::environment::FromBackend;
 use crate::ground::start;
 use crate::host::Host;
-use crate::environment::FromBackend;
 
 /// How long SQLite's threads may take for one step, in naps.
 const PATIENCE: usize = 200_000;

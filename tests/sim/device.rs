@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chance::Chance;
 use crate::disk::Disk;
+use crate::environment::Simulated;
 use crate::ground::{FOLDER, GROUND};
 use crate::host::Host;
-use crate::environment::Simulated;
 
 /// See the module.
 #[derive(Debug)]

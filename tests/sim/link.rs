@@ -9,8 +9,8 @@ use tonic::Status;
 
 use crate::call::Calls;
 use crate::chance::Chance;
-use crate::label::Told;
 use crate::environment::{Ends, FromBackend};
+use crate::label::Told;
 
 /// How many messages wait for a reader at most.
 const UNREAD: usize = 64;

@@ -32,7 +32,7 @@ const KNOWN_REFUSED_BURST: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 const KNOWN_REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// How long an address waits at least on each new connection, and at most twice as long, after one of it was
 /// closed for what it did. Each waits for a time of its own, so that those that come at once are not served at once.
-const PENALTY_DELAY: Duration = Duration::from_millis(250);
+const PENALTY_DELAY: Duration = Duration::from_secs(1);
 /// For how long that lasts.
 const PENALTY: Duration = Duration::from_secs(10);
 /// How long who holds no connection is remembered.
