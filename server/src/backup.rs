@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::now_ms;
+use crate::data_folder::{ADDRESSES, AUDIT_HEAD, DATABASE};
 use crate::fleet::authority;
-use crate::notary::{AUDIT_HEAD, held_to};
-use crate::serve::{ADDRESSES, DATABASE};
+use crate::notary::held_to;
 use crate::store::{
     AuditVerdict, Health, Store, TrustAnchor, check_file, copy_file, newest_version,
 };

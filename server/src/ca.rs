@@ -117,8 +117,8 @@ async fn retire(folder: &Path, force: bool) -> Result<String, CaError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_folder::DATABASE;
     use crate::fleet::Authority;
-    use crate::serve::DATABASE;
     use crate::store::Store;
 
     #[tokio::test]

@@ -9,6 +9,7 @@ mod frames;
 pub mod http2;
 mod metered;
 mod port;
+mod source;
 
 use std::convert::Infallible;
 use std::io;
@@ -32,9 +33,8 @@ use tower::Service;
 
 use self::connections::{ConnectionLimits, ConnectionTable, Owner};
 use self::http2::Http2Limits;
-use crate::people::Source;
-
 pub use port::open_port;
+pub use source::Source;
 
 /// How often is looked for connections that take too long.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);

@@ -5,9 +5,7 @@
 mod reset;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use orion_audit::merkle::leaf;
@@ -16,25 +14,15 @@ use orion_domain::Digest;
 use orion_domain::audit::{AuditHead, Break, Verifier};
 use orion_mtls::secret_file;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
 
-use crate::backend::Backend;
 use crate::clock::now_ms;
+use crate::data_folder::{AUDIT_HEAD, AUDIT_KEY};
 use crate::store::{CheckpointRow, SignedTree, Store, StoreError, TrustAnchor};
 
 pub use reset::reset_signing;
 
-/// The key's file in the data folder.
-pub const AUDIT_KEY: &str = "audit.key";
-/// The last checkpoint's file beside it.
-pub const AUDIT_HEAD: &str = "audit.head";
-
 /// How many rows are followed at a time.
 const PAGE: u32 = 4_096;
-/// After how many rows a checkpoint is due.
-const ROWS: u64 = 1_024;
-/// After how long one is due when there is anything new.
-const EVERY: Duration = Duration::from_mins(1);
 
 /// Why nothing was signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -187,7 +175,7 @@ impl Notary {
     }
 
     /// How many rows are signed, as far as this process knows.
-    async fn size(&self) -> u64 {
+    pub(crate) async fn size(&self) -> u64 {
         self.kept.lock().await.grown.as_ref().map_or(0, |grown| grown.tree.size())
     }
 }
@@ -258,27 +246,4 @@ pub fn held_to(data_dir: &Path) -> anyhow::Result<Option<TrustAnchor>> {
         return Ok(None);
     }
     Ok(Some(TrustAnchor { key: load(data_dir)?.key().clone(), head: head(data_dir)? }))
-}
-
-/// Signs whenever enough is new, until the backend stops.
-pub async fn run(backend: Arc<Backend>) {
-    let mut tick = tokio::time::interval(Duration::from_secs(1));
-    let mut last = Instant::now();
-    let mut fails = false;
-    loop {
-        tokio::select! {
-            () = backend.shutdown.cancelled() => return,
-            _ = tick.tick() => {}
-        }
-        backend.fleet.witnesses().flush(&backend.store).await;
-        let Ok(head) = backend.store.audit_head().await else { continue };
-        let new = u64::try_from(head.seq).unwrap_or_default();
-        let new = new.saturating_sub(backend.notary.size().await);
-        // What could not be signed is followed anew, which takes time where there is much.
-        if (new >= ROWS && !fails) || (new > 0 && last.elapsed() >= EVERY) {
-            last = Instant::now();
-            // What keeps it from signing was logged.
-            fails = backend.notary.sign(&backend.store).await.is_err();
-        }
-    }
 }

@@ -7,24 +7,22 @@ mod identity_cache;
 mod login_throttle;
 mod password;
 mod request_counts;
-mod scope;
-mod source;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use orion_domain::{Digest, Secret, UserName};
 use serde_json::json;
 
+pub use crate::scope::{NotAScope, Scope, TokenKind};
 pub use first_admin::{FirstAdmin, RESET_FILE, is_reset_secret, write_reset};
 pub use heavy_requests::{HeavyRequest, HeavyRequests};
 pub use identity_cache::{Change, Identity, IdentityCache, StreamEnd, ended};
 pub use login_throttle::{Limited, LoginThrottle};
 pub use password::{hash, verify};
 pub use request_counts::{CountedRequest, Counts};
-pub use scope::{NotAScope, Scope, TokenKind};
-pub use source::Source;
 
 use crate::clock::now_ms;
+use crate::listen::Source;
 use crate::store::{NewToken, Store, StoreError, TokenError, TokenRow};
 
 /// How long a sign-in is good, used or not, in milliseconds.

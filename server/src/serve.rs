@@ -1,14 +1,14 @@
 //! A backend from an empty folder to its last write: opens the record, makes or loads its
 //! identity, listens on both doors, and stops without losing anything.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use orion_mtls::{device_listener_trusting, secret_file};
 use orion_wire::LINK_WINDOW;
 use rustls::pki_types::pem::PemObject as _;
@@ -23,16 +23,18 @@ use crate::backup;
 use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::{Config, PeopleConfig};
+use crate::data_folder::{self, ADDRESSES, DATABASE};
 use crate::fleet::{Authority, Fleet, enrollment};
+use crate::jobs;
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
 use crate::listen::http2::Http2Limits;
 use crate::listen::{Door, open_port};
 use crate::model::{Model, Planner};
-use crate::notary::{self, Notary};
+use crate::notary::Notary;
 use crate::people::{self, FirstAdmin};
 use crate::pipeline::call_limits::CallLimits;
-use crate::pipeline::{confirm, plan, queue, reconcile};
+use crate::pipeline::{confirm, plan, queue};
 use crate::policy::Policies;
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
@@ -53,17 +55,8 @@ const DEVICE_HTTP2: Http2Limits =
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long connections may stay open after that.
 const LINGER: Duration = Duration::from_secs(2);
-/// How often it says, to who wants to hear that much (`ORION_LOG=debug`), how much it has under way.
-const ALIVE: Duration = Duration::from_secs(5);
 /// How long devices should stay away on average when the backend stops.
 const RECONNECT: Duration = Duration::from_secs(1);
-/// Longer than a start takes, in milliseconds.
-const LONGEST_START_MS: i64 = 3_600_000;
-/// The record's file in the data folder.
-pub const DATABASE: &str = "orion.db";
-/// Where the listening addresses are written once they are known.
-pub const ADDRESSES: &str = "addresses.toml";
-
 /// A backend that is ready: everything is open, nothing is served yet.
 #[derive(Debug)]
 pub struct Ready {
@@ -91,8 +84,8 @@ pub async fn prepare(
     shutdown: CancellationToken,
 ) -> anyhow::Result<Ready> {
     config.check()?;
-    make_private_dir(data_dir)?;
-    let lock = lock(data_dir)?;
+    data_folder::make_private(data_dir)?;
+    let lock = data_folder::lock(data_dir)?;
 
     let people_listener = bind(config.people.listen, "[people] listen")?;
     let device_listener = bind(config.devices.listen, "[devices] listen")?;
@@ -151,7 +144,7 @@ pub async fn prepare(
     enrollment::load_all(&backend).await?;
     plan::recover(&backend).await?;
     // What waited too long while the backend was down is over before its device can connect.
-    while queue::expire(&backend).await? > 0 {}
+    while queue::expire(&backend, now_ms()).await? > 0 {}
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
     Ok(Ready {
@@ -213,7 +206,6 @@ impl Ready {
         let device_door = device_door.serve(device_service, closing.clone());
         let people_door = people_door.serve(people_service, closing.clone());
         work(&backend);
-        backend.tasks.spawn(notary::run(Arc::clone(&backend)));
         if let Some(webhook) = webhook {
             backend.tasks.spawn(webhook::run(Arc::clone(&backend), webhook));
         }
@@ -265,80 +257,13 @@ pub fn work(backend: &Arc<Backend>) {
             tracing::error!(%error, "approved calls could not be taken up again");
         }
     });
-    backend.tasks.spawn(housekeeping(Arc::clone(backend)));
-    backend.tasks.spawn(reconcile::keep_asking(Arc::clone(backend)));
-}
-
-async fn housekeeping(backend: Arc<Backend>) {
-    // What ended while everything was read at the start is looked at once more.
-    let mut rules_until = now_ms() - LONGEST_START_MS;
-    let mut tick = tokio::time::interval(Duration::from_secs(1));
-    let mut alive = tokio::time::interval(ALIVE);
-    loop {
-        tokio::select! {
-            () = backend.shutdown.cancelled() => return,
-            _ = alive.tick() => {
-                let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
-                tracing::debug!(tasks, calls = backend.calls.len(), "alive");
-                continue;
-            }
-            _ = tick.tick() => {}
-        }
-        enrollment::catch_up(&backend).await;
-        if let Err(error) = enrollment::end_modes(&backend).await {
-            tracing::error!(%error, "modes whose time is over could not be recorded");
-        }
-        match enrollment::end_rules(&backend, rules_until).await {
-            Ok(until) => rules_until = until,
-            Err(error) => tracing::error!(%error, "rules that ended could not be taken in"),
-        }
-        if let Err(error) = confirm::expire(&backend).await {
-            tracing::error!(%error, "approvals that ran out could not be recorded");
-        }
-        if let Err(error) = queue::expire(&backend).await {
-            tracing::error!(%error, "calls that waited too long could not be recorded");
-        }
-        if let Err(error) = plan::expire(&backend).await {
-            tracing::error!(%error, "plans that ran out could not be recorded");
-        }
-        enrollment::keep_authorities(&backend).await;
-    }
+    jobs::spawn_all(backend);
 }
 
 fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
     open_port(address).with_context(|| {
         format!("{what} = \"{address}\": the port cannot be opened; another program may be using it. Choose another, or 0 for a free one")
     })
-}
-
-fn make_private_dir(path: &Path) -> anyhow::Result<()> {
-    let make = || {
-        std::fs::create_dir_all(path)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
-        }
-        std::io::Result::Ok(())
-    };
-    make().with_context(|| format!("the data folder {} cannot be made", path.display()))
-}
-
-/// Takes a data folder for as long as the file is open.
-///
-/// # Errors
-/// A backend uses it.
-pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
-    let lock = secret_file::private().write(true).create(true).open(data_dir.join("lock"));
-    let file = lock.context("the data folder cannot be written")?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => bail!(
-            "another backend is using {}; stop it first, or choose another --data-dir",
-            data_dir.display()
-        ),
-        Err(TryLockError::Error(error)) => Err(error).context("the data folder cannot be locked"),
-    }
 }
 
 fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {

@@ -135,7 +135,7 @@ impl Sample {
         let (call, arguments) = both.open(1, "write_file", true);
         both.close("call.closed", &call, CallState::TimedOut, None);
         let told = both.note(1, &call, arguments, CallState::Succeeded);
-        both.close("call.told_late", &call, CallState::Succeeded, Some(&told));
+        both.close("call.late_result", &call, CallState::Succeeded, Some(&told));
         for turn in 0..6 {
             both.row("session.began", "", &json!({"user": "ann", "turn": turn}));
             both.call(turn % 2, CallState::Succeeded);

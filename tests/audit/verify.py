@@ -470,7 +470,7 @@ def join(rows, chains):
             key = keys.pop(body["device_id"], None)
             if key is not None and key != body["public_key_fingerprint"]:
                 raise Bad(f"row {row['seq']}: the device enrolled with another key than signed its export")
-        if row["kind"] not in ("call.opened", "call.closed", "call.reconciled", "call.told_late"):
+        if row["kind"] not in ("call.opened", "call.closed", "call.reconciled", "call.late_result"):
             continue
         body = json.loads(row["body"])
         call = row["call_id"]

@@ -18,7 +18,7 @@ use rand::SeedableRng as _;
 use rand::rngs::Xoshiro256PlusPlus;
 use serde_json::json;
 
-use self::callers::Heard;
+use self::callers::CallerReport;
 use self::pace::Pace;
 use self::reckoning::Reckoning;
 
@@ -81,7 +81,7 @@ async fn calls_are_done_once_and_told_as_they_were_whatever_dies() {
     let random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let torment = tormentor::run(&ground, &pace, random, per_act).await;
 
-    let mut heard = Heard::default();
+    let mut heard = CallerReport::default();
     for caller in callers {
         heard.add(caller.await.unwrap());
     }

@@ -242,6 +242,6 @@ async fn whatever_it_says_of_its_chain_is_noted_and_does_not_fill_the_audit() {
     let of = |kind: &str| rows.iter().filter(|row| row.kind == kind).count();
     assert_eq!(of("device.unknown_call"), 100);
     // With the call's opening and its end, sixteen rows are about it.
-    assert_eq!(of("call.told_late"), 14);
+    assert_eq!(of("call.late_result"), 14);
     assert_eq!(of("device.chain_broken"), 1);
 }

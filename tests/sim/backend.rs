@@ -18,7 +18,7 @@ use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use crate::call::{Call, Told};
+use crate::call::{Call, Reports};
 use crate::environment::FromBackend;
 use crate::ground::start;
 use crate::host::Host;
@@ -140,7 +140,7 @@ impl Backend {
     }
 
     /// Makes a call; `number` stands in what is told.
-    pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, told: &Told) {
+    pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, told: &Reports) {
         let line = format!("{number}\n");
         let arguments = json!({"path": "log", "content": line, "append": true});
         let request = CallRequest {

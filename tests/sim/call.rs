@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use orion_domain::{CallId, CallState};
 
 /// What became of each call, as whoever made it was told: its number and its state.
-pub(crate) type Told = Arc<Mutex<Vec<(usize, Option<CallState>)>>>;
+pub(crate) type Reports = Arc<Mutex<Vec<(usize, Option<CallState>)>>>;
 
 /// One call.
 #[derive(Debug, Clone)]

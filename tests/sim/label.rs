@@ -8,7 +8,7 @@ use orion_wire::{call_state_from, v1};
 use crate::call::Calls;
 
 /// A message that can be told.
-pub(crate) trait Told {
+pub(crate) trait Reports {
     fn label(&self, calls: &Calls) -> String;
 
     /// The call that it is about, where it is about one. Messages about two calls that were sent in the
@@ -16,7 +16,7 @@ pub(crate) trait Told {
     fn call(&self) -> Option<&str>;
 }
 
-impl Told for v1::LinkRequest {
+impl Reports for v1::LinkRequest {
     fn label(&self, calls: &Calls) -> String {
         let about = self.call().map(|id| calls.name(id)).unwrap_or_default();
         match &self.message {
@@ -48,7 +48,7 @@ impl Told for v1::LinkRequest {
     }
 }
 
-impl Told for Result<v1::LinkResponse, tonic::Status> {
+impl Reports for Result<v1::LinkResponse, tonic::Status> {
     fn label(&self, calls: &Calls) -> String {
         let about = self.call().map(|id| calls.name(id)).unwrap_or_default();
         let message = match self {

@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::call::Calls;
 use crate::chance::Chance;
 use crate::environment::{Ends, FromBackend};
-use crate::label::Told;
+use crate::label::Reports;
 
 /// How many messages wait for a reader at most.
 const UNREAD: usize = 64;
@@ -167,7 +167,7 @@ impl<M, T> Direction<M, T> {
     }
 }
 
-impl<M: Told + Into<Carried<T>>, T> Direction<M, T> {
+impl<M: Reports + Into<Carried<T>>, T> Direction<M, T> {
     fn take(&mut self, calls: &Calls) {
         let mut new: Vec<M> = std::iter::from_fn(|| self.received()).collect();
         // Messages about several calls that were sent in one moment came from tasks of their own, in

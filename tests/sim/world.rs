@@ -11,7 +11,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::backend::Backend;
-use crate::call::{Call, Calls, Told};
+use crate::call::{Call, Calls, Reports};
 use crate::chance::Chance;
 use crate::check::Record;
 use crate::device::{Device, Faults};
@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub(crate) chance: Chance,
     pub(crate) record: Record,
     pub(crate) told: Vec<(usize, Option<orion_domain::CallState>)>,
-    telling: Told,
+    telling: Reports,
     broken: Vec<(usize, Duration)>,
     links_made: usize,
     now: Duration,
@@ -63,10 +63,10 @@ impl World {
             links: Vec::new(),
             calls: Calls::default(),
             trace: Trace::default(),
-            record: Record::open(&data.join(orion_server::serve::DATABASE)),
+            record: Record::open(&data.join(orion_server::data_folder::DATABASE)),
             chance: Chance::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d)),
             told: Vec::new(),
-            telling: Told::default(),
+            telling: Reports::default(),
             broken: Vec::new(),
             links_made: 0,
             now: Duration::ZERO,

@@ -135,7 +135,7 @@ async fn go_on(
     pending.save(state)?;
     let answer = match backend.enroll(request).await {
         Ok(answer) => answer,
-        Err(EnrollError::Connect(lost)) => return Err(EnrollError::Unanswered(lost)),
+        Err(EnrollError::Connect(lost)) => return Err(EnrollError::NoAnswer(lost)),
         Err(error) => {
             // What was refused for good took nothing in, and what waited before goes on waiting.
             if matches!(error, EnrollError::Refused(_) | EnrollError::WrongBackend(_)) {

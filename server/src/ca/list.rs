@@ -9,8 +9,8 @@ use orion_mtls::Authorities;
 
 use super::CaError;
 use crate::clock::now_ms;
+use crate::data_folder::DATABASE;
 use crate::fleet::authority::{AuthorityError, read};
-use crate::serve::DATABASE;
 use crate::store::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
 
 /// How many devices are named at most.

@@ -95,7 +95,7 @@ impl TaintTracker {
             place: place.map(|(_, place)| place.to_owned()).unwrap_or_default(),
         };
         let voice =
-            if said.content.is_empty() { Authorship::Device } else { Authorship::Strangers };
+            if said.content.is_empty() { Authorship::Device } else { Authorship::Untrusted };
         let calls = search(&said);
         let store = &backend.store;
         store.label_content(conversation, label.clone(), voice, &calls, now_ms()).await?;
@@ -105,7 +105,7 @@ impl TaintTracker {
 
     fn add(&mut self, label: Label, voice: Authorship, said: ResultTexts, calls: Vec<Digest>) {
         match voice {
-            Authorship::Strangers => self.content.push(label),
+            Authorship::Untrusted => self.content.push(label),
             Authorship::Device => {
                 self.told.retain(|earlier| earlier.device != label.device);
                 self.told.push(label);

@@ -51,7 +51,7 @@ pub async fn load_all(backend: &Backend) -> Result<(), StoreError> {
 }
 
 /// The same as [`refresh`] for every device whose identity has not ended, in one read. Where that fails
-/// nothing is allowed on any of them until [`catch_up`] has read it.
+/// nothing is allowed on any of them until [`reload_stale`] has read it.
 pub async fn refresh_all(backend: &Backend) {
     // Nobody else takes in what was read before: each waits until its device is done.
     let mut ids: Vec<_> = backend.fleet.all().iter().map(|known| known.id).collect();
@@ -110,7 +110,7 @@ async fn terms(backend: &Backend, row: &DeviceRow) -> Result<ActiveTerms, StoreE
 
 /// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
 /// what may not be connected is cut off, and what is lent otherwise is told. Where the record cannot be
-/// read nothing is allowed on the device until [`catch_up`] has read it.
+/// read nothing is allowed on the device until [`reload_stale`] has read it.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -128,13 +128,16 @@ pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, Store
 }
 
 /// Reads what holds on the devices of which it could not be read before.
-pub async fn catch_up(backend: &Backend) {
-    for id in backend.fleet.behind() {
+pub async fn reload_stale(backend: &Backend) -> usize {
+    let stale = backend.fleet.behind();
+    let count = stale.len();
+    for id in stale {
         if let Err(error) = refresh(backend, id).await {
             // It stays behind, where nothing is allowed, and is tried again; the others do not wait for it.
             tracing::warn!(device = %id, %error, "what holds on a device could not be read");
         }
     }
+    count
 }
 
 /// Takes in that a person has another role or is let in no longer, or again: the rules that they made
@@ -213,27 +216,30 @@ pub async fn attach(
 ///
 /// # Errors
 /// The record cannot be read.
-pub async fn end_rules(backend: &Backend, since: i64) -> Result<i64, StoreError> {
-    let now = now_ms();
-    for device in backend.store.devices_whose_rules_ended(since, now).await? {
+pub async fn end_rules(backend: &Backend, since: i64, now_ms: i64) -> Result<usize, StoreError> {
+    let devices = backend.store.devices_whose_rules_ended(since, now_ms).await?;
+    let count = devices.len();
+    for device in devices {
         tracing::info!(%device, "a rule that was made of an answer has ended");
         // What fails falls behind, and nothing is allowed there.
         refresh(backend, device).await.ok();
     }
-    Ok(now)
+    Ok(count)
 }
 
 /// Ends the modes whose time is over, and tells the devices.
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn end_modes(backend: &Backend) -> Result<(), StoreError> {
-    for device in backend.store.end_modes_that_are_over(now_ms()).await? {
+pub async fn end_modes(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
+    let devices = backend.store.end_modes_that_are_over(now_ms).await?;
+    let count = devices.len();
+    for device in devices {
         tracing::info!(%device, "a device is held strictly again");
         // What fails falls behind, and nothing is allowed there.
         refresh(backend, device).await.ok();
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Why a device's mode was not changed.

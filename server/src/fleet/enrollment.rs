@@ -13,7 +13,7 @@ pub use issue::renew;
 use issue::{give, give_again};
 
 pub use super::effective_policy::{
-    attach, catch_up, end_modes, end_rules, load_all, person_changed, refresh, refresh_all,
+    attach, end_modes, end_rules, load_all, person_changed, refresh, refresh_all, reload_stale,
 };
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
@@ -286,22 +286,23 @@ pub async fn status(
 }
 
 /// Takes in the authorities as they are in the data folder by now.
-pub async fn keep_authorities(backend: &Backend) {
-    let (now, lifetime) = (now_ms(), i64::from(backend.config.devices.certificate_seconds) * 1000);
+pub async fn keep_authorities(backend: &Backend, now: i64) -> usize {
+    let lifetime = i64::from(backend.config.devices.certificate_seconds) * 1000;
     if backend.authority.takes_long(lifetime, now) {
         tracing::warn!(
             "two authorities have counted for longer than a certificate is good; end that with `orion-server ca retire`"
         );
     }
     if !backend.authority.keep(now) {
-        return;
+        return 0;
     }
     let fingerprints = backend.authority.fingerprints();
     tracing::warn!(authorities = fingerprints.join(" "), "other authorities count from here on");
-    if let Err(error) = backend.store.record_authorities(fingerprints, now_ms()).await {
+    if let Err(error) = backend.store.record_authorities(fingerprints, now).await {
         // They count all the same; the next start records them.
         tracing::error!(%error, "the change of authorities could not be recorded");
     }
+    1
 }
 
 /// Changes a device's state by a person's word. Whatever takes its rights away also ends its live

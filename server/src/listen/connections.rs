@@ -19,7 +19,7 @@ use rand::RngExt as _;
 pub use limits::ConnectionLimits;
 pub use state::{CloseReason, ConnectionState};
 
-use crate::people::Source;
+use super::Source;
 
 /// How many kinds of closings are told apart between two lines in the log.
 const MAX_TALLIES: usize = 64;

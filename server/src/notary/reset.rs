@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::{AUDIT_HEAD, AUDIT_KEY, draw, head, held_to};
+use super::{draw, head, held_to};
 use crate::clock::now_ms;
-use crate::serve::{DATABASE, lock};
+use crate::data_folder::{AUDIT_HEAD, AUDIT_KEY, DATABASE, lock};
 use crate::store::{AuditVerdict, Store, TrustAnchor};
 
 /// The longest reason, in characters.

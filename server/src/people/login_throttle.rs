@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use orion_domain::UserName;
 
-use super::Source;
+use crate::listen::Source;
 
 /// How long wrong passwords count, in milliseconds.
 const WINDOW_MS: i64 = 15 * 60 * 1000;

@@ -129,8 +129,10 @@ fn rejected(by: &UserName, reason: &str) -> ToolError {
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
-    for id in backend.store.expire_plans(now_ms()).await? {
+pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
+    let expired = backend.store.expire_plans(now_ms).await?;
+    let count = expired.len();
+    for id in expired {
         let plan = backend.store.plan(&id.to_string()).await?;
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
@@ -142,7 +144,7 @@ pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
         }
         publish(backend, &plan);
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Ends the calls of a plan that wait still.

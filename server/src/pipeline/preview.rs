@@ -236,7 +236,7 @@ async fn dry_run(
     let permit = dry.permit(None).map_err(|error| *error)?;
     match route::until_told(backend, &dry, permit).await.map_err(not_asked)? {
         End::Recorded(reply) => Ok((reply, None)),
-        End::Told(reply, answer) => {
+        End::Reported(reply, answer) => {
             let told = DeviceReport::of(dry.target.device.id, answer);
             Ok((told.ends(reply), Some(told)))
         }

@@ -279,8 +279,8 @@ fn strangers(row: &CallRow) -> Provenance {
 ///
 /// # Errors
 /// The record cannot be read or kept.
-pub async fn expire(backend: &Backend) -> Result<usize, StoreError> {
-    let overdue = backend.store.overdue_calls(now_ms()).await?;
+pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
+    let overdue = backend.store.overdue_calls(now_ms).await?;
     let found = overdue.len();
     for row in overdue {
         // One that is being sent looks at its time itself.

@@ -11,7 +11,6 @@ use tokio::time::{sleep, timeout};
 use super::{CallView, audit, queue};
 use crate::backend::Backend;
 use crate::bus::Change;
-use crate::clock::now_ms;
 use crate::fleet::{DeviceSnapshot, SendError, Session, ToDevice};
 use crate::store::{CallRow, ClosedBy, StateChange, StoreError};
 
@@ -22,8 +21,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How long a device has to say something of each call of a question before it is asked about more. Of
 /// those that it does not remember it says nothing.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How often devices that stay connected are asked about what is still open.
-const AGAIN: Duration = Duration::from_secs(30);
+/// How long one device may take when all are asked.
+const ASK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long they are asked again about a call that ended as unknown, in milliseconds. What a device does not
 /// remember by then it does not remember later.
 const NEWS_MS: i64 = 10 * 60_000;
@@ -52,26 +51,18 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     });
 }
 
-/// Goes on asking devices that stay connected: a word may be lost in the very moment in which nobody waits
-/// for the call any more, or not be kept.
-pub async fn keep_asking(backend: Arc<Backend>) {
-    loop {
-        tokio::select! {
-            () = backend.shutdown.cancelled() => return,
-            () = sleep(AGAIN) => {}
-        }
-        let since = now_ms() - NEWS_MS;
-        match backend.store.devices_with_unsettled_calls(since).await {
-            Ok(devices) => {
-                let asking = futures_util::stream::iter(devices);
-                let ask = |device| ask_again(&backend, device, since);
-                asking.for_each_concurrent(AT_ONCE, ask).await;
-            }
-            Err(error) => {
-                tracing::error!(%error, "the calls that are not settled could not be read");
-            }
-        }
-    }
+/// Asks devices that stay connected: a report may be lost at the moment when nobody waits for the call any more,
+/// or its write may fail. Returns how many devices were asked.
+///
+/// # Errors
+/// The store does not respond.
+pub async fn ask_all(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
+    let since = now_ms - NEWS_MS;
+    let devices = backend.store.devices_with_unsettled_calls(since).await?;
+    let count = devices.len();
+    let ask = |device| ask_again(backend, device, since);
+    futures_util::stream::iter(devices).for_each_concurrent(AT_ONCE, ask).await;
+    Ok(count)
 }
 
 async fn ask_again(backend: &Backend, device: DeviceId, since: i64) {
@@ -80,7 +71,7 @@ async fn ask_again(backend: &Backend, device: DeviceId, since: i64) {
     let Some(_turn) = session.asked().try_lock() else { return };
     let asking = Asking::new(backend, device, &session, since);
     // Others do not wait for a device that does not keep up.
-    timeout(AGAIN, asking.finish()).await.ok();
+    timeout(ASK_TIMEOUT, asking.finish()).await.ok();
 }
 
 /// Going through what a device is to say of calls.

@@ -13,7 +13,7 @@ use crate::fleet::{DeviceResult, ToDevice};
 use crate::store::{CloseCall, ClosedBy, StoreError, Witness};
 
 /// What stands in the audit of a call whose device told another end than was recorded.
-const TOLD_LATE: &str = "call.told_late";
+const LATE_RESULT: &str = "call.late_result";
 /// From how many rows about one call on no more are added for what its device tells of it.
 const MOST_OF_CALL: u32 = 16;
 
@@ -157,7 +157,7 @@ async fn record_late_result(backend: &Backend, told: &CloseCall) -> Result<(), S
     let rows = backend.store.audit_rows(MOST_OF_CALL, None, Some(&told.id.to_string())).await?;
     let is_told = |row: &AuditRow| {
         let body = serde_json::from_str::<Value>(&row.body).unwrap_or_default();
-        row.kind == TOLD_LATE && body["witness"]["entry"] == witness.entry
+        row.kind == LATE_RESULT && body["witness"]["entry"] == witness.entry
     };
     if rows.len() >= MOST_OF_CALL as usize || rows.iter().any(is_told) {
         return Ok(());
@@ -168,7 +168,7 @@ async fn record_late_result(backend: &Backend, told: &CloseCall) -> Result<(), S
         result_digest: Digest::of(&told.result),
         witness,
     };
-    backend.store.audit_call_event(TOLD_LATE, told.id, body, told.at).await
+    backend.store.audit_call_event(LATE_RESULT, told.id, body, told.at).await
 }
 
 #[derive(Serialize)]

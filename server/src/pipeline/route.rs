@@ -95,7 +95,7 @@ pub enum End {
     /// It is on the record.
     Recorded(CallView),
     /// Its device told it, and it is not on the record yet.
-    Told(CallView, DeviceResult),
+    Reported(CallView, DeviceResult),
 }
 
 /// The same for a call that stands in the record already, with a place among those under way: with a
@@ -171,7 +171,7 @@ impl<'a> InFlightCall<'a> {
     ) -> Result<CallView, StoreError> {
         match self.until_told(reply, proof, permit).await? {
             End::Recorded(reply) => Ok(reply),
-            End::Told(reply, answer) => {
+            End::Reported(reply, answer) => {
                 result::close(self.backend, self.judged.target.device.id, reply, answer).await
             }
         }
@@ -197,7 +197,7 @@ impl<'a> InFlightCall<'a> {
         loop {
             tokio::select! {
                 word = self.expected.next_event() => match word {
-                    CallEvent::Answer(answer) => return Ok(End::Told(reply, answer)),
+                    CallEvent::Answer(answer) => return Ok(End::Reported(reply, answer)),
                     CallEvent::Stop => {
                         self.is_stopped = true;
                         self.send_cancel(call);

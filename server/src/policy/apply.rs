@@ -66,7 +66,7 @@ pub async fn check(
 }
 
 fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
-    let surroundings = match kind {
+    let lint_context = match kind {
         Text::Accepted => LintContext::default(),
         Text::New => {
             let known = backend.fleet.all().into_iter().filter(|known| !known.has_ended());
@@ -75,7 +75,7 @@ fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
             LintContext { devices: Some(devices), now_ms: Some(now_ms()) }
         }
     };
-    let (file, findings) = orion_policy::check(text, FILE_NAME, &surroundings);
+    let (file, findings) = orion_policy::check(text, FILE_NAME, &lint_context);
     let Some(file) = file else {
         return Checked { file: None, findings, changes: Vec::new() };
     };

@@ -276,8 +276,8 @@ fn findings(known: &DeviceSnapshot) -> Vec<String> {
     let grants: &Grants = &known.grants;
     let file = json!({"version": 1, "devices": {known.name.as_str(): grants}}).to_string();
     let devices = [(known.name.clone(), known.policy_facts())].into();
-    let surroundings = LintContext { devices: Some(devices), now_ms: None };
-    let (_, findings) = orion_policy::check(&file, FILE_NAME, &surroundings);
+    let lint_context = LintContext { devices: Some(devices), now_ms: None };
+    let (_, findings) = orion_policy::check(&file, FILE_NAME, &lint_context);
     let text =
         |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();
     findings.into_iter().map(text).collect()

@@ -12,7 +12,8 @@ use super::{Api, identity, status};
 use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::listen::Peer;
-use crate::people::{self, Change, Identity, SignInError, Source};
+use crate::listen::Source;
+use crate::people::{self, Change, Identity, SignInError};
 
 #[tonic::async_trait]
 impl AuthService for Api {

@@ -307,7 +307,7 @@ fn of_step(risk: Risk, error: DecideError) -> AnswerError {
         DecideError::OnlyOnce | DecideError::TooManyRules => {
             AnswerError::OnlyOnce("it is a step of a plan")
         }
-        DecideError::OfPlan(plan) => AnswerError::PartOfPlan(plan),
+        DecideError::PartOfPlan(plan) => AnswerError::PartOfPlan(plan),
         DecideError::Store(_) => AnswerError::Store,
     }
 }

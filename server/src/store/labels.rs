@@ -43,7 +43,7 @@ pub struct LabelledContent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authorship {
     /// Anybody: the content of files, names, what programs printed.
-    Strangers,
+    Untrusted,
     /// The device's own agent, or who holds the device.
     Device,
 }
@@ -156,7 +156,7 @@ impl Store {
             .map(|row| {
                 let result: Option<Vec<u8>> = row.try_get("result")?;
                 let is_own: bool = row.try_get("is_own")?;
-                let voice = if is_own { Authorship::Device } else { Authorship::Strangers };
+                let voice = if is_own { Authorship::Device } else { Authorship::Untrusted };
                 Ok(LabelledContent {
                     label: Label::from_row(row)?,
                     voice,

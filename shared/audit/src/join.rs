@@ -141,7 +141,7 @@ impl Join {
         let read = match row.kind.as_str() {
             "device.enrolled" => self.enrolled(row),
             "call.opened" => self.opened(row),
-            "call.closed" | "call.reconciled" | "call.told_late" => self.ended(row),
+            "call.closed" | "call.reconciled" | "call.late_result" => self.ended(row),
             _ => Ok(()),
         };
         if read.is_err() {

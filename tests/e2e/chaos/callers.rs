@@ -26,14 +26,14 @@ const TIMEOUT_MS: u64 = 10_000;
 
 /// What callers heard besides answers.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct CallerReport {
     /// Requests that went unanswered and were made again.
     pub(super) repeated: usize,
     /// What should not be heard, whatever dies.
     pub(super) odd: Vec<String>,
 }
 
-impl Heard {
+impl CallerReport {
     pub(super) fn add(&mut self, other: Self) {
         self.repeated += other.repeated;
         self.odd.extend(other.odd);
@@ -64,8 +64,13 @@ pub(super) fn key(number: usize) -> String {
 }
 
 /// Makes calls to one device until there are none left.
-pub(super) async fn run(client: Client, device: String, pace: Arc<Pace>, seed: u64) -> Heard {
-    let mut heard = Heard::default();
+pub(super) async fn run(
+    client: Client,
+    device: String,
+    pace: Arc<Pace>,
+    seed: u64,
+) -> CallerReport {
+    let mut heard = CallerReport::default();
     while let Some(number) = pace.next().await {
         // By its number, so that the same call is made whoever comes to make it.
         let mixed = seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -114,7 +119,7 @@ async fn make(
     device: &str,
     number: usize,
     mut random: Xoshiro256PlusPlus,
-    heard: &mut Heard,
+    heard: &mut CallerReport,
 ) -> Option<CallState> {
     let request = request(device, number, &mut random);
     let mut regrets = random.random_bool(0.08);

@@ -32,7 +32,7 @@ struct Row {
     state: CallState,
     envelope: Option<Envelope>,
     /// Whether the device said after the backend did that it does not know either.
-    told_late: bool,
+    reported_late: bool,
 }
 
 impl Row {
@@ -40,7 +40,7 @@ impl Row {
     /// where it has not heard of the device does not count.
     fn says_the_device(&self) -> bool {
         let error = self.envelope.as_ref().and_then(|envelope| envelope.error.as_ref());
-        self.told_late || error.is_some_and(|error| error.details.contains_key("idempotent"))
+        self.reported_late || error.is_some_and(|error| error.details.contains_key("idempotent"))
     }
 
     fn is_final(&self) -> bool {
@@ -96,7 +96,7 @@ async fn rows(world: &World, only_open: bool) -> Vec<Row> {
     type Found = (String, Option<String>, Option<String>, String, Option<Vec<u8>>, bool);
     let found: Vec<Found> = sqlx::query_as(
         "SELECT id, idempotency_key, device_name, state, result, id IN (SELECT call_id FROM audit \
-         WHERE kind = 'call.told_late' AND body ->> '$.state' = 'unknown') FROM calls WHERE NOT $1 \
+         WHERE kind = 'call.late_result' AND body ->> '$.state' = 'unknown') FROM calls WHERE NOT $1 \
          OR state NOT IN ('denied', 'succeeded', 'failed', 'refused', 'timed_out', 'cancelled') \
          ORDER BY id",
     )
@@ -107,8 +107,8 @@ async fn rows(world: &World, only_open: bool) -> Vec<Row> {
     record.close().await.unwrap();
     found
         .into_iter()
-        .map(|(id, key, device, state, result, told_late)| Row {
-            told_late,
+        .map(|(id, key, device, state, result, reported_late)| Row {
+            reported_late,
             id,
             key: key.unwrap_or_default(),
             device: device.unwrap_or_default(),

@@ -37,7 +37,7 @@ pub enum EnrollError {
     #[error(
         "the backend may have taken this device in, but its answer did not arrive: {0}. Run the same command again: it goes on where it was, and the token is not spent twice"
     )]
-    Unanswered(ConnectError),
+    NoAnswer(ConnectError),
     /// An enrolment was begun and has no answer yet.
     #[error(
         "this device has asked to be taken in and has no answer yet; run `orion-agent enroll` to go on"
@@ -78,7 +78,7 @@ impl EnrollError {
     #[must_use]
     pub const fn passes(&self) -> bool {
         match self {
-            Self::Connect(error) | Self::Unanswered(error) => !error.is_lasting(),
+            Self::Connect(error) | Self::NoAnswer(error) => !error.is_lasting(),
             Self::TooMany(_) => true,
             Self::Expired
             | Self::AlreadyEnrolled { .. }

@@ -121,7 +121,7 @@ async fn an_enrolment_whose_answer_is_lost_goes_on_with_the_same_key_and_ticket(
         world.script.lock().unwrap().enroll.extend([lost, busy, Ok(approved(&world))]);
         let first = Enrollment { replace, ..wanted(Some(token.clone())) };
         let error = try_it(&world, first).await.0.unwrap_err();
-        assert!(matches!(error, EnrollError::Unanswered(_)), "{error}");
+        assert!(matches!(error, EnrollError::NoAnswer(_)), "{error}");
         assert!(error.to_string().contains("Run the same command again"), "{error}");
         let kept = Identity::read(&world.state_dir()).unwrap();
         let key = |identity: &Option<Identity>| identity.as_ref().map(|own| own.key.fingerprint());

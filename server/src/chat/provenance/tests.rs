@@ -41,7 +41,7 @@ fn heard(content: &str) -> TaintTracker {
     let mut heard = TaintTracker::default();
     let said = said(find("read_file").unwrap().0, &result(&json!({"data": {"content": content}})));
     let calls = search(&said);
-    heard.add(label("kiosk"), Authorship::Strangers, said, calls);
+    heard.add(label("kiosk"), Authorship::Untrusted, said, calls);
     heard
 }
 
@@ -143,7 +143,7 @@ fn content_is_searched_for_calls_when_it_comes_and_not_again_for_each_message() 
         let content = format!("{number} {} {DELETE}", "words ".repeat(6_000));
         let result = result(&json!({"data": {"content": content}}));
         let calls = search(&said(spec, &result));
-        LabelledContent { label: label("kiosk"), voice: Authorship::Strangers, calls, result }
+        LabelledContent { label: label("kiosk"), voice: Authorship::Untrusted, calls, result }
     };
     let rows: Vec<_> = (0..50).map(row).collect();
     let in_the_first_place = searched();

@@ -219,7 +219,7 @@ pub(super) async fn vote(
         Err(DecideError::Expired) => return Err(AnswerError::Expired),
         Err(DecideError::AlreadyVoted) => return Err(AnswerError::AlreadyVoted),
         Err(DecideError::ReasonMissing) => return Err(AnswerError::ReasonMissing),
-        Err(DecideError::OfPlan(plan)) => return Err(AnswerError::PartOfPlan(plan)),
+        Err(DecideError::PartOfPlan(plan)) => return Err(AnswerError::PartOfPlan(plan)),
         Err(DecideError::OnlyOnce) => return Err(AnswerError::OnlyOnce(ONLY_ONCE)),
         Err(DecideError::TooManyRules) => return Err(AnswerError::TooManyRules),
         Err(DecideError::Store(_)) => return Err(AnswerError::Store),

@@ -193,8 +193,10 @@ pub(super) async fn close_asked(
 ///
 /// # Errors
 /// The record cannot be kept.
-pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
-    for approval in backend.store.expire_approvals(now_ms()).await? {
+pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
+    let expired = backend.store.expire_approvals(now_ms).await?;
+    let count = expired.len();
+    for approval in expired {
         backend.bus.publish(Change::Approval(approval.id, approval.call));
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
@@ -205,7 +207,7 @@ pub async fn expire(backend: &Backend) -> Result<(), StoreError> {
             tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");
         }
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Takes up what was approved and not yet started when the backend stopped, each when its device is

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::people::Source;
+use crate::listen::Source;
 
 /// How often one source and RPC get a row, in milliseconds.
 const INTERVAL_MS: i64 = 60_000;

@@ -6,7 +6,8 @@ use tonic::Status;
 
 use super::count;
 use crate::clock::now_ms;
-use crate::people::{self, Change, Identity, SignInError, Source, TokenKind};
+use crate::listen::Source;
+use crate::people::{self, Change, Identity, SignInError, TokenKind};
 use crate::rpc::{Api, status};
 use crate::store::{AccountRow, StoreError};
 

@@ -44,7 +44,7 @@ pub enum DecideError {
     OnlyOnce,
     /// It is answered with the other steps of its plan.
     #[error("the approval belongs to the plan {0}")]
-    OfPlan(PlanId),
+    PartOfPlan(PlanId),
     /// The record failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -102,7 +102,7 @@ impl Store {
                     return Ok(Err(DecideError::NotFound));
                 };
                 if let Some(plan) = row.plan {
-                    return Ok(Err(DecideError::OfPlan(plan)));
+                    return Ok(Err(DecideError::PartOfPlan(plan)));
                 }
                 // Time has passed since the person was let in.
                 let Some(role) = role_of(tx, &vote.by).await? else {

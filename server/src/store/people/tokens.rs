@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 
-use crate::people::TokenKind;
+use crate::scope::TokenKind;
 use crate::store::row::{digest, only, parsed, parsed_option};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};

@@ -4,7 +4,8 @@ use orion_audit::merkle::Tree;
 use orion_domain::audit::{AuditHead, AuditRow, Break};
 
 use super::*;
-use crate::notary::{AUDIT_HEAD, AUDIT_KEY, NotSigned, Notary, held_to, reset_signing};
+use crate::data_folder::{AUDIT_HEAD, AUDIT_KEY};
+use crate::notary::{NotSigned, Notary, held_to, reset_signing};
 use crate::store::{SignedTree, TrustAnchor, verify_file};
 
 async fn opened(place: &Place, from: u128, count: u128) {

@@ -35,13 +35,13 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
     let (store, id) = (&place.store, conversation_id(1));
     for n in 1..=3 {
         store
-            .label_content(id, label(n, "kiosk"), Authorship::Strangers, &[digest(n)], 5)
+            .label_content(id, label(n, "kiosk"), Authorship::Untrusted, &[digest(n)], 5)
             .await
             .unwrap();
     }
     let given = |n, bytes| LabelledContent {
         label: label(n, "kiosk"),
-        voice: Authorship::Strangers,
+        voice: Authorship::Untrusted,
         calls: vec![digest(n)],
         result: vec![b'x'; bytes],
     };
@@ -55,7 +55,7 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
 async fn a_device_that_says_much_makes_no_other_label_forgotten() {
     let place = chat(3, 1).await;
     let (store, id) = (&place.store, conversation_id(1));
-    store.label_content(id, label(1, "kiosk"), Authorship::Strangers, &[], 5).await.unwrap();
+    store.label_content(id, label(1, "kiosk"), Authorship::Untrusted, &[], 5).await.unwrap();
     store.label_content(id, label(2, "quiet"), Authorship::Device, &[], 5).await.unwrap();
     for _ in 0..60 {
         store.label_content(id, label(3, "loud"), Authorship::Device, &[], 5).await.unwrap();
@@ -63,6 +63,6 @@ async fn a_device_that_says_much_makes_no_other_label_forgotten() {
     let kept = store.labelled_content(id, 0).await.unwrap();
     assert_eq!(kept.len(), 52);
     let first = |n: usize| (kept[n].label.clone(), kept[n].voice);
-    assert_eq!(first(0), (label(1, "kiosk"), Authorship::Strangers));
+    assert_eq!(first(0), (label(1, "kiosk"), Authorship::Untrusted));
     assert_eq!(first(1), (label(2, "quiet"), Authorship::Device));
 }

@@ -87,7 +87,7 @@ async fn a_question_of_a_plan_is_answered_expired_and_taken_up_with_it_alone() {
         lasting: ApprovalScope::Once,
         at: 2_000,
     };
-    assert_eq!(store.vote(alone).await, Err(DecideError::OfPlan(plan_id(1))));
+    assert_eq!(store.vote(alone).await, Err(DecideError::PartOfPlan(plan_id(1))));
     assert_eq!(store.withdraw_approval(call_id(1), 2_000).await, Ok(None));
     assert_eq!(store.expire_approvals(9_000).await, Ok(Vec::new()));
     store.decide_plan(word("bob", true, 2_000)).await.unwrap();

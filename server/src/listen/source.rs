@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::listen::Peer;
+use super::Peer;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

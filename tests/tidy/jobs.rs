@@ -1,0 +1,25 @@
+//! Every periodic job is started, has a name of its own and stands in `docs/jobs.md`.
+
+use std::collections::BTreeSet;
+
+use crate::tree::{files_ending, read};
+
+#[test]
+fn every_job_is_named_after_its_file_is_started_and_is_documented() {
+    let (docs, jobs) = (read("docs/jobs.md"), read("server/src/jobs.rs"));
+    let mut names = BTreeSet::new();
+    for file in files_ending(".rs") {
+        let Some(name) = file.path.strip_prefix("server/src/jobs/") else { continue };
+        let name = name.trim_end_matches(".rs");
+        let quoted = |line: &str| line.contains(&format!("const NAME: &'static str = \"{name}\";"));
+        assert!(file.text.lines().any(quoted), "{}: its name is not {name}", file.path);
+        assert!(jobs.contains(&format!("spawn(backend, {name}::")), "{name} is not started");
+        let seconds = file.text.split("INTERVAL: Duration = Duration::from_secs(").nth(1);
+        let seconds = seconds.and_then(|text| text.split(')').next()).unwrap();
+        let row = format!("| `{name}` | {seconds} s | ");
+        assert!(docs.contains(&row), "docs/jobs.md has no row that begins with: {row}");
+        names.insert(name.to_owned());
+    }
+    let rows = docs.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, names.len(), "docs/jobs.md has rows of jobs that do not exist");
+}
