@@ -52,7 +52,7 @@ impl PolicyService for Api {
             self.0.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
         if let Some(line) = before.policy_line() {
             let version = self.0.policies.active().version();
-            return Err(status::already_exists(format!(
+            return Err(status::managed_elsewhere(format!(
                 "these permissions stand in the policy, version {version}, line {line}; change them there: `orion policy show`, then `orion policy apply FILE`"
             )));
         }
@@ -276,7 +276,7 @@ impl Api {
             | StoreError::Corrupt => status::store(error),
         })?;
         if row.disabled_at.is_some() {
-            return Err(status::already_exists(format!(
+            return Err(status::managed_elsewhere(format!(
                 "{user} is disabled and may do nothing; `orion users enable {user}` lets them in again"
             )));
         }

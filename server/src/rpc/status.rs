@@ -219,7 +219,7 @@ pub(crate) fn policy(error: StoreError) -> Status {
 }
 
 /// Something that stands elsewhere, or is not in a state that allows this.
-pub(crate) fn already_exists(message: impl ToString) -> Status {
+pub(crate) fn managed_elsewhere(message: impl ToString) -> Status {
     with(ErrorCode::PreconditionFailed, message)
 }
 

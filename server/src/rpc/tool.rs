@@ -134,7 +134,7 @@ impl ToolService for Api {
         let caller = caller(&request)?;
         let row = self.own_call(&caller, &request.into_inner().call_id).await?;
         if let (Some(plan), CallState::AwaitingApproval) = (row.plan, row.state) {
-            return Err(status::already_exists(format!(
+            return Err(status::managed_elsewhere(format!(
                 "this call is a step of the plan {plan}, which ends as a whole: `orion plan deny {plan}`"
             )));
         }
