@@ -1,4 +1,4 @@
-//! Everything that handlers share.
+//! The state that all handlers share. It has no behavior of its own.
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -13,49 +13,49 @@ use crate::pipeline::call_limits::CallLimits;
 use crate::policy::Policies;
 use crate::store::{Store, StoreError};
 
-/// See the module.
+/// The state that all handlers share.
 #[derive(Debug)]
 pub struct Backend {
-    /// What the operator set.
+    /// The operator's configuration.
     pub config: Config,
-    /// The record.
+    /// The database.
     pub store: Store,
     /// The devices.
     pub fleet: Fleet,
-    /// The policy file that holds.
+    /// The active policy.
     pub policies: Policies,
-    /// Signs the audit.
+    /// Signs the audit log.
     pub notary: Notary,
-    /// What wakes those who wait.
+    /// Wakes tasks that wait for a change.
     pub bus: Bus,
-    /// Who vouches for devices, and for this backend.
+    /// The certificate authorities of devices and of this backend.
     pub authority: Authority,
     /// The models by name, the default first; never empty.
     pub models: Vec<(String, Model)>,
-    /// The one-time secrets, for the first admin and for one who is locked out.
+    /// The one-time secrets of the first admin, and of an admin who is locked out.
     pub first_admin: FirstAdmin,
-    /// Who is signed in at the moment.
+    /// The users and sessions in memory.
     pub people: IdentityCache,
-    /// How much each person has under way.
+    /// The calls in flight of each person, and their limits.
     pub load: CallLimits,
-    /// What enrolment tokens tell devices to dial.
+    /// The addresses that enrolment tokens give to devices, `host:port`.
     pub device_addresses: Vec<String>,
-    /// Calls under way: they may end before anything is closed.
+    /// Calls in flight: they may end before anything is closed.
     pub calls: TaskTracker,
-    /// Other work that must end before the process does.
+    /// Other tasks that must end before the process does.
     pub tasks: TaskTracker,
-    /// The backend is to stop: nothing new is begun.
+    /// Cancelled when the backend stops: no new work starts.
     pub shutdown: CancellationToken,
-    /// Calls had their time: streams end.
+    /// Cancelled when the calls have had their time: streams end.
     pub closing: CancellationToken,
 }
 
 impl Backend {
-    /// Does a piece of work to its end, also where whoever asked for it goes away: what was recorded is
-    /// then taken in and told as well.
+    /// Runs work to its end, even if the requester disconnects: what was stored is then also loaded and
+    /// published.
     ///
     /// # Errors
-    /// The work's own; [`StoreError::Unavailable`] where it broke off.
+    /// The error of the work; [`StoreError::Unavailable`] if the work panics or is cancelled.
     pub async fn run_to_completion<T, E>(
         &self,
         work: impl Future<Output = Result<T, E>> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Backups: a folder with a copy of the record, made while the backend runs, the keys, and a manifest
-//! that says what belongs to it. Restoring looks at all of it before anything is put in place.
+//! Backups: a folder with a copy of the database, made while the backend runs, the keys, and a manifest of
+//! the files. A restore checks all of it before anything is put in place.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -20,28 +20,28 @@ use crate::store::{
     AuditVerdict, Health, Store, TrustAnchor, check_file, copy_file, newest_version,
 };
 
-/// The version of the form.
+/// The version of the format.
 const FORMAT: u32 = 1;
-/// What belongs to a backup, in it.
+/// The file that lists a backup's files.
 const MANIFEST: &str = "manifest.json";
-/// Left in a folder that was restored, for the backend that starts in it.
+/// Left in a restored folder, for the next start of a backend.
 const RESTORED: &str = "restored.json";
-/// The largest file beside the record, in bytes: keys and certificates.
-const MOST_BYTES: u64 = 1024 * 1024;
+/// The largest file besides the database, in bytes: keys and certificates.
+const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What belongs to a backup.
+/// The contents of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The version of the form.
+    /// The version of the format.
     pub format: u32,
-    /// When it was made, Unix milliseconds.
+    /// Unix milliseconds.
     pub made_at: i64,
-    /// The version of the program that made it.
+    /// The version of the program that made the backup.
     pub version: String,
-    /// Where the audit ends in it.
+    /// The end of the audit log in the backup.
     pub head: AuditHead,
-    /// Its files.
+    /// The files of the backup, without the manifest.
     pub files: Vec<ManifestFile>,
 }
 
@@ -49,18 +49,18 @@ pub struct Manifest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestFile {
-    /// Its name.
+    /// The file's name, without a folder.
     pub name: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its SHA-256.
+    /// SHA-256 of the content.
     pub sha256: Digest,
 }
 
-/// Makes a backup of the data folder as a new folder, whether or not a backend runs on it.
+/// Backs up the data folder into a new folder, whether or not a backend runs on it.
 ///
 /// # Errors
-/// What is wrong, and what to do; then nothing is left behind under that name.
+/// What is wrong, and what to do; then nothing is left under that name.
 pub async fn backup(data_dir: &Path, to: &Path) -> anyhow::Result<Manifest> {
     ensure!(
         data_dir.join(DATABASE).exists(),
@@ -87,7 +87,8 @@ pub async fn backup(data_dir: &Path, to: &Path) -> anyhow::Result<Manifest> {
 async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     let record = partial.join(DATABASE);
     let mut names = vec![DATABASE.to_owned()];
-    // Before the record, which is never behind what was signed last of it.
+    // Copied before the database, so that the copy of the database is never behind its last signed
+    // checkpoint.
     let head = data_dir.join(AUDIT_HEAD);
     if head.exists() {
         copy(&head, &partial.join(AUDIT_HEAD))?;
@@ -95,13 +96,13 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     }
     copy_file(&data_dir.join(DATABASE), &record).await.context("the record cannot be copied")?;
     private(&record)?;
-    // Of the authorities' two files, both are of one moment.
+    // Both files of the authorities must be of the same moment.
     let held = authority::hold(data_dir)?;
     for entry in fs::read_dir(data_dir)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = entry.path();
-        // A key may lie elsewhere, and a link stand in its place.
+        // A key may lie elsewhere, with a link in its place.
         let is_file = || fs::metadata(&path).with_context(|| format!("{}", path.display()));
         if belongs(&name) && name != AUDIT_HEAD && is_file()?.is_file() {
             copy(&path, &partial.join(&name))?;
@@ -120,20 +121,20 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// Whether a file of the data folder is to be kept: not what is made anew at each start, and no secret
-/// that is good once.
+/// Returns whether a file of the data folder is backed up. Files that each start creates, and one-time
+/// secrets, are not.
 fn belongs(name: &str) -> bool {
-    let passing = name.starts_with(DATABASE)
+    let transient = name.starts_with(DATABASE)
         || name == ADDRESSES
         || name == RESTORED
         || name == MANIFEST
         || name.ends_with("lock")
         || name.ends_with("-secret");
-    // What is being written has a name of its own until it is whole.
-    !(passing || name.starts_with('.') || name.ends_with(".new") || name.ends_with(".tmp"))
+    // A file that is being written has another name until it is complete.
+    !(transient || name.starts_with('.') || name.ends_with(".new") || name.ends_with(".tmp"))
 }
 
-/// Puts a backup in place as a data folder, which must be empty or not there.
+/// Restores a backup as a data folder, which must be empty or must not exist.
 ///
 /// # Errors
 /// What is wrong with the backup or the folder; then nothing was put in place.
@@ -148,11 +149,11 @@ pub async fn restore(from: &Path, data_dir: &Path) -> anyhow::Result<Manifest> {
     let staged = data_dir.join(".restoring");
     make_private(&staged)?;
     let put = stage(from, &staged, &manifest).await.and_then(|()| {
-        // The record last: a folder without it is no backend's.
+        // The database comes last: a folder without it is not a backend's.
         let names = manifest.files.iter().map(|file| &file.name);
         let (last, first): (Vec<_>, Vec<_>) = names.partition(|name| *name == DATABASE);
-        let told = serde_json::to_vec(&manifest)?;
-        secret_file::write(&data_dir.join(RESTORED), &told)?;
+        let text = serde_json::to_vec(&manifest)?;
+        secret_file::write(&data_dir.join(RESTORED), &text)?;
         for name in first.into_iter().chain(last) {
             fs::rename(staged.join(name), data_dir.join(name))?;
         }
@@ -189,7 +190,7 @@ fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
     let path = from.join(MANIFEST);
     let mut text = String::new();
     File::open(&path)
-        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+        .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
         .with_context(|| format!("{} is no backup: {}", from.display(), path.display()))?;
     let manifest: Manifest =
         serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
@@ -203,14 +204,14 @@ fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// What the record is held to, where the authorities and the audit's key are there whole: without them the
-/// record is no backend.
+/// Returns what the database is verified against. The authorities and the audit key must be complete: a
+/// backend cannot start without them.
 fn keys(folder: &Path) -> anyhow::Result<TrustAnchor> {
     authority::read(folder)?;
     held_to(folder)?.context("audit.key is missing; start the backend once before")
 }
 
-/// Where the audit of a record ends that nothing is wrong with.
+/// Returns the end of the audit log of a database without damage.
 fn good(health: &Health) -> anyhow::Result<AuditHead> {
     match &health.audit {
         AuditVerdict::Whole { head, .. } if health.is_good() => Ok(*head),
@@ -222,19 +223,19 @@ fn good(health: &Health) -> anyhow::Result<AuditHead> {
     }
 }
 
-/// Looks at the record of a data folder whole.
+/// Checks the whole database of a data folder.
 ///
 /// # Errors
-/// It cannot be read at all.
+/// The database cannot be read at all.
 pub async fn check(data_dir: &Path) -> anyhow::Result<Health> {
     let held = held_to(data_dir)?;
     check_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the record cannot be read")
 }
 
-/// Writes into the audit that this folder was restored, at the first start after.
+/// Records in the audit log that this folder was restored, at the first start after it.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn record_restore(store: &Store, data_dir: &Path) -> anyhow::Result<()> {
     let path = data_dir.join(RESTORED);
     let manifest: Manifest = match fs::read(&path) {
@@ -278,9 +279,9 @@ fn measured(folder: &Path, name: &str) -> anyhow::Result<ManifestFile> {
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
-    File::open(from)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    File::open(from)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     ensure!(
-        bytes.len() as u64 <= MOST_BYTES,
+        bytes.len() as u64 <= MAX_BYTES,
         "{} is larger than anything that a backend keeps; move it out of the data folder",
         from.display()
     );
@@ -321,7 +322,7 @@ mod tests {
     use crate::fleet::Authority;
     use crate::notary::Notary;
 
-    /// A data folder as a first start leaves it.
+    /// Returns a data folder as a first start leaves it.
     async fn started() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
@@ -363,7 +364,7 @@ mod tests {
             format!("{error:#}")
         };
         let key = fs::read(data.join("ca.key")).unwrap();
-        // The keys of another moment than the certificates.
+        // The keys are of another moment than the certificates.
         let other = started().await;
         let foreign = fs::read(other.path().join("data").join("ca.key")).unwrap();
         let said = refused(&|| fs::write(data.join("ca.key"), &foreign).unwrap()).await;

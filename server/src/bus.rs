@@ -1,5 +1,5 @@
-//! What wakes those who wait. The database is the record; a message here only says "look again",
-//! so a lost one costs time and never truth.
+//! Wakes tasks that wait for a change. The database holds the truth; a message here only says "look again",
+//! so that a lost one costs time and nothing else.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use dashmap::DashMap;
 use orion_domain::{ApprovalId, CallId, DeviceId, PlanId};
 use tokio::sync::{broadcast, watch};
 
-/// Something changed in the record.
+/// A change in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// A call was sent, waits for its device, or got on.
+    /// A call was dispatched, was queued or made progress.
     CallMoved(CallId),
     /// A call reached a final state.
     CallClosed(CallId),
-    /// A question about this call was asked, answered, or ran out.
+    /// An approval request of this call was made, answered or expired.
     Approval(ApprovalId, CallId),
-    /// A device came, went or was changed.
+    /// A device connected, disconnected or was changed.
     Device(DeviceId),
-    /// A plan was made, answered, moved on or ended.
+    /// A plan was made, answered, made progress or ended.
     Plan(PlanId),
 }
 
-/// What somebody can wait for.
+/// What a task can wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Topic {
     Call(CallId),
@@ -42,31 +42,30 @@ impl Change {
     }
 }
 
-/// Who waits for what. An entry is there as long as somebody does.
+/// The watchers of each topic. An entry exists as long as it has a watcher.
 type Topics = DashMap<Topic, watch::Sender<()>>;
 
-/// In-process publish and subscribe. Whoever waits names what they wait for, and nothing else wakes
-/// them.
+/// In-process publish and subscribe. Only a change of its own topic wakes a watcher.
 #[derive(Debug, Clone)]
 pub struct Bus {
     topics: Arc<Topics>,
     approvals: broadcast::Sender<ApprovalId>,
 }
 
-/// How many approvals a slow subscriber may lag behind before it is told that it missed some.
+/// How many approvals a slow subscriber may lag behind before it misses some.
 const BACKLOG: usize = 1024;
 
 impl Bus {
-    /// A bus without subscribers.
+    /// Returns a bus without subscribers.
     #[must_use]
     pub fn new() -> Self {
         Self { topics: Arc::default(), approvals: broadcast::channel(BACKLOG).0 }
     }
 
-    /// Wakes everyone who waits for this, and nobody else.
+    /// Wakes the watchers of the change's topic, and no others.
     pub fn publish(&self, change: Change) {
         if let Change::Approval(id, _) = change {
-            // No subscriber is no error: nobody waits.
+            // No subscriber is no error: no task waits.
             let _ = self.approvals.send(id);
         }
         if let Some(watchers) = self.topics.get(&change.topic()) {
@@ -74,26 +73,25 @@ impl Bus {
         }
     }
 
-    /// Changes of a call from this moment on: it was sent, waits for its device, got on, was asked about
-    /// or ended.
+    /// Watches a call from this moment on: dispatch, queueing, progress, approval requests and its end.
     #[must_use]
     pub fn watch_call(&self, call: CallId) -> Watcher {
         self.watch(Topic::Call(call))
     }
 
-    /// Changes of a device from this moment on.
+    /// Watches a device from this moment on.
     #[must_use]
     pub fn watch_device(&self, device: DeviceId) -> Watcher {
         self.watch(Topic::Device(device))
     }
 
-    /// Changes of a plan from this moment on.
+    /// Watches a plan from this moment on.
     #[must_use]
     pub fn watch_plan(&self, plan: PlanId) -> Watcher {
         self.watch(Topic::Plan(plan))
     }
 
-    /// Approvals that are asked for, answered or run out, from this moment on.
+    /// Watches all approval requests from this moment on: made, answered or expired.
     #[must_use]
     pub fn watch_approvals(&self) -> broadcast::Receiver<ApprovalId> {
         self.approvals.subscribe()
@@ -111,25 +109,25 @@ impl Default for Bus {
     }
 }
 
-/// Waits for changes of one thing.
+/// Waits for changes of one topic.
 #[derive(Debug)]
 pub struct Watcher {
     topic: Topic,
-    /// There until the watcher is dropped.
+    /// Some until the watcher is dropped.
     receiver: Option<watch::Receiver<()>>,
     topics: Arc<Topics>,
 }
 
 impl Watcher {
-    /// Waits for a change since the last one that was seen here. Several at once count as one: whoever is
-    /// woken looks at the store.
+    /// Waits for a change since the last one that was seen here. Several changes count as one: the woken
+    /// task reads the database.
     pub async fn changed(&mut self) {
         let woken = match &mut self.receiver {
             Some(receiver) => receiver.changed().await.is_ok(),
             None => false,
         };
         if !woken {
-            // The other end stays as long as this one does, so this is never reached.
+            // The sender lives as long as this receiver, so this is never reached.
             std::future::pending().await
         }
     }

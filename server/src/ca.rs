@@ -1,5 +1,5 @@
-//! `orion-server ca`: the authorities in a data folder, looked at and changed. A backend that runs on
-//! the folder takes a change in within seconds; one that is stopped does at its next start.
+//! `orion-server ca`: lists and changes the authorities in a data folder. A running backend loads a change
+//! within seconds; a stopped one loads it at its next start.
 
 mod list;
 
@@ -42,7 +42,7 @@ pub enum CaError {
     /// The authorities cannot be read or changed.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// There is no such authority.
+    /// No authority has this fingerprint.
     #[error(
         "there is no authority whose fingerprint begins with {0:?}; `orion-server ca list` shows those there are"
     )]
@@ -54,17 +54,17 @@ pub enum CaError {
         names
     )]
     StillHeld {
-        /// How many.
+        /// The number of devices.
         devices: usize,
-        /// Which.
+        /// Their names.
         names: String,
     },
 }
 
-/// Does it, and gives what is to be printed.
+/// Runs the command and returns the text to print.
 ///
 /// # Errors
-/// See [`CaError`]; then nothing was changed.
+/// See [`CaError`]; nothing was changed then.
 pub async fn run(command: CaCommand, folder: &Path) -> Result<String, CaError> {
     match command {
         CaCommand::List => list::list(folder).await,
@@ -100,7 +100,7 @@ async fn retire(folder: &Path, force: bool) -> Result<String, CaError> {
     }
     let gone = change(folder, |set| {
         let (left, gone) = set.retired().ok_or(AuthorityError::OnlyOne)?;
-        // Of another nobody has looked who would be cut off.
+        // If another authority is retired by now, its holders were not checked.
         if gone.fingerprint() == old { Ok((left, gone)) } else { Err(AuthorityError::Changed) }
     })?;
     let mut text = format!("{} counts no longer\n", gone.fingerprint());

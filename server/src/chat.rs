@@ -1,5 +1,6 @@
-//! The chat loop: a person's words go to a model, the calls it makes go through the pipeline, their
-//! results go back to the model, until it answers in words or has had its rounds.
+//! The chat loop: a person's message goes to a model, the model's calls go through the pipeline, and the
+//! results go back to the model. The loop ends when the model answers without calls or reaches the limit of
+//! rounds.
 
 mod event;
 mod history;
@@ -27,25 +28,25 @@ use crate::pipeline::audit::CallContext;
 use crate::pipeline::{self, CallView, reauthorize};
 use crate::store::StoreError;
 
-/// Why there is no answer.
+/// Why a chat turn failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// No model of that name.
+    /// There is no model of that name.
     #[error("there is no model `{0}`; `[[models]]` in orion-server.toml lists those there are")]
     NoModel(String),
-    /// Not this person's chat, or none at all.
+    /// The conversation does not exist, or is another person's.
     #[error("there is no such conversation of yours")]
     NoConversation,
     /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The record cannot be kept.
+    /// The store failed.
     #[error("the record could not be written")]
     Store(#[from] StoreError),
-    /// The person went away.
+    /// The person disconnected.
     #[error("the conversation was left")]
     Left,
-    /// What the person came with is good no more, or lets them do something else by now.
+    /// The person's session or token is no longer valid, or their role changed.
     #[error("{}", match .0 {
         StreamEnd::SignedOut => "the session or token of this conversation is good no more",
         StreamEnd::RoleChanged => "the role of this conversation's person has changed",
@@ -53,28 +54,28 @@ pub enum ChatError {
     Ended(StreamEnd),
 }
 
-/// One turn of a chat under way.
+/// A chat turn in progress.
 struct Turn<'a> {
     backend: &'a Arc<Backend>,
     caller: Caller,
-    /// SHA-256 of the session or token that the person came with.
+    /// SHA-256 of the person's session or token.
     token: Digest,
     model: &'a Model,
     events: &'a mpsc::Sender<Event>,
     messages: Vec<Message>,
     used: Vec<ToolUse>,
-    /// What strangers may have written here.
-    heard: TaintTracker,
-    /// Calls that ended for good: the same call is not sent again in this turn.
+    /// The untrusted content of this conversation.
+    taint: TaintTracker,
+    /// The errors of calls that failed for good: the same call is not made again in this turn.
     fatal: HashMap<Digest, ToolError>,
 }
 
-/// Answers one message of a person. The turn ends at once, in the middle of a model's answer too, when
-/// the person leaves or what they came with ends. Calls under way go on, as every call does whose
-/// caller left.
+/// Answers one message of a person. The turn ends immediately, even in the middle of a model's answer, when
+/// the person disconnects or their session, token or role ends. Calls in flight continue, as every call does
+/// whose caller disconnects.
 ///
 /// # Errors
-/// See [`ChatError`]; the calls that were made are in the store.
+/// [`ChatError`]; the calls that were made are in the store.
 pub async fn answer(
     backend: &Arc<Backend>,
     by: Identity,
@@ -88,21 +89,21 @@ pub async fn answer(
         .iter()
         .find(|(name, _)| model.is_empty() || name == model)
         .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
-    // Before the turn looks at the person for the first time, so that no change falls in between.
+    // Subscribed before the turn reads the person's rights, so that no change is missed in between.
     let ended = people::ended(by.clone(), backend.people.subscribe(), now_ms());
     let (conversation, earlier) = history::open(backend, &by.caller, conversation).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
     let turn = take_turn(backend, (caller, by.token), (name, model), earlier, text, events);
     tokio::select! {
         biased;
-        // A turn that is dropped drops its request to the model.
+        // Dropping the turn cancels its request to the model.
         () = events.closed() => Err(ChatError::Left),
         ending = ended => Err(ChatError::Ended(ending)),
         done = turn => done,
     }
 }
 
-/// The turn of a person in their conversation, with what was said before.
+/// Runs a person's turn in their conversation, with the earlier messages.
 async fn take_turn(
     backend: &Arc<Backend>,
     (caller, token): (Caller, Digest),
@@ -119,9 +120,9 @@ async fn take_turn(
     messages.push(Message::user(text));
     history::append(backend, conversation, &Message::user(text)).await?;
 
-    let heard = TaintTracker::before(backend, conversation).await?;
+    let taint = TaintTracker::before(backend, conversation).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
-    let mut turn = Turn { backend, caller, token, model, events, messages, used, heard, fatal };
+    let mut turn = Turn { backend, caller, token, model, events, messages, used, taint, fatal };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(backend, conversation, &last).await?;
@@ -133,7 +134,7 @@ async fn say(events: &mpsc::Sender<Event>, event: Event) -> Result<(), ChatError
 }
 
 impl Turn<'_> {
-    /// Round after round, until the model answers in words. Gives its last words.
+    /// Runs rounds until the model answers without calls. Returns its last text.
     async fn rounds(&mut self) -> Result<String, ChatError> {
         let most = self.backend.config.chat.max_tool_rounds;
         let mut words = String::new();
@@ -169,7 +170,7 @@ impl Turn<'_> {
         Ok(words)
     }
 
-    /// What an answer asks for: calls, what is wrong with others, and the words around them.
+    /// Splits an answer into calls, unreadable calls and the text around them.
     fn read(&self, answer: &Answer) -> (Vec<ExtractedCall>, Vec<ExtractProblem>, String) {
         if !self.backend.config.chat.tools_enabled {
             return (Vec::new(), Vec::new(), answer.text.clone());
@@ -221,7 +222,7 @@ impl Turn<'_> {
         for (id, call) in written {
             let reply = self.call(call).await?;
             if let Some(conversation) = self.caller.conversation {
-                self.heard.record_result(self.backend, conversation, &reply).await?;
+                self.taint.record_result(self.backend, conversation, &reply).await?;
             }
             let limit = self.backend.config.chat.result_limit;
             self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
@@ -237,8 +238,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Looks at the person as the store has them at this moment. A turn lasts, so each call and each
-    /// question to the model needs a session or token that is still good, and the same role.
+    /// Checks the person's current rights in the store. A turn takes long, so each call and each request to
+    /// the model requires a valid session or token, and an unchanged role.
     async fn still_authorized(&self) -> Result<(), ChatError> {
         match reauthorize::person(self.backend, &self.caller, Some(self.token)).await? {
             Ok(caller) if caller.role == self.caller.role => Ok(()),
@@ -247,18 +248,18 @@ impl Turn<'_> {
         }
     }
 
-    /// One call through the pipeline, waiting for a person where one is asked.
+    /// Runs one call through the pipeline. Waits for the approval where the call needs one.
     async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
         let target = pipeline::validate::target(self.backend, &request).ok();
-        let strangers = self.heard.about(&written, target.as_ref().map(|it| &it.device.name));
+        let strangers = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = strangers.quoted;
         let token = Some(self.token);
         let incoming =
             CallContext { strangers, token, ..CallContext::new(self.caller.clone(), request) };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
-        // After whatever waits for the person to read.
+        // After sending an event, which may wait for the client to read.
         self.still_authorized().await?;
         let mut reply = match self.fatal.get(&key) {
             Some(earlier) => {
@@ -283,7 +284,7 @@ impl Turn<'_> {
         Ok(reply)
     }
 
-    /// Asks about a call that waits for a person, and waits for its end.
+    /// Shows the approval request of a call that waits for one, and waits for the call's end.
     async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.backend.store.approval(&approval.to_string()).await?;
@@ -294,7 +295,7 @@ impl Turn<'_> {
         };
         let mut changes = self.backend.bus.watch_call(reply.call);
         while waits(&reply) {
-            // Looked at again first: it may have been answered before the watcher was there.
+            // The call is read again first: it may have changed before the watcher subscribed.
             reply = CallView::from(self.backend.store.call(&reply.call.to_string()).await?);
             if !waits(&reply) {
                 break;
@@ -330,14 +331,14 @@ impl Turn<'_> {
     }
 }
 
-/// The call that an approver made instead of this one.
+/// Returns the id of the call that an approver made instead of this one.
 fn changed_to(reply: &CallView) -> Option<String> {
     let error = serde_json::from_slice::<Envelope>(&reply.result).ok()?.error?;
     (error.code == ErrorCode::ApprovalRejected)
         .then(|| error.details.get("changed_to")?.as_str().map(str::to_owned))?
 }
 
-/// What makes two calls of a turn the same one.
+/// Returns the digest that equal calls of a turn share.
 fn identity_of(call: &ExtractedCall) -> Digest {
     let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
     Digest::of_fields(
@@ -351,7 +352,7 @@ fn identity_of(call: &ExtractedCall) -> Digest {
     )
 }
 
-/// A conversation's id that nobody has.
+/// Returns a new conversation's id.
 fn new_conversation() -> ConversationId {
     ConversationId::new(new_uuid())
 }

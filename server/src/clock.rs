@@ -1,4 +1,4 @@
-//! Time and identifiers: the one place where the backend reads the clock and draws ids.
+//! Time and identifiers: the one place where the backend reads the clock and creates ids.
 
 use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,13 +9,13 @@ thread_local! {
     static PRETENDED: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
-/// Gives this thread another time than there is, in Unix milliseconds; for simulations.
+/// Sets the time of this thread, in Unix milliseconds; None is the real time. For simulations.
 #[doc(hidden)]
 pub fn pretend(now: Option<i64>) {
     PRETENDED.set(now);
 }
 
-/// Unix milliseconds.
+/// Returns the time, Unix milliseconds.
 #[must_use]
 pub fn now_ms() -> i64 {
     if let Some(pretended) = PRETENDED.get() {
@@ -25,7 +25,7 @@ pub fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A UUIDv7 (RFC 9562): ordered by time, the rest random.
+/// Returns a UUIDv7 (RFC 9562): ordered by time, otherwise random.
 #[must_use]
 pub fn new_uuid() -> Uuid {
     Uuid::now_v7()

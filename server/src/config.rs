@@ -1,5 +1,5 @@
-//! `orion-server.toml`: one section a concern, unknown keys refused with the nearest name, a default
-//! for everything.
+//! `orion-server.toml`: one section for each concern, a default for every key. An unknown key is rejected
+//! with the nearest name.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,18 +15,17 @@ use crate::store::QueueLimits;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where people and programs come in.
+    /// The listener for people and programs.
     pub people: PeopleConfig,
-    /// Where devices come in.
+    /// The listener for devices.
     pub devices: Devices,
-    /// How long and how many.
+    /// Timeouts and limits of calls.
     pub calls: Calls,
-    /// Questions to people.
+    /// Approval requests.
     pub approvals: Approvals,
     /// The chat loop.
     pub chat: Chat,
-    /// Language models, the first being the default. The built-in planner stands in where there is
-    /// none.
+    /// Language models, the first being the default. The built-in planner is the default if there is none.
     pub models: Vec<ModelConfig>,
 }
 
@@ -42,7 +41,7 @@ pub struct PeopleConfig {
     pub key: Option<PathBuf>,
     /// Whether to listen without TLS on an address that others can reach.
     pub insecure: bool,
-    /// How many connections of one address there may be on which nobody has signed in.
+    /// The most connections of one address on which nobody has signed in.
     pub max_connections_per_address: u32,
 }
 
@@ -64,11 +63,11 @@ impl Default for PeopleConfig {
 pub struct Devices {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// What enrolment tokens tell devices to dial, `host:port`; the listening address when empty.
+    /// The addresses that enrolment tokens give to devices, `host:port`. The listening address if empty.
     pub addresses: Vec<String>,
-    /// How long a device's certificate is good, in seconds.
+    /// The lifetime of a device's certificate, in seconds.
     pub certificate_seconds: u32,
-    /// How many connections of one address there may be that have shown no certificate yet.
+    /// The most connections of one address that have not shown a certificate yet.
     pub max_connections_per_address: u32,
 }
 
@@ -87,27 +86,27 @@ impl Default for Devices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calls {
-    /// How long a call may take when it does not say, in seconds.
+    /// The timeout of a call that requests none, in seconds.
     pub timeout_seconds: u32,
-    /// How long a call may take at most, in seconds.
+    /// The longest timeout of a call, in seconds.
     pub max_timeout_seconds: u32,
-    /// Whether a call to a device that is away waits for it when it does not say.
+    /// Whether a call that does not say so waits for a device that is not connected.
     pub queue: bool,
-    /// How long a call waits for a device that is away when it does not say, in seconds.
+    /// How long a call that does not say so waits for its device, in seconds.
     pub queue_seconds: u32,
-    /// How long a call may wait for a device at most, in seconds.
+    /// The longest time that a call may wait for its device, in seconds.
     pub max_queue_seconds: u32,
-    /// How many calls may wait for one device.
+    /// The most calls that wait for one device.
     pub queued_per_device: u32,
-    /// How many calls of one person may wait, for all devices together.
+    /// The most waiting calls of one person, for all devices together.
     pub queued_per_person: u32,
-    /// How many calls one device may have under way.
+    /// The most calls in flight on one device.
     pub in_flight_per_device: u32,
-    /// How many calls one person may have under way, on all devices together.
+    /// The most calls in flight of one person, on all devices together.
     pub in_flight_per_person: u32,
-    /// How many calls one person may make in a second.
+    /// The most calls of one person in a second.
     pub per_person_per_second: u32,
-    /// How many calls one person may make at once, after a while without any.
+    /// The most calls of one person at once, after a while without any.
     pub burst_per_person: u32,
 }
 
@@ -133,13 +132,13 @@ impl Default for Calls {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvals {
-    /// How long a question stands, in seconds.
+    /// How long an approval request stays open, in seconds.
     pub expire_seconds: u32,
-    /// Who is told of questions, by HTTP POST; nobody when left out.
+    /// The URL that is notified of approval requests by HTTP POST. None turns notifications off.
     pub webhook_url: Option<String>,
-    /// File with the secret that signs what is told.
+    /// File with the secret that signs notifications.
     pub webhook_secret_file: Option<PathBuf>,
-    /// Where people find the page of this backend, for links; the listening address when left out.
+    /// The address of the web page, for links. None is the listening address.
     pub page_url: Option<String>,
 }
 
@@ -158,13 +157,13 @@ impl Default for Approvals {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chat {
-    /// How often a model may call tools in one answer.
+    /// The most rounds of tool calls in one answer of a model.
     pub max_tool_rounds: u32,
-    /// How many bytes of one result the model is shown.
+    /// The most bytes of one result that the model is shown.
     pub result_limit: usize,
     /// Whether the model is offered tools at all.
     pub tools_enabled: bool,
-    /// Said to the model before everything else.
+    /// The text before everything else that the model gets.
     pub system_prompt: String,
 }
 
@@ -185,39 +184,39 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("{path}: cannot be read: {error}", path = path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// The text says something that has no meaning.
+    /// The file is not valid TOML, or has an unknown key or a wrong value.
     #[error("{path}: {message}{hint}", path = path.display())]
     Invalid {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What, with line and column.
+        /// What is wrong, with line and column.
         message: String,
-        /// The nearest key, where one is near.
+        /// The nearest key. Empty if none is near.
         hint: String,
     },
-    /// Others could listen in.
+    /// Others could read the connection.
     #[error(
         "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS: set `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
     )]
     NeedsTls(SocketAddr),
-    /// A certificate without its key, or the other way round.
+    /// Only one of certificate and key is set.
     #[error("[people] `certificate` and `key` go together; one of them is missing")]
     HalfTls,
-    /// A number that makes no sense.
+    /// A number is out of its range.
     #[error("[{section}] {key} must be between {least} and {most}")]
     OutOfRange {
-        /// Section.
+        /// The section.
         section: &'static str,
-        /// Key.
+        /// The key.
         key: &'static str,
-        /// Smallest.
+        /// The smallest value.
         least: u32,
-        /// Largest.
+        /// The largest value.
         most: u32,
     },
 }
@@ -278,7 +277,7 @@ impl Config {
         Ok(())
     }
 
-    /// How long a call may take that asked for this.
+    /// Returns the timeout of a call, from the requested milliseconds. None requests the default.
     #[must_use]
     pub fn call_timeout(&self, asked_ms: Option<u64>) -> Duration {
         let most = Duration::from_secs(self.calls.max_timeout_seconds.into());
@@ -287,14 +286,14 @@ impl Config {
             .min(most)
     }
 
-    /// How many calls may wait for devices that are away.
+    /// Returns the limits of calls that wait for devices.
     #[must_use]
     pub const fn queue_limits(&self) -> QueueLimits {
         let Calls { queued_per_device: per_device, queued_per_person: per_person, .. } = self.calls;
         QueueLimits { per_device, per_person }
     }
 
-    /// How long a call waits for a device that is away; not at all where there is none.
+    /// Returns how long a call waits for its device. None if it does not wait.
     #[must_use]
     pub fn queue_time(&self, request: &CallRequest) -> Option<Duration> {
         let waits = request.queue.unwrap_or(self.calls.queue) && !request.dry_run;
@@ -304,7 +303,8 @@ impl Config {
     }
 }
 
-/// The key that was probably meant, from a message that quotes the unknown one and then the known.
+/// Returns the key that was probably meant. The message quotes the unknown key first and then the known
+/// ones.
 fn nearest_key(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let (Some(unknown), true) = (quoted.next(), message.contains("unknown field")) else {

@@ -1,5 +1,5 @@
-//! The devices: which there are, what holds on each, who is connected, and which calls wait for an
-//! answer. In memory, filled from the record; the record decides.
+//! The devices in memory: their snapshots, their sessions and the calls that wait for their results. The
+//! database is authoritative; this cache is filled from it.
 
 pub mod authority;
 mod device_snapshot;
@@ -31,7 +31,7 @@ pub use session::{
 pub use slots::{Place, SlotError};
 use witness::Witnesses;
 
-/// A call that waits for its device and is being sent: nobody else sends it meanwhile.
+/// The right to send one call that waits for its device. Nobody else sends the call until this is dropped.
 #[derive(Debug)]
 pub struct Delivery<'a> {
     fleet: &'a Fleet,
@@ -44,7 +44,7 @@ impl Drop for Delivery<'_> {
     }
 }
 
-/// See the module.
+/// All devices, their sessions and their pending calls.
 #[derive(Debug, Default)]
 pub struct Fleet {
     known: DashMap<DeviceId, Arc<DeviceSnapshot>>,
@@ -53,20 +53,20 @@ pub struct Fleet {
     waiting: PendingCalls,
     deliveries: DashSet<CallId>,
     revoked: Arc<RwLock<HashSet<String>>>,
-    /// Devices of which the newest record could not be read.
+    /// Devices whose newest row could not be loaded.
     behind: DashSet<DeviceId>,
-    turns: DashMap<DeviceId, Arc<Mutex<()>>>,
+    reload_locks: DashMap<DeviceId, Arc<Mutex<()>>>,
     witnesses: Witnesses,
 }
 
 impl Fleet {
-    /// What was last seen of each device's own chain.
+    /// Returns what was last seen of each device's own chain.
     #[must_use]
     pub const fn witnesses(&self) -> &Witnesses {
         &self.witnesses
     }
 
-    /// Takes a device into the fleet, or its changed facts, state or grants.
+    /// Caches a new or changed device.
     pub fn cache(&self, known: DeviceSnapshot) {
         let (id, name, ended) = (known.id, known.name.clone(), known.has_ended());
         let before = self.known.insert(id, Arc::new(known));
@@ -74,8 +74,8 @@ impl Fleet {
             self.names.insert(name, id);
             return;
         }
-        // The name of a device whose identity has ended may be another's by now, also where this one was
-        // taken in late and took it back.
+        // Once a device's identity has ended, another device may have its name, even where a late reload gave
+        // the name back to this one.
         let others = before.and_then(|_| self.living(&name));
         let mut holder = self.names.entry(name).or_insert(id);
         if let Some(other) = others.filter(|_| *holder == id) {
@@ -83,56 +83,56 @@ impl Fleet {
         }
     }
 
-    /// The device of this name whose identity has not ended.
+    /// Returns the device of this name whose identity has not ended.
     fn living(&self, name: &DeviceName) -> Option<DeviceId> {
         let living = self.known.iter().find(|it| it.name == *name && !it.has_ended());
         living.map(|it| it.id)
     }
 
-    /// What the record says of a device by now could not be read: nothing is allowed there until it
-    /// is, and its session ends.
+    /// Marks a device whose newest row could not be loaded: it allows nothing until a reload succeeds, and
+    /// its session ends.
     pub fn mark_stale(&self, id: DeviceId) {
-        // Also where it is not known yet: once it can be read, it is.
+        // A device that is not cached yet is marked too: a later reload caches it.
         self.behind.insert(id);
         let Some(known) = self.known(id) else { return };
         self.cache(known.denying_all());
         self.disconnect(id);
     }
 
-    /// What the record says of a device was taken in.
+    /// Marks a device whose newest row was loaded.
     pub fn mark_fresh(&self, id: DeviceId) {
         self.behind.remove(&id);
     }
 
-    /// The device with this id, where what is known of it is what its record says.
+    /// Returns the device with this id, if its snapshot is not stale.
     #[must_use]
     pub fn current(&self, id: DeviceId) -> Option<Arc<DeviceSnapshot>> {
         self.known(id).filter(|_| !self.behind.contains(&id))
     }
 
-    /// The devices of which the newest record has yet to be read.
+    /// Returns the devices whose snapshots are stale.
     #[must_use]
     pub fn behind(&self) -> Vec<DeviceId> {
         self.behind.iter().map(|id| *id).collect()
     }
 
-    /// Changes of what is known of a device come one at a time: whoever reads the record and then takes
-    /// it in holds this meanwhile, so that what was read first never replaces what was read last.
+    /// Locks the reload of one device. Hold the lock while you read the row and cache it, so that an older
+    /// read never replaces a newer one.
     pub async fn reload_lock(&self, id: DeviceId) -> OwnedMutexGuard<()> {
-        let turn = Arc::clone(&self.turns.entry(id).or_default());
-        turn.lock_owned().await
+        let lock = Arc::clone(&self.reload_locks.entry(id).or_default());
+        lock.lock_owned().await
     }
 
-    /// The device with this id.
+    /// Returns the device with this id, stale or not.
     #[must_use]
     pub fn known(&self, id: DeviceId) -> Option<Arc<DeviceSnapshot>> {
         self.known.get(&id).map(|entry| Arc::clone(&entry))
     }
 
-    /// The device that a caller means.
+    /// Returns the device that a caller names by id or name.
     ///
     /// # Errors
-    /// `DEVICE_REQUIRED` where several could be meant, `DEVICE_NOT_FOUND` where none is.
+    /// `DEVICE_REQUIRED` where several devices could be meant, `DEVICE_NOT_FOUND` where none is.
     pub fn find(&self, wanted: Option<&str>) -> Result<Arc<DeviceSnapshot>, ToolError> {
         let Some(wanted) = wanted else { return self.only() };
         let by_name =
@@ -159,12 +159,12 @@ impl Fleet {
         })
     }
 
-    /// The device that had this name last, where its identity is over and no other has the name.
+    /// Returns the last device of this name whose identity has ended.
     #[must_use]
     pub fn ended(&self, wanted: &str) -> Option<Arc<DeviceSnapshot>> {
         let named = |known: &DeviceSnapshot| known.has_ended() && known.name.as_str() == wanted;
         let ended = self.known.iter().filter(|entry| named(entry));
-        // Ids begin with their time.
+        // Ids sort by their creation time.
         ended.max_by_key(|entry| entry.id.uuid()).map(|entry| Arc::clone(&entry))
     }
 
@@ -192,27 +192,27 @@ impl Fleet {
         }
     }
 
-    /// Every device.
+    /// Returns every device.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<DeviceSnapshot>> {
         self.known.iter().map(|entry| Arc::clone(&entry)).collect()
     }
 
-    /// Whether the device has a live session.
+    /// Returns whether the device has a live session.
     #[must_use]
     pub fn is_online(&self, id: DeviceId) -> bool {
         self.session(id).is_some()
     }
 
-    /// Takes over from any older session of the device, which is ended. Where a newer one stands already
-    /// this one is ended, and `false`.
+    /// Makes this the device's session, and ends an older one. Where a newer session is live, ends this one
+    /// and returns `false`.
     pub fn attach(&self, id: DeviceId, session: Session) -> bool {
         match self.sessions.entry(id) {
-            Entry::Occupied(standing) if standing.get().is_newer_than(&session) => {
+            Entry::Occupied(current) if current.get().is_newer_than(&session) => {
                 session.end();
                 return false;
             }
-            Entry::Occupied(mut standing) => standing.insert(session).end(),
+            Entry::Occupied(mut current) => current.insert(session).end(),
             Entry::Vacant(free) => {
                 free.insert(session);
             }
@@ -220,43 +220,43 @@ impl Fleet {
         true
     }
 
-    /// Forgets a session, unless a newer one has taken over.
+    /// Removes a session, unless a newer one has replaced it.
     pub fn detach(&self, id: DeviceId, session: SessionId) -> bool {
         self.sessions.remove_if(&id, |_, current| current.id() == session).is_some()
     }
 
-    /// Ends the device's live session at once.
+    /// Ends the device's live session immediately.
     pub fn disconnect(&self, id: DeviceId) {
         if let Some((_, session)) = self.sessions.remove(&id) {
             session.end();
         }
     }
 
-    /// The live session of a device.
+    /// Returns the live session of a device.
     #[must_use]
     pub fn session(&self, id: DeviceId) -> Option<Session> {
         self.sessions.get(&id).filter(|entry| !entry.has_ended()).map(|entry| entry.clone())
     }
 
-    /// Sends to a device without waiting; a device that does not keep up loses the message, and
-    /// what hangs on it ends by its deadline.
+    /// Queues a message for a device without waiting. A device with a full queue loses the message; whatever
+    /// depends on it ends at its deadline. Returns whether the message was queued.
     pub fn notify(&self, id: DeviceId, message: ToDevice) -> bool {
         self.session(id).is_some_and(|session| session.send(message).is_ok())
     }
 
-    /// Calls that were sent and whose end is awaited.
+    /// Returns the calls that were sent and have no result yet.
     #[must_use]
     pub const fn waiting(&self) -> &PendingCalls {
         &self.waiting
     }
 
-    /// The right to send a call that waits for its device; none where somebody sends it already.
+    /// Returns the right to send a call that waits for its device. `None` where another task is sending it.
     #[must_use]
     pub fn delivery(&self, call: CallId) -> Option<Delivery<'_>> {
         self.deliveries.insert(call).then_some(Delivery { fleet: self, call })
     }
 
-    /// Serial numbers whose certificates are no longer good, shared with the TLS listener.
+    /// Returns a predicate for the TLS listener: whether the certificate with a serial number is revoked.
     #[must_use]
     pub fn is_revoked(&self) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
         let revoked = Arc::clone(&self.revoked);
@@ -265,18 +265,18 @@ impl Fleet {
         })
     }
 
-    /// These certificates are good no longer.
+    /// Revokes the certificates with these serial numbers.
     pub fn revoke(&self, serials: impl IntoIterator<Item = String>) {
         self.revoked.write().unwrap_or_else(PoisonError::into_inner).extend(serials);
     }
 
-    /// How many devices have a live session, about.
+    /// Returns how many devices have a session, roughly.
     #[must_use]
     pub fn online(&self) -> usize {
         self.sessions.len()
     }
 
-    /// Asks every device to go and come back later.
+    /// Asks every device to disconnect and to reconnect after this time.
     pub fn drain(&self, reconnect: Duration) {
         for session in &self.sessions {
             let _ = session.send(ToDevice::Drain { reconnect });
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(fleet.session(device).map(|it| it.id()), Some(second.id()));
         let third = session(3);
         assert!(fleet.attach(device, third.clone()) && second.has_ended());
-        // As after its quarantine, when it counts anew.
+        // As after a quarantine, when the device's counter starts again.
         third.end();
         assert!(fleet.attach(device, session(1)));
     }

@@ -1,7 +1,8 @@
-//! Orion's backend: takes tool calls, judges them, asks where it must, routes them, records all.
+//! Orion's backend: takes tool calls, evaluates them, requests approval where needed, routes them to
+//! devices, and audits all.
 //!
-//! Start reading at [`pipeline`]: the life of a call in one function, a file a step. [`rpc`] is the
-//! way in, [`fleet`] the way out to devices, [`store`] the record.
+//! Start reading at [`pipeline`]: the life of a call in one function, one file for each step. [`rpc`] is
+//! the way in, [`fleet`] the way out to devices, [`store`] the database.
 
 pub mod backend;
 pub mod backup;

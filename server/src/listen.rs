@@ -1,6 +1,6 @@
-//! The two doors: plain or TLS sockets, each handshake in a task of its own with a time limit, so
-//! that a slow or hostile peer holds up nobody else. What a peer can make this side hold is bounded
-//! here, before any request of it is looked at.
+//! The two listeners: plain or TLS sockets. Each handshake runs in a task of its own with a time limit, so
+//! that a slow or hostile peer blocks nobody else. What a peer can make this side hold is bounded here,
+//! before any of its requests is read.
 
 mod budget;
 pub mod connections;
@@ -36,21 +36,21 @@ use self::http2::Http2Limits;
 pub use port::open_port;
 pub use source::Source;
 
-/// How often is looked for connections that take too long.
+/// How often connections are checked for timeouts.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Who is on the other end of a connection, for handlers.
+/// The other end of a connection, for handlers.
 #[derive(Debug, Clone)]
 pub struct Peer {
-    /// Where from.
+    /// The peer's address.
     pub address: SocketAddr,
-    /// The device whose certificate was checked in the handshake, where one was shown.
+    /// The device that the handshake identified. None where no certificate was shown.
     pub device: Option<Arc<DeviceIdentity>>,
     /// When the connection began, before its handshake.
     pub since: Instant,
 }
 
-/// One accepted connection.
+/// An accepted connection.
 #[derive(Debug)]
 struct Connection {
     peer: Peer,
@@ -63,21 +63,21 @@ enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A port, ready to be served.
+/// A bound port, ready to be served.
 #[derive(Debug)]
 pub struct Door {
-    /// Where connections come in.
+    /// The listening socket.
     pub listener: TcpListener,
-    /// How they are secured; plain where there is nothing.
+    /// The TLS configuration. None for plain connections.
     pub tls: Option<Arc<ServerConfig>>,
-    /// How many there may be, and how long they may take.
+    /// The limits on connections and their timeouts.
     pub limits: ConnectionLimits,
-    /// What each may have under way.
+    /// The HTTP/2 limits of each connection.
     pub http2: Http2Limits,
 }
 
 impl Door {
-    /// Serves until the token is cancelled, and then until what is under way has ended.
+    /// Serves until the token is cancelled, and then until the open connections have ended.
     pub async fn serve<S>(self, service: S, shutdown: CancellationToken)
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
@@ -102,7 +102,7 @@ impl Door {
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of descriptors, most likely: wait for some to come back.
+                    // Usually the process is out of descriptors: wait until some are closed.
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;

@@ -292,7 +292,7 @@ fn stop_on_signal(shutdown: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads standard input to its end in a thread of its own: it ends with the process.
+/// Stops the backend when standard input ends. The thread that reads it ends with the process.
 fn stop_with_stdin(shutdown: CancellationToken) {
     std::thread::spawn(move || {
         let mut buffer = [0; 256];

@@ -1,7 +1,7 @@
-//! The models that people talk to: what is asked, what comes back, and which kinds there are.
+//! The models that people chat with: requests, answers and the kinds of models.
 //!
-//! A provider turns a [`Request`] into an [`Answer`] and nothing more. It never runs a call: what a
-//! model asks for, natively or as text, goes through the pipeline like everything else.
+//! A provider turns a [`Request`] into an [`Answer`] and nothing more. It never runs a call: each call of a
+//! model, native or as text, goes through the pipeline.
 
 mod config;
 mod error;
@@ -16,7 +16,7 @@ pub use error::ModelError;
 pub use openai::{OpenAi, text_prompt};
 pub use planner::Planner;
 
-/// Who said something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "each is its own word")]
@@ -27,42 +27,42 @@ pub enum Role {
     Tool,
 }
 
-/// One turn of a conversation.
+/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who said it.
+    /// The message's author.
     pub role: Role,
-    /// What was said; for [`Role::Tool`] the result envelope as JSON, possibly cut at a limit.
+    /// The message's text; for [`Role::Tool`] the result envelope as JSON, possibly cut at a limit.
     pub content: String,
-    /// The native calls that an assistant made in this turn.
+    /// The native calls of an assistant's message.
     #[serde(default)]
     pub tool_calls: Vec<NativeCall>,
-    /// For [`Role::Tool`]: the id of the native call that this answers; none for a call that was
-    /// found in text.
+    /// For [`Role::Tool`]: the id of the native call with this result. None for a call that was found in
+    /// text.
     #[serde(default)]
     pub tool_call_id: Option<String>,
 }
 
 impl Message {
-    /// What the model is told before anything else.
+    /// Creates the system message.
     #[must_use]
     pub fn system(content: impl Into<String>) -> Self {
         Self::new(Role::System, content)
     }
 
-    /// What a person said.
+    /// Creates a person's message.
     #[must_use]
     pub fn user(content: impl Into<String>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the model said, and the calls it made.
+    /// Creates a message of the model, with its calls.
     #[must_use]
     pub fn assistant(content: impl Into<String>, tool_calls: Vec<NativeCall>) -> Self {
         Self { tool_calls, ..Self::new(Role::Assistant, content) }
     }
 
-    /// The result of the call with that id.
+    /// Creates the message with the result of the call with that id.
     #[must_use]
     pub fn tool(tool_call_id: impl Into<String>, content: impl Into<String>) -> Self {
         Self { tool_call_id: Some(tool_call_id.into()), ..Self::new(Role::Tool, content) }
@@ -73,63 +73,63 @@ impl Message {
     }
 }
 
-/// A call in the provider's own form. Nothing about it has been checked.
+/// A call in the provider's own form. Nothing in it is validated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeCall {
-    /// Never empty and unique within its answer.
+    /// The call's id; never empty, and unique within its answer.
     pub id: String,
-    /// The tool's name as the model gave it; empty where it gave none.
+    /// The tool's name as the model wrote it; empty where it wrote none.
     pub name: String,
-    /// What should be a JSON object, as the model gave it.
+    /// The arguments as the model wrote them; should be a JSON object.
     pub arguments: String,
 }
 
-/// A tool as a model is told of it.
+/// A tool as a model receives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// What it does, when to use it, when not.
+    /// What the tool does, when to use it, when not.
     pub description: String,
-    /// JSON Schema of its arguments, `device` and `dry_run` included.
+    /// JSON Schema of the arguments, `device` and `dry_run` included.
     pub parameters: Value,
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
     /// The conversation so far, oldest first.
     pub messages: Vec<Message>,
-    /// What it may call.
+    /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
 }
 
-/// What a model answered.
+/// A model's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Its words, which may hold calls as text.
+    /// The answer's text, which may contain calls as text.
     pub text: String,
-    /// Its calls in the provider's own form.
+    /// The answer's calls in the provider's own form.
     pub native_calls: Vec<NativeCall>,
-    /// Whether it was cut off at the provider's limit or ended without saying that it was done.
+    /// Whether the answer was cut off at the provider's limit, or ended without an end marker.
     pub truncated: bool,
 }
 
-/// A model that can be talked to.
+/// A configured model.
 #[derive(Debug)]
 pub enum Model {
-    /// Any server that speaks the form of OpenAI's chat completions.
+    /// A server with an API compatible with OpenAI's chat completions.
     OpenAi(Box<OpenAi>),
-    /// The built-in planner, which is no language model.
+    /// The built-in planner, which is not a language model.
     Planner(Planner),
 }
 
 impl Model {
-    /// The model of one `[[models]]` section. Reads the key's file or environment variable, and
-    /// connects to nothing.
+    /// Creates the model of one `[[models]]` section. Reads the key's file or environment variable, and opens
+    /// no connection.
     ///
     /// # Errors
-    /// [`ModelError::BadConfig`] where the section cannot work.
+    /// [`ModelError::BadConfig`] where the section is not valid.
     pub fn new(config: &ModelConfig) -> Result<Self, ModelError> {
         config.check()?;
         match config.kind {
@@ -138,10 +138,10 @@ impl Model {
         }
     }
 
-    /// Asks the model. `on_text` gets each piece of its words as it comes.
+    /// Sends a request to the model. `on_text` receives each piece of its text as it arrives.
     ///
     /// # Errors
-    /// The model could not be reached, refused, broke off or said too much.
+    /// The model cannot be reached, rejected the request, broke off or exceeded a limit.
     pub async fn complete(
         &self,
         request: &Request,
@@ -167,14 +167,14 @@ mod tests {
         let config: ModelConfig = toml::from_str("name = \"planner\"\nkind = \"planner\"").unwrap();
         let request =
             Request { messages: vec![Message::user("Maak een folder Test")], tools: Vec::new() };
-        let mut heard = String::new();
+        let mut streamed = String::new();
         let answer = Model::new(&config)
             .unwrap()
-            .complete(&request, &mut |text| heard.push_str(text))
+            .complete(&request, &mut |text| streamed.push_str(text))
             .await
             .unwrap();
         let text = r#"{"tool":"create_directory","path":"Test"}"#.to_owned();
-        assert_eq!(heard, text);
+        assert_eq!(streamed, text);
         assert_eq!(answer, Answer { text, native_calls: Vec::new(), truncated: false });
     }
 }

@@ -1,6 +1,8 @@
-//! Signs the audit: follows its rows at some distance, grows the Merkle tree over them, and keeps signed
-//! checkpoints. What does not follow from what was signed before is not signed: the last checkpoint is also
-//! kept beside the key, where who can write the record alone cannot reach it.
+//! Signs the audit log: reads new rows with some delay, extends the Merkle tree over them, and stores
+//! signed checkpoints.
+//!
+//! Rows that do not follow from the last checkpoint are not signed. The last checkpoint is also kept beside
+//! the key, where somebody who can write only the database cannot reach it.
 
 mod reset;
 
@@ -21,49 +23,49 @@ use crate::store::{CheckpointRow, SignedTree, Store, StoreError, TrustAnchor};
 
 pub use reset::reset_signing;
 
-/// How many rows are followed at a time.
+/// How many rows are read at a time.
 const PAGE: u32 = 4_096;
 
 /// Why nothing was signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotSigned {
-    /// The rows do not follow from what was signed before.
+    /// The rows do not follow from the last checkpoint.
     #[error("{0}")]
     Broken(#[from] Break),
-    /// The tree that was kept is not what its checkpoint says.
+    /// The stored tree is not the one that its checkpoint signs.
     #[error("the kept checkpoint does not fit the kept tree; the record was changed from outside")]
     Checkpoint,
-    /// The record does not answer.
+    /// The database does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// See the module.
+/// The signer of the audit log.
 #[derive(Debug)]
 pub struct Notary {
     signer: Signer,
     data_dir: PathBuf,
     kept: Mutex<SignedState>,
-    /// Whether it was said already that nothing can be signed.
-    is_told: AtomicBool,
+    /// Whether the log already says that the audit log cannot be signed.
+    is_logged: AtomicBool,
 }
 
 /// What was signed.
 #[derive(Debug, Default)]
 struct SignedState {
-    /// How far the record was followed; none before the first time.
-    grown: Option<SignedTree>,
-    /// What lay beside the key at the start, until the record was once followed up to it.
+    /// The tree up to the last row that was read. None before the first read.
+    signed_tree: Option<SignedTree>,
+    /// The checkpoint that was beside the key at the start. None once the rows were read up to it.
     held: Option<CheckpointRow>,
-    /// About how many rows the last checkpoint is that lies beside the key.
+    /// The number of rows of the last checkpoint beside the key.
     beside: Option<i64>,
 }
 
 impl Notary {
-    /// Loads the key, or draws one at the first start.
+    /// Loads the key, or creates one at the first start.
     ///
     /// # Errors
-    /// The key cannot be read or kept, or it is gone and the record was signed with it.
+    /// The key cannot be read or written, or it is missing and the database was signed with it.
     pub async fn prepare(data_dir: &Path, store: &Store) -> anyhow::Result<Self> {
         let path = data_dir.join(AUDIT_KEY);
         if !path.exists() {
@@ -79,11 +81,11 @@ impl Notary {
         let signer = load(data_dir)?;
         let held = head(data_dir)?;
         let beside = held.as_ref().map(|head| head.size);
-        let kept = Mutex::new(SignedState { grown: None, held, beside });
-        Ok(Self { signer, data_dir: data_dir.to_owned(), kept, is_told: AtomicBool::new(false) })
+        let kept = Mutex::new(SignedState { signed_tree: None, held, beside });
+        Ok(Self { signer, data_dir: data_dir.to_owned(), kept, is_logged: AtomicBool::new(false) })
     }
 
-    /// What the record is held to at this moment; to be asked for before the record is looked at.
+    /// Returns what the database is verified against. Call it before reading the database.
     ///
     /// # Errors
     /// The last checkpoint cannot be read.
@@ -91,14 +93,13 @@ impl Notary {
         Ok(TrustAnchor { key: self.signer.key().clone(), head: head(&self.data_dir)? })
     }
 
-    /// The key that signs.
+    /// Returns the key that signs.
     #[must_use]
     pub const fn signer(&self) -> &Signer {
         &self.signer
     }
 
-    /// Follows the rows to the recorded head and signs, where there are rows that were not signed.
-    /// Gives what is signed.
+    /// Reads the rows up to the stored head and signs if there are unsigned rows. Returns the signed tree.
     ///
     /// # Errors
     /// [`NotSigned`].
@@ -106,7 +107,7 @@ impl Notary {
         let signed = self.try_sign(store).await;
         match &signed {
             Err(error @ (NotSigned::Broken(_) | NotSigned::Checkpoint))
-                if !self.is_told.swap(true, Ordering::Relaxed) =>
+                if !self.is_logged.swap(true, Ordering::Relaxed) =>
             {
                 tracing::error!(%error, "the audit is not signed any more: run `orion audit verify`");
             }
@@ -121,27 +122,27 @@ impl Notary {
         if let Some(head) = &held.head {
             Checkpoint::open(&held.key, &head.note).map_err(|_| NotSigned::Checkpoint)?;
         }
-        let before = match kept.grown.take() {
-            Some(grown) => grown,
+        let before = match kept.signed_tree.take() {
+            Some(signed_tree) => signed_tree,
             None => self.kept(store).await?,
         };
-        kept.grown = Some(before.clone());
-        let mut grown = before.clone();
-        follow(store, &mut grown, &held).await?;
-        if grown != before {
-            let note = Checkpoint::sign(&self.signer, &grown.tree, Vec::new());
-            store.keep_checkpoint(grown.clone(), note, now_ms()).await?;
+        kept.signed_tree = Some(before.clone());
+        let mut signed_tree = before.clone();
+        follow(store, &mut signed_tree, &held).await?;
+        if signed_tree != before {
+            let note = Checkpoint::sign(&self.signer, &signed_tree.tree, Vec::new());
+            store.keep_checkpoint(signed_tree.clone(), note, now_ms()).await?;
         }
-        kept.grown = Some(grown.clone());
+        kept.signed_tree = Some(signed_tree.clone());
         kept.held = None;
-        let size = grown.head().seq;
+        let size = signed_tree.head().seq;
         if size > 0 && kept.beside != Some(size) {
             kept.beside = self.keep_beside(store, size).await.then_some(size);
         }
-        Ok(grown)
+        Ok(signed_tree)
     }
 
-    /// Keeps the checkpoint over so many rows beside the key, now that no power cut takes it back.
+    /// Writes the checkpoint over `size` rows beside the key, after the database has synced it.
     async fn keep_beside(&self, store: &Store, size: i64) -> bool {
         let written = async {
             let notes = store.checkpoints(size - 1, 1).await?;
@@ -160,75 +161,75 @@ impl Notary {
         }
     }
 
-    /// The tree as it was kept; its last checkpoint says that it is this key's.
+    /// Returns the stored tree, after its last checkpoint has proved that this key signed it.
     async fn kept(&self, store: &Store) -> Result<SignedTree, NotSigned> {
-        let grown = store.audit_tree().await?;
-        if grown.hash.is_none() {
-            return Ok(grown);
+        let signed_tree = store.audit_tree().await?;
+        if signed_tree.hash.is_none() {
+            return Ok(signed_tree);
         }
-        let size = i64::try_from(grown.tree.size()).map_err(|_| NotSigned::Checkpoint)?;
+        let size = i64::try_from(signed_tree.tree.size()).map_err(|_| NotSigned::Checkpoint)?;
         let notes = store.checkpoints(size - 1, 1).await?;
         let note = notes.first().filter(|row| row.size == size).ok_or(NotSigned::Checkpoint)?;
-        orion_audit::verify::check(self.signer.key(), &note.note, &grown.tree)
+        orion_audit::verify::check(self.signer.key(), &note.note, &signed_tree.tree)
             .map_err(|_| NotSigned::Checkpoint)?;
-        Ok(grown)
+        Ok(signed_tree)
     }
 
-    /// How many rows are signed, as far as this process knows.
+    /// Returns the number of signed rows that this process knows.
     pub(crate) async fn size(&self) -> u64 {
-        self.kept.lock().await.grown.as_ref().map_or(0, |grown| grown.tree.size())
+        self.kept.lock().await.signed_tree.as_ref().map_or(0, |signed_tree| signed_tree.tree.size())
     }
 }
 
 async fn follow(
     store: &Store,
-    grown: &mut SignedTree,
+    signed_tree: &mut SignedTree,
     held: &TrustAnchor,
 ) -> Result<(), NotSigned> {
-    let seq = |grown: &SignedTree| i64::try_from(grown.tree.size()).unwrap_or(i64::MAX);
+    let seq = |signed_tree: &SignedTree| i64::try_from(signed_tree.tree.size()).unwrap_or(i64::MAX);
     let head = store.audit_head().await?;
-    let from = AuditHead { seq: seq(grown), hash: grown.hash.unwrap_or(Digest::ZERO) };
+    let from = AuditHead { seq: seq(signed_tree), hash: signed_tree.hash.unwrap_or(Digest::ZERO) };
     let mut chain = Verifier::after(from);
-    held.reached(&grown.tree)?;
-    while seq(grown) < head.seq {
-        let rows = store.audit_export(seq(grown), PAGE).await?;
+    held.reached(&signed_tree.tree)?;
+    while seq(signed_tree) < head.seq {
+        let rows = store.audit_export(seq(signed_tree), PAGE).await?;
         if rows.is_empty() {
             break;
         }
         for row in rows.into_iter().take_while(|row| row.seq <= head.seq) {
             chain.next(&row)?;
-            grown.tree.push(leaf(&row.canonical()));
-            grown.hash = Some(row.hash);
-            held.reached(&grown.tree)?;
+            signed_tree.tree.push(leaf(&row.canonical()));
+            signed_tree.hash = Some(row.hash);
+            held.reached(&signed_tree.tree)?;
         }
         tokio::task::yield_now().await;
     }
     chain.finish(head)?;
-    Ok(held.finish(seq(grown))?)
+    Ok(held.finish(seq(signed_tree))?)
 }
 
-/// Draws a key and keeps it.
+/// Creates a key and writes it.
 fn draw(data_dir: &Path) -> anyhow::Result<()> {
     Ok(secret_file::write(&data_dir.join(AUDIT_KEY), &Signer::generate()?)?)
 }
 
-/// The last checkpoint that was signed, as it lies beside the key.
+/// Reads the last checkpoint from the file beside the key.
 fn head(data_dir: &Path) -> anyhow::Result<Option<CheckpointRow>> {
     let path = data_dir.join(AUDIT_HEAD);
     if !path.exists() {
         return Ok(None);
     }
     let note = String::from_utf8_lossy(secret_file::read(&path)?.expose()).into_owned();
-    // Whether it was signed, and of what, is checked when the record has come there; of what is no note, at its
-    // first row.
+    // The signature is checked when the rows have reached this size. A file that is no note is checked at
+    // the first row.
     let size = note.lines().nth(1).and_then(|line| line.parse().ok()).filter(|size| *size > 0);
     Ok(Some(CheckpointRow { size: size.unwrap_or(1), note }))
 }
 
-/// Reads the key of the backend that keeps its data here.
+/// Reads the key of the backend with this data folder.
 ///
 /// # Errors
-/// There is none, or it cannot be read.
+/// The key does not exist or cannot be read.
 pub fn load(data_dir: &Path) -> anyhow::Result<Signer> {
     let path = data_dir.join(AUDIT_KEY);
     let bytes = secret_file::read(&path)?;
@@ -236,8 +237,8 @@ pub fn load(data_dir: &Path) -> anyhow::Result<Signer> {
         .with_context(|| format!("{} holds no key; restore it from a backup", path.display()))
 }
 
-/// What the record of the backend that keeps its data here is held to, where it has a key. To be asked for
-/// before the record is looked at.
+/// Returns what the database in this data folder is verified against. None if there is no key. Call it
+/// before reading the database.
 ///
 /// # Errors
 /// The key or the last checkpoint cannot be read.

@@ -1,5 +1,5 @@
-//! People: how they get in, what stands for them, and what ends it. Accounts and tokens themselves
-//! are kept by the store.
+//! People: how they sign in, which sessions and tokens they have, and what ends those. The store keeps
+//! accounts and tokens.
 
 mod first_admin;
 mod heavy_requests;
@@ -25,33 +25,33 @@ use crate::clock::now_ms;
 use crate::listen::Source;
 use crate::store::{NewToken, Store, StoreError, TokenError, TokenRow};
 
-/// How long a sign-in is good, used or not, in milliseconds.
+/// Lifetime of a session, used or not, in milliseconds.
 const SESSION_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How long an API token is good when nothing is said, in milliseconds.
+/// Default lifetime of an API token, in milliseconds.
 pub const TOKEN_MS: i64 = 90 * 24 * 3600 * 1000;
-/// How long an API token may be good at most, in milliseconds.
+/// Maximum lifetime of an API token, in milliseconds.
 pub const LONGEST_TOKEN_MS: i64 = 365 * 24 * 3600 * 1000;
 
-/// Why somebody is not let in.
+/// Why a sign-in is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignInError {
-    /// The one-time secret is wrong, or was used.
+    /// The first admin's one-time secret is wrong, or was used.
     #[error(
         "this secret is not the one that the backend wrote to a file at its first start, or there is an admin already; sign in with `orion login`, or run `orion-server admin reset` on the backend's machine"
     )]
     Secret,
-    /// The reset secret is wrong, was used or ran out.
+    /// The reset secret is wrong, was used or has expired.
     #[error(
         "this secret lets nobody back in: it is for another account, was used, or is older than an hour; run `orion-server admin reset` on the backend's machine for a new one"
     )]
     Reset,
-    /// Name or password.
+    /// The name or the password is wrong.
     #[error("the name or the password is wrong")]
     Wrong,
-    /// The old password, when there is to be a new one.
+    /// The old password is wrong, when a new one is set.
     #[error("the old password is wrong, so nothing was changed")]
     OldPassword,
-    /// Too many wrong passwords.
+    /// Too many wrong passwords were given.
     #[error(transparent)]
     Limited(#[from] Limited),
     /// The password is too short or too long.
@@ -61,12 +61,12 @@ pub enum SignInError {
         password::LONGEST
     )]
     Length,
-    /// Too many passwords are looked at.
+    /// Too many passwords are being checked.
     #[error(
         "the backend checks as many passwords as it can; nothing was changed, try again in a moment"
     )]
     Busy,
-    /// The record cannot be kept.
+    /// The store failed.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
 }
@@ -74,7 +74,7 @@ pub enum SignInError {
 impl From<TokenError> for SignInError {
     fn from(error: TokenError) -> Self {
         match error {
-            // The account was disabled while its password was looked at.
+            // The account was disabled while its password was checked.
             TokenError::NoUser => Self::Wrong,
             TokenError::Taken | TokenError::TooMany => Self::Store(StoreError::Conflict),
             TokenError::Store(error) => Self::Store(error),
@@ -82,16 +82,16 @@ impl From<TokenError> for SignInError {
     }
 }
 
-/// A token, shown once.
+/// A new token, whose secret is returned only once.
 #[derive(Debug)]
 pub struct Issued {
-    /// The token.
+    /// The token's secret.
     pub token: Secret,
-    /// Until when it is good, Unix milliseconds.
+    /// When the token expires, in Unix milliseconds.
     pub expires_at: i64,
 }
 
-/// 256 random bits as text.
+/// Returns 256 random bits as text.
 #[must_use]
 pub fn random_secret() -> Secret {
     let bytes: [u8; 32] = rand::random();
@@ -101,8 +101,8 @@ pub fn random_secret() -> Secret {
 /// Signs a person in.
 ///
 /// # Errors
-/// Name or password is wrong; which of them is not said, and takes as long either way. Too many
-/// were wrong.
+/// The name or the password is wrong; the error does not say which, and takes as long either way. Too many
+/// wrong passwords were given. The store failed.
 pub async fn sign_in(
     store: &Store,
     people: &IdentityCache,
@@ -127,10 +127,10 @@ pub async fn sign_in(
     issue_session(store, user).await
 }
 
-/// Makes a session for somebody who showed who they are.
+/// Creates a session for a person whose password or one-time secret was checked.
 ///
 /// # Errors
-/// The account is disabled, or the record cannot be kept.
+/// The account is disabled, or the store failed.
 pub async fn issue_session(store: &Store, user: &UserName) -> Result<Issued, SignInError> {
     let now = now_ms();
     let token = NewToken {
@@ -145,7 +145,7 @@ pub async fn issue_session(store: &Store, user: &UserName) -> Result<Issued, Sig
     Ok(Issued { token, expires_at: row.expires_at })
 }
 
-/// Draws the secret of a token made `now` (Unix milliseconds) and keeps its hash.
+/// Generates the secret of a token created at `now` (Unix milliseconds), and stores its hash.
 ///
 /// # Errors
 /// See [`TokenError`].

@@ -1,7 +1,7 @@
-//! The life of a call in one function. Each step is a file beside this one:
+//! Runs a call from its request to its end in one function. Each step is a file beside this one:
 //!
-//! extract → **validate → authorize → confirm → route → result**, with the audit opened before
-//! anything is sent and closed last, whatever happens.
+//! extract → **validate → authorize → confirm → route → result**. The call is stored before anything is
+//! sent and closed last, in every case. This file decides nothing itself.
 
 pub mod audit;
 pub mod authorize;
@@ -35,39 +35,39 @@ use self::preview::Preview;
 use crate::backend::Backend;
 use crate::store::StoreError;
 
-/// What the one who called is told.
+/// The state of a call, as its caller sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallView {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// Where it is; final, or waiting for a person.
+    /// The state: final, or waiting for a person or a device.
     pub state: CallState,
-    /// The tool, by its own name where there is one.
+    /// The tool's name, without aliases. The requested name if there is no such tool.
     pub tool: String,
-    /// The device, where one was found.
+    /// The device. None if none was found.
     pub device: Option<DeviceName>,
-    /// The canonical arguments, JSON.
+    /// Canonical JSON.
     pub arguments: Vec<u8>,
     /// Whether it is a preview.
     pub dry_run: bool,
-    /// The result envelope, JSON.
+    /// The result envelope, JSON. Empty until there is one.
     pub result: Vec<u8>,
-    /// The question, while a person is asked.
+    /// The open approval request. None while no approval is needed.
     pub approval: Option<ApprovalId>,
-    /// For whom.
+    /// The person that the call is made for.
     pub caller: Caller,
-    /// When it was made, Unix milliseconds.
+    /// Unix milliseconds.
     pub created_at: i64,
-    /// Until when it may wait for its device, Unix milliseconds.
+    /// Until when the call may wait for its device, Unix milliseconds. None if it may not wait.
     pub queued_until: Option<i64>,
-    /// When it ended, Unix milliseconds.
+    /// Unix milliseconds. None until the call ends.
     pub closed_at: Option<i64>,
 }
 
-/// Takes a call from its request to its end, or to the question that it waits on.
+/// Runs a call to its end, or to the approval request that it waits for.
 ///
 /// # Errors
-/// Only where the record cannot be kept: then nothing is sent either.
+/// The database cannot be written; then nothing is sent.
 pub async fn run(
     backend: &Arc<Backend>,
     caller: Caller,
@@ -76,8 +76,8 @@ pub async fn run(
     run_incoming(backend, CallContext::new(caller, request)).await
 }
 
-/// The same for a call that has its identity already, so that it can be shown before it has ended.
-/// The work goes on when the one who asked goes away, so that every call that was begun is closed.
+/// Runs a call that has its id already, so that it can be shown before it ends. The work continues if the
+/// requester disconnects, so that every opened call is closed.
 ///
 /// # Errors
 /// As [`run`].
@@ -93,8 +93,8 @@ pub async fn run_incoming(
     task.await.unwrap_or(Err(StoreError::Unavailable))
 }
 
-/// Takes a call as [`run_incoming`] does and tells where it is as soon as it stands in the record. It
-/// goes on by itself.
+/// Runs a call as [`run_incoming`] does and returns its state as soon as it is stored. The call continues
+/// in the background.
 ///
 /// # Errors
 /// As [`run`].
@@ -122,7 +122,7 @@ async fn steps(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView
         Ok(place) => place,
         Err(error) => {
             let mut incoming = incoming;
-            // The same key may come again when there is room.
+            // The key may be used again when a slot is free.
             incoming.request.idempotency_key = None;
             return audit::deny(backend, incoming, None, error).await;
         }
@@ -134,7 +134,7 @@ async fn steps(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView
         return Ok(earlier);
     }
     match first_time(backend, incoming.clone()).await {
-        // The same key came twice at once, and the other was first.
+        // Two requests with the same key came at once, and the other one was stored first.
         Err(StoreError::KeyInUse) => {
             idempotency::answer(backend, &incoming).await?.ok_or(StoreError::KeyInUse)
         }
@@ -142,8 +142,9 @@ async fn steps(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView
     }
 }
 
-/// Denies a call whose arguments nobody has to read: there is no such tool or device, or the caller may
-/// not call the tool there at all. It is recorded without them. None where they have to be read.
+/// Denies a call without reading its arguments: the tool or device does not exist, or the caller may not
+/// call the tool there at all. The call is stored without arguments. Returns `None` if the arguments have
+/// to be read.
 ///
 /// # Errors
 /// As [`run`].
@@ -152,7 +153,7 @@ pub async fn deny_unread(
     mut incoming: CallContext,
 ) -> Result<Option<CallView>, StoreError> {
     let Err(stopped) = gate::target(backend, &incoming) else { return Ok(None) };
-    // The same key may come again with arguments that are read.
+    // The key may be used again with arguments that are read.
     incoming.request.idempotency_key = None;
     audit::deny(backend, incoming, stopped.target.as_ref(), stopped.error).await.map(Some)
 }
@@ -165,22 +166,22 @@ async fn first_time(backend: &Arc<Backend>, incoming: CallContext) -> Result<Cal
             return audit::deny(backend, incoming, target.as_ref(), error).await;
         }
     };
-    let judged = rate_limit::judge(backend, incoming, target, parsed).await?;
-    if let Some(Preview::WouldFail(error)) = &judged.preview {
-        if queue::may_wait(backend, &judged, error) {
-            return queue::wait_unmeasured(backend, judged).await;
+    let evaluated = rate_limit::judge(backend, incoming, target, parsed).await?;
+    if let Some(Preview::WouldFail(error)) = &evaluated.preview {
+        if queue::may_wait(backend, &evaluated, error) {
+            return queue::wait_unmeasured(backend, evaluated).await;
         }
-        return audit::deny_judged(backend, &judged, error.clone()).await;
+        return audit::deny_judged(backend, &evaluated, error.clone()).await;
     }
-    match judged.decision() {
-        Decision::Allow => match judged.permit(None) {
+    match evaluated.decision() {
+        Decision::Allow => match evaluated.permit(None) {
             Ok(permit) => {
-                let sent = route::route(backend, &judged, permit);
-                raise::attempt(backend, &judged, sent).await
+                let sent = route::route(backend, &evaluated, permit);
+                raise::attempt(backend, &evaluated, sent).await
             }
-            Err(refusal) => audit::deny_judged(backend, &judged, *refusal).await,
+            Err(refusal) => audit::deny_judged(backend, &evaluated, *refusal).await,
         },
-        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,
-        Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &evaluated, None).await,
+        Decision::Deny => audit::deny_judged(backend, &evaluated, evaluated.refusal()).await,
     }
 }

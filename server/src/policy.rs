@@ -1,5 +1,5 @@
-//! The policy file that holds: read at the start, replaced whole, kept in versions. A file that does
-//! not validate changes nothing; one that held and cannot be read any more denies all.
+//! The active policy file: loaded at the start, replaced as a whole, stored in versions. An invalid file
+//! changes nothing. An active version that can no longer be read denies every call.
 
 mod apply;
 mod changes;
@@ -21,42 +21,42 @@ use crate::fleet::PolicyTerms;
 use crate::people::HeavyRequest;
 use crate::store::{PolicyRow, Store, StoreError};
 
-/// What rules and findings call the file. The version is not in it, so that a rule that stays as it
-/// is stays the same on every device.
+/// The file's name in rules and findings. It has no version, so that an unchanged rule stays equal on every
+/// device.
 pub const FILE_NAME: &str = "policy.yaml";
 
-/// The policy that holds.
+/// The active policy.
 #[derive(Debug, Default)]
 pub struct Active {
-    /// Its version; none before the first.
+    /// The stored version. None before the first.
     pub row: Option<PolicyRow>,
-    /// The file, unless it cannot be read.
+    /// The parsed file. None before the first version, or if the file cannot be read.
     pub file: Option<PolicyFile>,
-    /// Why it cannot be read.
+    /// Why the file cannot be read. May hold warnings if it can.
     pub findings: Vec<Finding>,
 }
 
 impl Active {
-    /// Reads a version that was accepted before.
+    /// Parses a version that was accepted before.
     #[must_use]
     pub fn read(row: PolicyRow) -> Self {
         let (file, findings) = orion_policy::check(&row.text, FILE_NAME, &LintContext::default());
         Self { row: Some(row), file, findings }
     }
 
-    /// Its number, 0 before the first.
+    /// Returns the version number, 0 before the first.
     #[must_use]
     pub fn version(&self) -> i64 {
         self.row.as_ref().map_or(0, |row| row.version)
     }
 
-    /// Whether there is one that cannot be read.
+    /// Returns whether there is an active version that cannot be read.
     #[must_use]
     pub const fn is_unreadable(&self) -> bool {
         self.row.is_some() && self.file.is_none()
     }
 
-    /// What it says of a device.
+    /// Returns the terms of a device.
     #[must_use]
     pub fn terms(&self, device: &DeviceName) -> PolicyTerms {
         match &self.file {
@@ -66,7 +66,7 @@ impl Active {
     }
 }
 
-/// What a file says of a device.
+/// Returns the terms of a device in a policy file.
 #[must_use]
 pub fn terms(file: &PolicyFile, device: &DeviceName) -> PolicyTerms {
     let line = file.line_of(device).unwrap_or_default();
@@ -79,19 +79,20 @@ pub fn terms(file: &PolicyFile, device: &DeviceName) -> PolicyTerms {
     }
 }
 
-/// The policy that holds, shared.
+/// The active policy, shared.
 #[derive(Debug, Default)]
 pub struct Policies {
     active: RwLock<Arc<Active>>,
-    /// Changes come one at a time, so that what is in memory is what was recorded last.
-    turn: Mutex<()>,
+    /// Changes run one at a time, so that memory holds what was stored last.
+    apply_lock: Mutex<()>,
 }
 
 impl Policies {
-    /// Reads the one that holds from the record.
+    /// Loads the active policy from the database.
     ///
     /// # Errors
-    /// The record cannot be read. A file that cannot be read is no error here: it denies all.
+    /// The database cannot be read. A policy file that cannot be read is no error here: it denies every
+    /// call.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let policies = Self::default();
         if let Some(row) = store.active_policy().await? {
@@ -108,7 +109,7 @@ impl Policies {
         Ok(policies)
     }
 
-    /// The one that holds.
+    /// Returns the active policy.
     #[must_use]
     pub fn active(&self) -> Arc<Active> {
         Arc::clone(&self.active.read().unwrap_or_else(PoisonError::into_inner))
@@ -119,19 +120,19 @@ impl Policies {
     }
 }
 
-/// Does work that takes a while on a thread for such, so that other requests go on. The turn that it has is
-/// over no sooner than the work.
+/// Runs long work on a blocking thread, so that other requests continue. The heavy request is held until
+/// the work ends.
 ///
 /// # Errors
-/// [`StoreError::Unavailable`] where it broke off.
-async fn beside<T: Send + 'static>(
-    turn: &HeavyRequest,
+/// [`StoreError::Unavailable`] if the work panics or is cancelled.
+async fn run_blocking<T: Send + 'static>(
+    request: &HeavyRequest,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StoreError> {
-    let turn = turn.clone();
+    let request = request.clone();
     let held = move || {
         let done = work();
-        drop(turn);
+        drop(request);
         done
     };
     tokio::task::spawn_blocking(held).await.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The gRPC services, one file each. Generated types are named here and in the wire crate alone.
+//! The gRPC services, one file each. Only this folder and the wire crate use the generated types.
 
 pub mod access;
 mod agent;
@@ -33,11 +33,11 @@ use tonic::{Request, Status};
 use crate::backend::Backend;
 use crate::people::{HeavyRequest, Identity};
 
-/// The services behind handlers: a handle to everything they share.
+/// The implementation of the services: a handle to the backend that they share.
 #[derive(Debug, Clone)]
 pub(crate) struct Api(pub(crate) Arc<Backend>);
 
-/// What devices can call.
+/// Returns the services that devices can call.
 #[must_use]
 pub fn device_routes(backend: &Arc<Backend>) -> Routes {
     let api = || Api(Arc::clone(backend));
@@ -49,11 +49,11 @@ pub fn device_routes(backend: &Arc<Backend>) -> Routes {
     .add_service(EnrollmentServiceServer::new(api()).max_decoding_message_size(64 * 1024))
 }
 
-/// A device's stream without a network, for simulations: what the device says comes in, what it is told
-/// goes out.
+/// Runs a device's stream without a network, for simulations: `incoming` holds the device's messages, the
+/// returned stream the backend's.
 ///
 /// # Errors
-/// The device is not welcome.
+/// The backend rejects the device.
 #[doc(hidden)]
 pub async fn link(
     backend: &Arc<Backend>,
@@ -70,7 +70,7 @@ pub async fn link(
     agent::talk(shared, device, connection, incoming).await
 }
 
-/// What people and programs can call.
+/// Returns the services that people and programs can call.
 ///
 /// # Errors
 /// The descriptors cannot be read.
@@ -95,7 +95,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
 }
 
 impl Api {
-    /// Refuses what would begin something new while the backend stops.
+    /// Rejects requests that start new work while the backend stops.
     pub(crate) fn not_stopping(&self) -> Result<(), Status> {
         if self.0.shutdown.is_cancelled() {
             return Err(Status::unavailable("The backend is stopping; try again in a moment."));
@@ -103,14 +103,14 @@ impl Api {
         Ok(())
     }
 
-    /// A turn for what reads or judges much.
+    /// Reserves a slot for a request that reads or evaluates much.
     fn heavy<T>(&self, request: &Request<T>) -> Result<HeavyRequest, Status> {
         let by = caller(request)?;
         self.0.people.heavy.begin(&by.user).map_err(|error| status_from(&error))
     }
 }
 
-/// Who calls, as the access layer found out.
+/// Returns the caller that the access layer identified.
 fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
     request
         .extensions()
@@ -119,13 +119,13 @@ fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
         .ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
 }
 
-/// Who calls, and by what, as the access layer found out.
+/// Returns the caller and the token that the access layer identified.
 fn identity<T>(request: &Request<T>) -> Result<Identity, Status> {
     let identity = request.extensions().get::<Identity>().cloned();
     identity.ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
 }
 
-/// SHA-256 of the session or token that a request came with.
+/// Returns the SHA-256 digest of the request's session or token.
 fn made_with<T>(request: &Request<T>) -> Option<Digest> {
     request.extensions().get::<Identity>().map(|identity| identity.token)
 }

@@ -1,4 +1,4 @@
-//! What a token is good for: a small closed set, in which a session holds everything.
+//! The scopes of a token: a small closed set. A session has all of them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 use orion_domain::Role;
 
-/// What an API token may be good for, never more than its person may.
+/// A scope of an API token, which never permits more than its person's role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Lists and shows.
+    /// Lists and shows resources.
     Read,
     /// Calls tools.
     Call,
-    /// Talks to the fleet, which calls tools.
+    /// Chats with a model, which calls tools.
     Chat,
     /// Changes devices, permissions and accounts.
     Admin,
@@ -23,7 +23,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: &[Self] = &[Self::Read, Self::Call, Self::Chat, Self::Admin];
 
-    /// The word that people and the record use.
+    /// Returns the scope's name, as people and the database use it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Scope {
         }
     }
 
-    /// The least role that this is any use to.
+    /// Returns the lowest role that can use this scope.
     #[must_use]
     pub const fn least_role(self) -> Role {
         match self {
@@ -50,7 +50,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// A word that is no scope.
+/// A text that is not a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a scope; scopes are read, call, chat and admin")]
 pub struct NotAScope(String);
@@ -67,20 +67,20 @@ impl FromStr for Scope {
     }
 }
 
-/// What stands for a person.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenKind {
-    /// They signed in with a password or a one-time secret: good for everything that they may do.
+    /// The person signed in with a password or a one-time secret: permits everything that their role does.
     Session,
-    /// A program's token: good for these alone, and never for what asks for the person.
+    /// A program's token: permits only these scopes, and never an RPC that requires a session.
     Api(BTreeSet<Scope>),
 }
 
 impl TokenKind {
-    /// The word of a session in the record.
+    /// The name of a session in the database.
     pub const SESSION: &str = "session";
 
-    /// Whether it holds a scope, for a person who has this role by now.
+    /// Returns whether a token has a scope, for a person who currently has this role.
     #[must_use]
     pub fn holds(&self, scope: Scope, role: Role) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! A backend from an empty folder to its last write: opens the record, makes or loads its
-//! identity, listens on both doors, and stops without losing anything.
+//! Starts, serves and stops a backend: opens the database, creates or loads its identity, listens for
+//! people and for devices, and stops without losing anything.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -41,40 +41,41 @@ use crate::rpc::access::AccessLayer;
 use crate::store::Store;
 use crate::webhook::{self, Webhook};
 
-/// How long a device's connection is left alone before it makes room: a handshake takes a while where
-/// many come back at once.
+/// How long a new connection of a device is kept before it may be closed for another: a handshake takes a
+/// while when many devices reconnect at once.
 const DEVICE_GRACE: Duration = Duration::from_secs(1);
-/// What people and programs may have under way on one connection. A client that does not know the limit
-/// yet begins up to a hundred requests.
+/// The limits of one connection of people and programs. A client that does not know the limit yet starts up
+/// to a hundred requests.
 const PEOPLE_HTTP2: Http2Limits =
     Http2Limits { streams: 128, stream_window: 128 * 1024, connection_window: 256 * 1024 };
-/// What a device may have under way: its stream, a renewal, and what was cut off and not noticed yet.
+/// The limits of one connection of a device: its stream, a renewal, and streams that were cut off
+/// unnoticed.
 const DEVICE_HTTP2: Http2Limits =
     Http2Limits { streams: 16, stream_window: LINK_WINDOW, connection_window: 2 * LINK_WINDOW };
-/// How long work that is under way may take when the backend stops.
-const DRAIN: Duration = Duration::from_secs(10);
+/// How long work in progress may take when the backend stops.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long connections may stay open after that.
-const LINGER: Duration = Duration::from_secs(2);
-/// How long devices should stay away on average when the backend stops.
-const RECONNECT: Duration = Duration::from_secs(1);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long devices wait on average before they reconnect when the backend stops.
+const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// A backend that is ready: everything is open, nothing is served yet.
 #[derive(Debug)]
 pub struct Ready {
     /// Shared by all handlers.
     pub backend: Arc<Backend>,
-    /// Where people come in.
+    /// The listening address for people.
     pub people: SocketAddr,
-    /// Where devices come in.
+    /// The listening address for devices.
     pub devices: SocketAddr,
     people_listener: TcpListener,
     device_listener: TcpListener,
     webhook: Option<Webhook>,
-    /// Held as long as the backend lives, so that no second one uses the same folder.
+    /// Held as long as the backend runs, so that no other backend uses the folder.
     lock: File,
     data_dir: PathBuf,
 }
 
-/// Opens everything. Ends when `shutdown` is cancelled, once [`Ready::serve`] runs.
+/// Opens everything. [`Ready::serve`] ends when `shutdown` is cancelled.
 ///
 /// # Errors
 /// What is wrong, where, and what to do.
@@ -111,7 +112,7 @@ pub async fn prepare(
         .iter()
         .map(|model| Ok((model.name.clone(), Model::new(model)?)))
         .chain(
-            // The planner is always there, and the default where there is no model.
+            // The planner is always there, and the default if no model is configured.
             std::iter::once_with(|| Ok(("planner".to_owned(), Model::Planner(Planner)))),
         )
         .collect::<anyhow::Result<Vec<_>>>()?;
@@ -143,7 +144,7 @@ pub async fn prepare(
     backend.fleet.revoke(backend.store.revoked_serials().await?);
     enrollment::load_all(&backend).await?;
     plan::recover(&backend).await?;
-    // What waited too long while the backend was down is over before its device can connect.
+    // Calls that waited too long while the backend was down end before their device can connect.
     while queue::expire(&backend, now_ms()).await? > 0 {}
     write_addresses(data_dir, people, devices)?;
     let data_dir = data_dir.to_owned();
@@ -160,7 +161,7 @@ pub async fn prepare(
 }
 
 impl Ready {
-    /// Serves until the shutdown token is cancelled, then lets work under way end.
+    /// Serves until the shutdown token is cancelled, then lets work in progress end.
     ///
     /// # Errors
     /// A certificate cannot be read, or the backend did not stop in order.
@@ -214,16 +215,16 @@ impl Ready {
         let closer = tokio::spawn(close(Arc::clone(&backend)));
         let cut = async {
             closing.cancelled().await;
-            tokio::time::sleep(LINGER).await;
+            tokio::time::sleep(LINGER_TIMEOUT).await;
         };
         tokio::select! {
             _ = doors => {}
-            // Somebody keeps a connection open; it is cut with the process.
+            // A peer keeps a connection open; it is cut with the process.
             () = cut => {}
         }
         closer.await.context("the backend did not stop in order")?;
         backend.fleet.witnesses().flush(&backend.store).await;
-        // What keeps it from signing was logged.
+        // The reason of a failure was logged already.
         backend.notary.sign(&backend.store).await.ok();
         backend.store.close().await;
         std::fs::remove_file(data_dir.join(ADDRESSES)).ok();
@@ -232,23 +233,23 @@ impl Ready {
     }
 }
 
-/// Lets work under way end, once that is asked for.
+/// Lets work in progress end, once shutdown is requested.
 #[doc(hidden)]
 pub async fn close(backend: Arc<Backend>) {
     backend.shutdown.cancelled().await;
     backend.calls.close();
-    if tokio::time::timeout(DRAIN, backend.calls.wait()).await.is_err() {
+    if tokio::time::timeout(DRAIN_TIMEOUT, backend.calls.wait()).await.is_err() {
         tracing::warn!("some calls did not end in time; their outcome is told at the next start");
     }
-    backend.fleet.drain(RECONNECT);
+    backend.fleet.drain(RECONNECT_DELAY);
     backend.closing.cancel();
     backend.tasks.close();
-    if tokio::time::timeout(DRAIN, backend.tasks.wait()).await.is_err() {
+    if tokio::time::timeout(DRAIN_TIMEOUT, backend.tasks.wait()).await.is_err() {
         tracing::warn!("some work did not end in time");
     }
 }
 
-/// Begins what goes on beside the doors.
+/// Starts the background tasks.
 #[doc(hidden)]
 pub fn work(backend: &Arc<Backend>) {
     let resumed = Arc::clone(backend);
@@ -277,7 +278,7 @@ fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
     vec![devices.to_string()]
 }
 
-/// This machine's name, where it has told one.
+/// Returns this machine's name, if it has one.
 fn own_hostname() -> Option<String> {
     let name = std::fs::read_to_string("/etc/hostname").ok()?;
     let name = name.trim();

@@ -1,7 +1,8 @@
-//! The record: the only place that speaks SQL. One SQLite file, many readers, one writer.
+//! The store: the only module that speaks SQL. One SQLite file has many readers and one writer.
 //!
-//! Every change goes through the `writer`, which commits what waits in groups and links
-//! the audit's rows in the same transaction. Reads come from a small pool and never wait for it.
+//! Every change goes through the `writer`, which commits waiting changes in groups and links the audit rows
+//! in the same transaction. Reads use a small pool and never wait for the writer. The store does not decide
+//! anything: it does not evaluate policies or reach devices.
 
 mod approvals;
 mod audit;
@@ -67,45 +68,45 @@ pub use policies::{NewPolicy, PolicyRow};
 
 use writer::{Durability, Shape, Tx, WriterHandle};
 
-/// The changes of the tables, from the first on.
+/// The schema migrations, oldest first.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
-/// How long a statement waits for another process that holds the file.
+/// How long a statement waits for another process that holds a lock on the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many connections read at once.
+/// The size of the pool of readers.
 const READERS: u32 = 4;
-/// How many calls that need no fsync are remembered; beyond, calls are fsynced.
-const HARMLESS: usize = 100_000;
-/// How long a read waits for one of them.
-const READER_WAIT: Duration = Duration::from_secs(10);
+/// The limit of tracked calls that need no fsync; calls beyond the limit are fsynced.
+const MAX_READ_ONLY_CALLS: usize = 100_000;
+/// How long a read waits for a connection of the pool.
+const READER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why the record could not be read or changed. What the database itself said is logged where it
-/// is met and goes no further.
+/// Why the database could not be read or changed. SQLite's own message is logged where the error occurs and
+/// is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The database did not answer, or the store is closed.
     #[error("the record cannot be reached at the moment; try again")]
     Unavailable,
-    /// There is no room left; nothing of the change was kept.
+    /// The disk is full; nothing of the change was stored.
     #[error("the record's disk is full, so nothing was changed; make room and try again")]
     Full,
-    /// Something else is there already, has changed meanwhile, or begins with the same letters.
+    /// Another row exists already, the row has changed since it was read, or several ids have this prefix.
     #[error(
         "the record holds another of that name or id, or has changed meanwhile; read it again, or give more of the id"
     )]
     Conflict,
-    /// This person has used the idempotency key for a call before.
+    /// This person has used the idempotency key for an earlier call.
     #[error("this idempotency key was used for another call; give each call a key of its own")]
     KeyInUse,
-    /// There is nothing by that name or id.
+    /// No row has that name or id.
     #[error("there is nothing by that name or id on record")]
     NotFound,
-    /// The tables are not those of this version.
+    /// The schema is not the one of this version.
     #[error(
         "the record was made by another version of orion-server; run that version, or restore a backup that this one made"
     )]
     OtherVersion,
-    /// What is on record cannot be read.
+    /// The stored data cannot be read.
     #[error("the record is damaged; run `orion audit verify` and restore a backup")]
     Corrupt,
 }
@@ -123,7 +124,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// SQLite's primary result codes that mean something to us; the low byte of the extended code.
+/// Maps SQLite's primary result codes, which are the low byte of the extended code.
 fn classify(error: &sqlx::Error) -> StoreError {
     const CORRUPT: u32 = 11;
     const FULL: u32 = 13;
@@ -145,7 +146,7 @@ fn classify(error: &sqlx::Error) -> StoreError {
     }
 }
 
-/// Whether a call could not enter because of its idempotency key. SQLite names the columns that must be
+/// Returns whether a call was rejected for its idempotency key. SQLite names the columns that must be
 /// unique.
 fn is_key_in_use(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| {
@@ -153,7 +154,7 @@ fn is_key_in_use(error: &sqlx::Error) -> bool {
     })
 }
 
-/// The record. Clones share it.
+/// A handle to the database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -161,22 +162,22 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
-    /// The file.
+    /// The database file.
     path: PathBuf,
     reads: SqlitePool,
     writer: WriterHandle,
-    /// Open calls that are known to change nothing; their changes of state need no fsync. A call
-    /// that is not listed is treated as one with effects.
+    /// Open calls that are known to change nothing; their changes of state need no fsync. A call that is
+    /// not in the set is treated as one with effects.
     read_only_calls: DashSet<CallId>,
-    /// When the last greeting of each device was kept, by this process.
+    /// When this process last stored a hello of each device.
     greeted: Arc<DashMap<DeviceId, Instant>>,
 }
 
 impl Store {
-    /// Opens the record, making it where there is none, and brings its tables up to date.
+    /// Opens the database, creates it if it does not exist, and applies the migrations.
     ///
     /// # Errors
-    /// The file cannot be made, opened or understood.
+    /// The file cannot be created, opened or read.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         keep_private(path)?;
         let options = SqliteConnectOptions::new()
@@ -203,7 +204,7 @@ impl Store {
         })?;
         let reads = SqlitePoolOptions::new()
             .max_connections(READERS)
-            .acquire_timeout(READER_WAIT)
+            .acquire_timeout(READER_TIMEOUT)
             .test_before_acquire(false)
             .connect_lazy_with(options.pragma("query_only", "ON"));
         let writer = WriterHandle::start(writing, connection).await?;
@@ -218,7 +219,7 @@ impl Store {
         })
     }
 
-    /// Whether nothing is being read or changed, for whoever takes one step at a time.
+    /// Returns whether no read or write is in progress, for tests that take one step at a time.
     #[doc(hidden)]
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
@@ -226,23 +227,22 @@ impl Store {
         reads.num_idle() == reads.size() as usize && self.inner.writer.is_at_rest()
     }
 
-    /// Commits what waits, moves everything into the main file and closes it. Later changes are
-    /// refused.
+    /// Commits what waits, moves everything into the main file and closes it. Later changes fail.
     pub async fn close(&self) {
         self.inner.reads.close().await;
         self.inner.writer.close().await;
     }
 
-    /// Where the audit ends as far as no power cut can take it back: what others may be told of it.
+    /// Returns the last audit row that survives a power cut: only this head may be shown to others.
     #[must_use]
     pub fn synced_audit_head(&self) -> AuditHead {
         self.inner.writer.synced_head()
     }
 
-    /// Lists a call that changes nothing and is about to be put on the record: an answer may come at any
-    /// moment then.
+    /// Tracks a call that changes nothing, before the call is stored: a result may arrive at any moment
+    /// after that.
     fn track_read_only_call(&self, call: &NewCall) -> bool {
-        let lists = !call.has_effects && self.inner.read_only_calls.len() < HARMLESS;
+        let lists = !call.has_effects && self.inner.read_only_calls.len() < MAX_READ_ONLY_CALLS;
         if lists {
             self.inner.read_only_calls.insert(call.id);
         }
@@ -257,7 +257,7 @@ impl Store {
         &self.inner.reads
     }
 
-    /// Runs a change of several statements, whole or not at all.
+    /// Runs a change of several statements in one transaction.
     async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
@@ -266,7 +266,7 @@ impl Store {
         self.write_as(Shape::Several, durability, work).await
     }
 
-    /// Runs a change of one statement, which the database itself does whole or not at all.
+    /// Runs a change of one statement, which SQLite itself makes atomic.
     async fn write_one<T: Send + 'static>(
         &self,
         durability: Durability,
@@ -285,8 +285,8 @@ impl Store {
     }
 }
 
-/// Makes the file, or an existing one, readable by its owner alone. SQLite gives the files beside
-/// it the same mode.
+/// Creates the file, or sets the mode of an existing one, so that only its owner can read it. SQLite gives
+/// the files beside it the same mode.
 fn keep_private(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -314,7 +314,7 @@ fn keep_private(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Opens a record that another process may have open, and changes nothing of it.
+/// Opens a database read-only; another process may have it open.
 async fn read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(path)

@@ -1,5 +1,5 @@
-//! Tells another system of questions to people: when one is asked and when it has ended. A call
-//! never waits for it, and what it cannot be told in time is dropped.
+//! The webhook: notifies another system when an approval request opens and ends. A call never waits for it,
+//! and messages that cannot be sent in time are dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +20,16 @@ use crate::store::{ApprovalRow, ApprovalState};
 
 /// The header with the signature: `t=SECONDS,v1=HEX`, HMAC-SHA256 over `SECONDS.BODY`.
 const SIGNATURE: &str = "orion-signature";
-/// How long one try may take.
+/// How long one attempt may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How often something is tried.
-const TRIES: u32 = 3;
-/// How long to wait before the first repetition; the second waits four times as long.
+/// The most attempts for one message.
+const MAX_ATTEMPTS: u32 = 3;
+/// How long to wait before the first retry; the second waits four times as long.
 const BACKOFF: Duration = Duration::from_millis(500);
-/// How many messages wait; more are dropped.
-const WAITING: usize = 256;
+/// The most waiting messages; more are dropped.
+const MAX_QUEUED: usize = 256;
 
-/// Where to, signed with what.
+/// The address of the webhook and the secret that signs its messages.
 #[derive(Debug)]
 pub struct Webhook {
     client: Client,
@@ -39,8 +39,8 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// The webhook of a configuration; none where none is set. `page` is where people find the
-    /// backend.
+    /// Returns the webhook of a configuration, or `None` if none is set. `page` is the address of the web
+    /// page.
     ///
     /// # Errors
     /// The address or the secret cannot be used.
@@ -90,7 +90,7 @@ impl Webhook {
 
     async fn deliver(&self, id: ApprovalId, body: &str) {
         let mut wait = BACKOFF;
-        for attempt in 1..=TRIES {
+        for attempt in 1..=MAX_ATTEMPTS {
             let signature = signature(&self.secret, now_ms() / 1000, body);
             let sent = self
                 .client
@@ -103,11 +103,11 @@ impl Webhook {
             let problem = match sent {
                 Ok(response) if response.status().is_success() => return,
                 Ok(response) => format!("it answered {}", response.status().as_u16()),
-                // The address may hold a secret of its own.
+                // The address may contain a secret of its own.
                 Err(error) => error.without_url().to_string(),
             };
             tracing::warn!(approval = %id, attempt, problem, "the webhook was not told");
-            if attempt < TRIES {
+            if attempt < MAX_ATTEMPTS {
                 tokio::time::sleep(wait).await;
                 wait *= 4;
             }
@@ -115,18 +115,18 @@ impl Webhook {
     }
 }
 
-/// The header's value for a body that is sent at this moment, Unix seconds.
+/// Returns the header's value for a body that is sent at this time, Unix seconds.
 fn signature(secret: &Secret, seconds: i64, body: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
     let tag = hmac::sign(&key, format!("{seconds}.{body}").as_bytes());
     format!("t={seconds},v1={}", hex::encode(tag))
 }
 
-/// Tells of questions until the backend stops.
+/// Sends notifications until the backend stops.
 pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
     let mut changes = backend.bus.watch_approvals();
-    let (sender, mut waiting) = mpsc::channel::<(ApprovalId, String)>(WAITING);
-    let telling = async {
+    let (sender, mut waiting) = mpsc::channel::<(ApprovalId, String)>(MAX_QUEUED);
+    let delivering = async {
         while let Some((id, body)) = waiting.recv().await {
             webhook.deliver(id, &body).await;
         }
@@ -152,7 +152,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
         }
     };
     tokio::select! {
-        () = telling => {}
+        () = delivering => {}
         () = listening => {}
         () = backend.shutdown.cancelled() => {}
     }

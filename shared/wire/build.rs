@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use prost::Message;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Asked for when it runs, so that a copied target folder does not lead to another tree.
+    // Read at run time, so that a copied target folder does not point to another tree.
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("../../proto");
     let mut files: Vec<PathBuf> = std::fs::read_dir(root.join("orion/v1"))?
         .map(|entry| entry.map(|entry| entry.path()))

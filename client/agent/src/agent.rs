@@ -1,8 +1,8 @@
-//! The loop in which everything happens. One task owns all state and takes one [`Event`] at a time;
-//! whatever takes long happens in tasks of their own that post events back.
+//! The agent's event loop. One task owns all state and handles one [`Event`] at a time; slow work runs
+//! in tasks of its own that post events back.
 //!
-//! [`calls`] is what becomes of a call, [`session`] what becomes of the connection, [`ceiling`] what
-//! the device's owner says meanwhile, [`there`] what a policy names that is not as it is named.
+//! [`calls`] handles a call, [`session`] the connection, [`ceiling`] changes of the owner's file, and
+//! [`policy_inspection`] finds policy entries that do not match this device.
 
 mod calls;
 pub mod ceiling;
@@ -44,18 +44,18 @@ use environment::{Environment, SystemEnvironment};
 use event::Event;
 use session::Phase;
 
-/// Events that may wait. More than can happen at once, so that calls seldom wait for the loop.
+/// Capacity of the event queue: more than can happen at once, so that calls seldom wait for the loop.
 const EVENT_QUEUE: usize = 128;
-/// How long what is to be sent may wait for a backend that does not read.
-const STALL: Duration = Duration::from_secs(30);
-/// How often the trash is looked through.
-const SWEEP_EVERY: Duration = Duration::from_hours(6);
-/// The longest sleep, for the wall clock may be set meanwhile.
+/// How long outgoing messages may wait for a backend that does not read.
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often the trash is swept.
+const SWEEP_INTERVAL: Duration = Duration::from_hours(6);
+/// The longest sleep: the wall clock may be set while the loop sleeps.
 const MAX_SLEEP: Duration = Duration::from_mins(10);
-/// How long calls that run may take to end when the agent stops.
-const STOP_WITHIN: Duration = Duration::from_secs(5);
+/// How long running calls may take to end when the agent stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An agent that runs.
+/// A device agent.
 #[derive(Debug)]
 pub struct Agent {
     environment: Arc<dyn Environment>,
@@ -65,30 +65,30 @@ pub struct Agent {
     guard: Guard,
     roots: Arc<GrantedPaths>,
     opening: Opening,
-    /// What the backend was told that its policy names and is not there as it is named.
+    /// The policy findings that were reported last.
     found: Vec<v1::PolicyFinding>,
     toolbox: Arc<Toolbox>,
     journal: Journal,
-    /// The device's own audit; none in a simulation.
+    /// The device's own audit log. None in a simulation.
     chain: Option<Chain>,
     told: CeilingReport,
     running: HashMap<CallId, Running>,
-    /// Calls that were told as over at their deadline and whose threads still run.
+    /// Calls that were reported as ended at their deadline and whose threads still run.
     given_up: HashMap<CallId, Running>,
     tasks: JoinSet<()>,
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
     phase: Phase,
-    /// A connection that is to take over from the one that stands.
+    /// A connection attempt that is to replace the current connection.
     successor: Option<AbortOnDropHandle<()>>,
     outbox: VecDeque<Outgoing>,
     backoff: Backoff,
-    /// Which of the addresses is dialled next.
+    /// Index of the address to dial next, modulo their number.
     address: usize,
-    /// How many connections there were in this process.
+    /// Number of connections that this process made.
     links: u64,
     renewal: Renewal,
-    /// A renewal that the backend asked for.
+    /// A renewal that the backend requested.
     hastened: RequestedRenewal,
     next_sweep: Instant,
     stopping: bool,
@@ -99,13 +99,13 @@ pub struct Agent {
 #[derive(Debug)]
 struct Running {
     cancelled: Arc<AtomicBool>,
-    /// Set where its end is to be noted: it may change something.
+    /// What the audit chain records about the call. None for a call without effects.
     about: Option<ChainSubject>,
-    /// What its arguments take in memory.
+    /// Size of the call's arguments in memory, in bytes.
     argument_bytes: usize,
 }
 
-/// Something to send. A result is looked up when there is room for it, so that it is held once.
+/// A queued message. A result is looked up in the journal when there is room, so it is held once.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few wait at once; boxes would cost each call")]
 enum Outgoing {
@@ -113,19 +113,19 @@ enum Outgoing {
     Result(CallId),
 }
 
-/// Where the renewal of the certificate stands.
+/// The state of the certificate's renewal.
 #[derive(Debug)]
 enum Renewal {
-    /// To be asked for at its time, and not before this one.
+    /// No request is under way. The next one is sent when it is due, and not before this moment.
     Waiting(Instant),
-    /// Asked for.
+    /// A request is under way.
     Asked(
         #[expect(dead_code, reason = "held so that it ends with the agent")] AbortOnDropHandle<()>,
     ),
 }
 
 impl Agent {
-    /// An agent that has everything it needs and is not connected yet.
+    /// Creates an agent that is not connected yet.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -137,7 +137,7 @@ impl Agent {
         Self::within(Arc::new(SystemEnvironment), settings, state, identity, toolbox, journal)
     }
 
-    /// The same in environment that a simulation made.
+    /// Creates an agent in the environment of a simulation.
     #[doc(hidden)]
     #[must_use]
     pub fn within(
@@ -190,7 +190,7 @@ impl Agent {
         }
     }
 
-    /// Runs until `shutdown`, then ends what runs and closes the journal.
+    /// Runs until `shutdown`, then stops the running calls and closes the journal.
     pub async fn run(mut self, shutdown: CancellationToken) {
         let _watching = self.watch_the_owner();
         loop {
@@ -233,7 +233,7 @@ impl Agent {
         }
     }
 
-    /// The next moment at which something is to be done unasked.
+    /// Returns the next moment at which the loop has something to do by itself.
     fn next_due(&self) -> Instant {
         let mut due = self.next_sweep.min(Instant::now() + MAX_SLEEP);
         match &self.phase {
@@ -244,7 +244,7 @@ impl Agent {
                     due = due.min(linked.since + STABLE);
                 }
                 if let Some(since) = linked.stalled_since {
-                    due = due.min(since + STALL);
+                    due = due.min(since + STALL_TIMEOUT);
                 }
                 due = linked.succeed_at.map_or(due, |at| due.min(at));
                 if let Renewal::Waiting(not_before) = self.renewal {
@@ -268,7 +268,7 @@ impl Agent {
             Event::Connected(Ok(link)) => self.connected(*link),
             Event::Connected(Err(why)) => self.not_connected(&why),
             Event::Received { link, message } => {
-                // What an older connection still had to say is sent again on this one.
+                // The backend sends messages of an earlier connection again on this one.
                 if self.phase.linked().is_some_and(|linked| linked.number == link) {
                     self.received(message).await;
                 }
@@ -289,7 +289,7 @@ impl Agent {
                 self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
             }
             Event::Progress { call, done, total, note } => {
-                // Progress is of no use late, so it is left out where anything waits.
+                // Late progress is useless, so it is dropped when any message waits.
                 let is_idle = self
                     .phase
                     .linked()
@@ -306,7 +306,7 @@ impl Agent {
             Event::Opened { found } => self.opened(found),
             Event::Due => self.due(),
             Event::Noted => self.noted(),
-            // The loop has ended before this comes here.
+            // The loop ends before it handles this event.
             Event::Shutdown => {}
         }
     }
@@ -331,17 +331,17 @@ impl Agent {
             Incoming::RenewCertificate(v1::RenewCertificate { within_ms }) => {
                 self.renew_soon(Duration::from_millis(within_ms));
             }
-            // A second greeting says nothing that counts.
+            // A second `Welcome` is ignored.
             Incoming::Welcome(_) => {}
         }
     }
 
-    /// Takes a policy, or says why not. The answer names the version either way.
+    /// Applies a policy, or reports why it is rejected. The acknowledgement names the version either way.
     fn policy(&mut self, update: &v1::PolicyUpdate) {
         let v1::PolicyUpdate { version, policy } = update;
         let error = match self.guard.update(version, policy) {
             Ok(()) => {
-                // What is found there follows, once it was looked for.
+                // The findings follow when the policy was inspected.
                 self.found.clear();
                 self.reopen();
                 tracing::info!(%version, "the policy is active");
@@ -362,7 +362,7 @@ impl Agent {
     fn due(&mut self) {
         let now = Instant::now();
         if now >= self.next_sweep {
-            self.next_sweep = now + SWEEP_EVERY;
+            self.next_sweep = now + SWEEP_INTERVAL;
             self.sweep();
         }
         self.session_due(now);
@@ -377,13 +377,13 @@ impl Agent {
         });
     }
 
-    /// Stops what runs, notes how it ended, and tells the backend as far as it still listens.
+    /// Cancels running calls, records how they ended, and reports that while the connection lasts.
     async fn stop(mut self) {
         self.stopping = true;
         for running in self.running.values().chain(self.given_up.values()) {
             running.cancelled.store(true, Ordering::Relaxed);
         }
-        let until = Instant::now() + STOP_WITHIN;
+        let until = Instant::now() + STOP_TIMEOUT;
         while !(self.running.is_empty() && self.given_up.is_empty())
             && let Ok(Some(event)) = timeout_at(until, self.inbox.recv()).await
         {

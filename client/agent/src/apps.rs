@@ -1,5 +1,5 @@
-//! The applications that may be opened: names, each bound to one program by absolute path when the
-//! agent starts. This is the one place of the agent that starts other programs.
+//! The applications that may be opened. Each name is bound to one program by absolute path when the agent
+//! starts. No other part of the agent starts programs.
 
 mod discover;
 mod start;
@@ -17,7 +17,7 @@ use orion_domain::{ErrorCode, ToolError};
 #[derive(Debug, Default)]
 pub struct Apps {
     bound: BTreeMap<String, App>,
-    /// What was looked for in vain, by name.
+    /// The programs that were not found, by application name.
     missing: BTreeMap<String, Vec<String>>,
     running: Arc<AtomicUsize>,
 }
@@ -25,45 +25,45 @@ pub struct Apps {
 /// One application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
-    /// The program, absolute, links resolved.
+    /// The program: absolute, with links resolved.
     pub executable: PathBuf,
-    /// The name that the program is called by: some do different things under different names.
+    /// The name that the program is called by; some programs behave by their name.
     called: PathBuf,
     /// Arguments that always come first, such as those of a packaged application.
     leading: Vec<String>,
-    /// What it may be given.
+    /// What the application may receive.
     pub takes: Takes,
-    /// Whether the device's owner bound it, rather than Orion having found it.
+    /// Whether the device's owner bound the application; otherwise Orion found it.
     pub by_owner: bool,
 }
 
-/// What an application may be given to open. Some run what they are given.
+/// What an application may receive to open. Some applications run what they receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// http(s) addresses, files and folders.
     Anything,
-    /// Folders: a file would be opened, or run, by whatever the desktop thinks fit.
+    /// Folders. A file would be opened or run by the desktop's default program.
     Folders,
     /// One folder to start in, never as an argument: terminals run their arguments.
     StartFolder,
 }
 
-/// An entry of the agent's configuration that binds nothing.
+/// A configuration entry that binds no program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the application `{name}` is bound to {path}, which {why}; correct [apps] in agent.toml")]
 pub struct BadApp {
     /// The application's name.
     pub name: String,
-    /// The path that was given.
+    /// The configured path.
     pub path: String,
-    /// What is wrong with it.
+    /// What is wrong with the path.
     pub why: &'static str,
 }
 
 impl Apps {
-    /// Binds names: those of `explicit` to the programs that the owner chose, the others among
-    /// chrome, firefox, code, explorer and terminal to what is installed. Entries that bind nothing
-    /// are told, and their names stay unbound.
+    /// Binds application names to programs. Names in `explicit` get the programs that the owner chose. Of the
+    /// others, chrome, firefox, code, explorer and terminal get what is installed. Returns the entries that
+    /// bind nothing; their names stay unbound.
     #[must_use]
     pub fn discover<'a>(
         names: impl IntoIterator<Item = &'a str>,
@@ -93,11 +93,11 @@ impl Apps {
         (apps, bad)
     }
 
-    /// The application of this name.
+    /// Returns the application of this name.
     ///
     /// # Errors
-    /// `APP_NOT_WHITELISTED` for a name that is not on the list, `NOT_SUPPORTED` for one that is
-    /// not installed.
+    /// `APP_NOT_WHITELISTED` for a name that is not on the list, `NOT_SUPPORTED` for one that is not
+    /// installed.
     pub fn get(&self, name: &str) -> Result<&App, ToolError> {
         if let Some(app) = self.bound.get(name) {
             return Ok(app);
@@ -127,7 +127,7 @@ impl Apps {
             .with("looked_for", looked_for.clone()))
     }
 
-    /// Every bound name with its program.
+    /// Returns every bound name with its program.
     pub fn list(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.bound.iter().map(|(name, app)| (name.as_str(), app.executable.as_path()))
     }

@@ -1,10 +1,10 @@
-//! The device's own audit: a chain of the calls that it ran with effects, or refused, kept in a file of
-//! its own. Its head is told to the backend with each result, and each entry holds the backend's head as
-//! it was last told: neither side can rewrite its past without the other's record saying so.
+//! The device's own audit log: a hash chain of the calls that it ran with effects, or rejected, in a file
+//! of its own. Each result reports the chain's head to the backend, and each entry contains the last head
+//! that the backend reported. So neither side can rewrite its past without the other's log showing it.
 //!
-//! The loop owns the chain; a thread of its own writes and forces to disk ([`writer`]). Only what is on
-//! disk is told. How a call ended is noted once: what the [journal](crate::journal) lost of it, the chain
-//! still knows.
+//! The loop owns the chain; a separate thread writes and syncs it ([`writer`]). Only what is on disk is
+//! reported. The end of a call is recorded once: the chain still has ends that the
+//! [journal](crate::journal) lost.
 
 mod file;
 mod writer;
@@ -23,12 +23,12 @@ use writer::{Line, Writer};
 
 use crate::journal::Written as InJournal;
 
-/// Of how many calls that nobody waits for it is remembered at most which entry is theirs.
-const MOST_KNOWN: usize = 32_768;
-/// How many entries may wait for the disk.
-const MOST_WAITING: usize = 1_024;
+/// The most calls whose last entry is remembered, besides calls whose result is unacknowledged.
+const MAX_REMEMBERED: usize = 32_768;
+/// The most entries that may wait for the disk.
+const MAX_WAITING: usize = 1_024;
 
-/// See the module.
+/// The audit chain of one device.
 #[derive(Debug)]
 pub struct Chain {
     device: String,
@@ -56,17 +56,17 @@ impl LastEntry {
     }
 }
 
-/// What became of what was written.
+/// What the writer has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// Where the chain ends on disk.
+    /// The head on disk.
     pub(crate) head: AuditHead,
-    /// Whether writing failed; nothing is written any more then.
+    /// Whether writing failed. If so, nothing is written until the agent restarts.
     pub(crate) failed: bool,
 }
 
 impl Chain {
-    /// Takes up the chain of `device` in this folder, or begins one. What cannot be read is put aside.
+    /// Opens the chain of `device` in this folder, or creates one. An unreadable file is moved aside.
     ///
     /// # Errors
     /// The files cannot be read or written.
@@ -82,10 +82,10 @@ impl Chain {
         Ok(Self { device: device.to_owned(), head, backend, entries, waiting, written, writer })
     }
 
-    /// Notes what came of a call, once that is in the journal where it has a line `after` which it comes:
-    /// what is in the chain and not in the journal would be told as another end. Of calls that somebody
-    /// waits for it is not forgotten what was noted. Tells whether the result is to wait until it is on
-    /// disk; where it is not, it is there already, or nothing can be noted at the moment.
+    /// Records the end of a call. The entry is written after the journal line `after`, if there is one: an
+    /// end in the chain and not in the journal would be reported as another end. Entries of calls for
+    /// which `is_waited_for` holds are not forgotten. Returns whether the result must wait for the disk;
+    /// if not, the entry is on disk already, or nothing can be recorded now.
     pub fn note(
         &mut self,
         call: CallId,
@@ -96,13 +96,13 @@ impl Chain {
         if self.ended_as(call).is_some_and(|state| state != CallState::Unknown) {
             return self.is_waiting(call);
         }
-        if self.written.borrow().failed || self.waiting.len() >= MOST_WAITING {
+        if self.written.borrow().failed || self.waiting.len() >= MAX_WAITING {
             return false;
         }
         let entry = DeviceEntry::link(&self.device, self.head, self.backend, what);
         self.head = entry.head();
-        if self.entries.len() >= MOST_KNOWN {
-            let old = entry.seq - i64::try_from(MOST_KNOWN / 2).unwrap_or(i64::MAX);
+        if self.entries.len() >= MAX_REMEMBERED {
+            let old = entry.seq - i64::try_from(MAX_REMEMBERED / 2).unwrap_or(i64::MAX);
             self.entries.retain(|call, known| known.seq > old || is_waited_for(*call));
         }
         self.entries.insert(call, LastEntry::of(&entry));
@@ -111,86 +111,86 @@ impl Chain {
         true
     }
 
-    /// The calls whose entries came to disk since this was last asked, oldest first. Where writing
-    /// failed, all that waited.
+    /// Returns the calls whose entries reached the disk since the last call, oldest first. If writing
+    /// failed, returns all that waited.
     pub fn noted(&mut self) -> Vec<CallId> {
         let Written { head, failed } = *self.written.borrow_and_update();
         let done = self.waiting.iter().take_while(|(seq, _)| failed || *seq <= head.seq).count();
         self.waiting.drain(..done).map(|(_, call)| call).collect()
     }
 
-    /// Whether the entry of this call is on its way to the disk.
+    /// Returns whether this call's entry waits for the disk.
     #[must_use]
     pub fn is_waiting(&self, call: CallId) -> bool {
         self.waiting.iter().any(|(_, waiting)| *waiting == call)
     }
 
-    /// Whether any entry is on its way to the disk.
+    /// Returns whether any entry waits for the disk.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Says when something new is on disk.
+    /// Returns a watch on what is written.
     #[must_use]
     pub fn watch(&self) -> ChainWatch {
         ChainWatch(self.written.clone())
     }
 
-    /// Where the chain ends, as far as it is on disk.
+    /// Returns the head on disk.
     #[must_use]
     pub fn head(&self) -> AuditHead {
         self.written.borrow().head
     }
 
-    /// The entry that is about this call, where it is known; 0 else.
+    /// Returns the sequence number of this call's entry on disk. 0 if there is none or it is not known.
     #[must_use]
     pub fn entry_of(&self, call: CallId) -> i64 {
         let seq = self.entries.get(&call).map_or(0, |known| known.seq);
         if seq <= self.head().seq { seq } else { 0 }
     }
 
-    /// Whether this end of the call is noted already.
+    /// Returns whether this end of the call is recorded already.
     #[must_use]
     pub fn is_known(&self, call: CallId, result: Digest) -> bool {
         self.entries.get(&call).is_some_and(|known| known.result == result)
     }
 
-    /// How the call ended by its last entry, where it has one.
+    /// Returns the state in the call's last entry. None if there is no entry or it is not known.
     #[must_use]
     pub fn ended_as(&self, call: CallId) -> Option<CallState> {
         self.entries.get(&call).map(|known| known.state)
     }
 
-    /// Where the backend's audit ended when it was last told.
+    /// Returns the head that the backend reported last.
     #[must_use]
     pub const fn backend(&self) -> AuditHead {
         self.backend
     }
 
-    /// Takes where the backend's audit ends. What goes back is taken too: the backend compares.
+    /// Stores the head of the backend's audit log. An older head is stored too: the backend compares.
     pub const fn received(&mut self, backend: AuditHead) {
         self.backend = backend;
     }
 
-    /// Waits until all is on disk, and ends the thread.
+    /// Waits until all entries are on disk, and ends the thread.
     pub async fn close(self) {
         self.writer.close().await;
     }
 }
 
-/// Waits for the disk without holding the chain.
+/// A watch on the chain's file that does not borrow the chain.
 #[derive(Debug)]
 pub struct ChainWatch(watch::Receiver<Written>);
 
 impl ChainWatch {
-    /// Where the chain ends, as far as it is on disk.
+    /// Returns the head on disk.
     #[must_use]
     pub fn head(&self) -> AuditHead {
         self.0.borrow().head
     }
 
-    /// Returns when something new is on disk, or cannot come there any more.
+    /// Waits until new entries are on disk, or writing failed.
     pub async fn changed(mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;

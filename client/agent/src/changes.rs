@@ -1,9 +1,8 @@
-//! How files are changed: every change of a call is planned in the call's record before it
-//! is made, each file appears as the old or the new whole, and what is replaced or deleted goes to
-//! the [trash](crate::trash). So a call can be taken back, and what a killed agent left behind is
-//! cleaned up at its next start.
+//! Changes files for tool calls. The call's record names every change before it is made. Each file appears as
+//! the whole old or the whole new version. Replaced and deleted content goes to the [trash](crate::trash). So
+//! a call can be undone, and the next start cleans up after a killed agent.
 //!
-//! Not here: which path may be changed. A `Target` comes from [`Roots`](crate::roots::Roots).
+//! Does not decide which path may change: a `Target` comes from [`Roots`](crate::roots::Roots).
 
 mod checked_stamp;
 mod contents;
@@ -49,7 +48,7 @@ pub(crate) use undo::{UndoneCall, as_it_acts, undo};
 
 use crate::tools::Context;
 
-/// What one call changes. Dropped before [`finish`](Self::finish), it takes back what was done.
+/// The changes of one call. Rolls back when dropped before [`finish`](Self::finish).
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Change<'a> {
@@ -58,24 +57,24 @@ pub(crate) struct Change<'a> {
     room: TrashSpace<'a>,
     log: Option<Log>,
     kept_at: Option<String>,
-    /// The paths that were changed, so that what was shown of them is spent.
+    /// The changed paths. A path in this list is not compared with the preview again.
     changed: Vec<DevicePath>,
     is_rolling_back: bool,
 }
 
-/// The record, in its file and as it is known.
+/// The record of a call: its open file and its state in memory.
 #[derive(Debug)]
 struct Log {
-    /// The folder of the call.
+    /// The call's folder in the trash.
     place: Dir,
     file: File,
     record: Record,
 }
 
 impl<'a> Change<'a> {
-    /// What a call of this tool changes. Nothing is on the disk before the first step. `paths` are
-    /// those that the call names and may change; to take it back, they are asked for again. `room` is for
-    /// what it replaces or deletes.
+    /// Begins the changes of a call of this tool; writes nothing to the disk before the first step. `paths`
+    /// are the paths that the call names and may change; undoing the call evaluates them again. `room`
+    /// reserves trash space for replaced and deleted content.
     pub(crate) fn begin(
         context: &'a Context<'_>,
         tool: &str,
@@ -102,7 +101,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// What an undoing changes of the call that this was the beginning of.
+    /// Begins the changes of a call that undoes the call of header `of`.
     fn undoing(context: &'a Context<'_>, tool: &str, of: &Header, room: TrashSpace<'a>) -> Self {
         let paths: Vec<&DevicePath> = of.paths.iter().collect();
         let mut change = Self::begin(context, tool, &paths, room);
@@ -110,21 +109,22 @@ impl<'a> Change<'a> {
         change
     }
 
-    /// The change stays.
+    /// Keeps the changes and closes the record.
     pub(crate) fn finish(mut self) {
         let Some(log) = self.log.take() else { return };
         self.close(&log.record);
     }
 
-    /// Where, for a person, the last thing lies that went to the trash; none where it does not stay there.
+    /// Returns the trash path of the content kept last, for a person. `None` if the trash keeps nothing of
+    /// this call.
     pub(crate) fn kept_path(&self) -> Option<String> {
         self.kept_at.clone().filter(|_| !self.room.is_final())
     }
 
-    /// Sees to room in the trash for more than was thought of at the beginning.
+    /// Reserves more trash space than [`begin`](Self::begin) was given.
     ///
     /// # Errors
-    /// As [`Room::take`].
+    /// As [`TrashSpace::take`].
     pub(crate) fn more_room(
         &mut self,
         path: &DevicePath,
@@ -139,7 +139,7 @@ impl<'a> Change<'a> {
         self.header.call
     }
 
-    /// The step that was planned last.
+    /// Returns the index of the last planned step.
     fn step(&self) -> usize {
         self.log.as_ref().map_or(0, |log| log.record.steps.len().saturating_sub(1))
     }
@@ -148,7 +148,7 @@ impl<'a> Change<'a> {
         self.log.as_ref().map_or(&[], |log| &log.record.steps)
     }
 
-    /// Notes that a step is about to be taken. What an earlier attempt left unfinished goes first.
+    /// Records a planned step. Settles an unfinished earlier attempt first.
     fn plan(&mut self, target: &Target, step: Step) -> Result<(), StepError> {
         if self.log.is_none() {
             self.log = Some(self.open(target)?);
@@ -158,21 +158,21 @@ impl<'a> Change<'a> {
         self.add(target, Line::Plan(step))
     }
 
-    /// Notes what a step is about to put in place. Then the record is on the disk, and the step may be
-    /// taken.
-    fn ready(&mut self, target: &Target, print: &FileStamp) -> Result<(), StepError> {
-        self.add(target, Line::Ready(print.clone()))?;
+    /// Records what a step is about to put in place. The record is on the disk afterwards, so the step may
+    /// run.
+    fn ready(&mut self, target: &Target, stamp: &FileStamp) -> Result<(), StepError> {
+        self.add(target, Line::Ready(stamp.clone()))?;
         self.sync(target)
     }
 
-    /// Brings the record to the disk. The file systems that survive a power cut at all bring the names
-    /// of new files with them; lost, the record would be missed by nobody, for the change comes later.
+    /// Syncs the record to the disk. File systems that survive a power cut sync the names of new files as
+    /// well. Losing the record is harmless here, because the change comes later.
     fn sync(&self, target: &Target) -> Result<(), StepError> {
         let Some(log) = &self.log else { return Ok(()) };
         log.file.sync_data().map_err(|error| StepError::io(&error, target))
     }
 
-    /// Notes that the step is done. Without the line, the next start finds out.
+    /// Records that the step is done. Without this line, recovery at the next start establishes it.
     fn done(&mut self, kept: Option<FileStamp>) {
         let Some(log) = &mut self.log else { return };
         if let Some(noted) = log.record.steps.last() {
@@ -207,7 +207,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Cleans up a step that was begun and not done.
+    /// Cleans up a step that began and did not finish.
     fn settle(&mut self) -> Result<(), ToolError> {
         let (step, roots) = (self.step(), self.context.roots);
         let Some(noted) = self.noted().last().filter(|last| !last.done).cloned() else {
@@ -237,8 +237,7 @@ impl<'a> Change<'a> {
 }
 
 impl Drop for Change<'_> {
-    /// The call failed or was stopped on the way: what it did is taken back, as far as nobody else
-    /// changed it since.
+    /// Rolls back a call that failed or was stopped. Leaves alone what others changed since.
     fn drop(&mut self) {
         if self.log.is_none() {
             return;
@@ -256,7 +255,7 @@ impl Drop for Change<'_> {
             return self.forget();
         }
         if is_back {
-            // A record of a call that failed is of use to nobody; what it kept goes with its time.
+            // The record of a failed call has no use; its kept content expires with the sweep.
             let _ = log.add(Line::Undone(self.header.call));
         }
         self.close(&log.record);
@@ -264,11 +263,11 @@ impl Drop for Change<'_> {
 }
 
 impl Log {
-    /// Adds a line to the file, or nothing.
+    /// Appends a line to the file, whole or not at all.
     fn add(&mut self, line: Line) -> std::io::Result<()> {
         let before = self.file.metadata()?.len();
         if let Err(error) = record::add(&mut self.file, &line) {
-            // Half a line would hide those after it.
+            // A partial line would hide the lines after it.
             let _ = self.file.set_len(before);
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! The wall clock, read in one place; whatever decides by time takes it as an argument.
+//! The wall clock, read in one place. Code that decides by time takes the time as an argument.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,13 +7,13 @@ thread_local! {
     static PRETENDED: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
-/// Gives this thread another time than there is, in Unix milliseconds; for simulations.
+/// Sets this thread's time for simulations, in Unix milliseconds. `None` restores the real clock.
 #[doc(hidden)]
 pub fn pretend(now: Option<i64>) {
     PRETENDED.set(now);
 }
 
-/// Unix milliseconds; 0 for a clock that stands before 1970.
+/// Returns the time in Unix milliseconds. 0 if the clock is before 1970.
 #[must_use]
 pub fn now_ms() -> i64 {
     if let Some(pretended) = PRETENDED.get() {
@@ -23,7 +23,7 @@ pub fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How long until `at_ms` (Unix milliseconds), counted from `now_ms`; nothing when it has passed.
+/// Returns the time from `now_ms` until `at_ms` (both Unix milliseconds). Zero if `at_ms` has passed.
 #[must_use]
 pub fn until(at_ms: i64, now_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0))

@@ -1,5 +1,5 @@
-//! `agent.toml`: the owner's file. Only it sets the ceiling; nothing that arrives from the backend
-//! is ever read here.
+//! `agent.toml`: the owner's file. Only this file sets the ceiling; nothing from the backend is ever read
+//! here.
 
 pub mod check;
 pub mod configured_path;
@@ -27,22 +27,22 @@ pub use source::{Found, Source};
 /// Everything that an agent needs to run.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it keeps its key, identity, journal and trash.
+    /// The directory of the agent's key, identity, journal and trash.
     pub state_dir: PathBuf,
-    /// What its owner wrote.
+    /// The owner's settings.
     pub settings: Settings,
 }
 
-/// What the owner wrote, checked.
+/// The checked content of the owner's file.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The most that anyone can do here, as it is told to the backend.
+    /// The ceiling, as it is reported to the backend.
     pub ceiling: Grants,
-    /// The same, as calls are judged by it: Orion's own files are kept out besides.
+    /// The ceiling by which calls are evaluated: it also denies Orion's own files.
     pub scope: Scope,
-    /// Applications by name, as absolute paths of executables.
+    /// Absolute paths of executables, by application name.
     pub apps: BTreeMap<String, PathBuf>,
-    /// The longest that any call may take.
+    /// The longest time that any call may take.
     pub call_timeout: Duration,
     /// Whether the agent starts where the kernel cannot confine file tools.
     pub sandbox: SandboxChoice,
@@ -50,19 +50,18 @@ pub struct Settings {
     pub places: Places,
     /// Orion's own files on this device, which no tool may touch.
     pub private: Vec<DevicePath>,
-    /// The file, to be looked at again while the agent runs; none where the text came without one.
+    /// The file, to be watched while the agent runs. None if the text did not come from a file.
     pub source: Option<Source>,
 }
 
 impl Settings {
-    /// Reads the file at `path`. Where there is none and `required` is not set, the modest default
-    /// holds: an operator's tools and no path at all. `state_dir` and the file itself are kept out
-    /// of every tool's reach.
+    /// Reads the file at `path`. If it is missing and not `required`, the default applies: an operator's
+    /// tools and no path at all. `state_dir` and the file itself are denied to every tool.
     ///
     /// # Errors
-    /// [`ConfigError`], which names the file, the line and what is meant.
+    /// [`ConfigError`], which names the file, the line and a suggestion.
     pub fn load(path: &Path, required: Required, state_dir: &Path) -> Result<Self, ConfigError> {
-        // Looked at first: whatever is written while it is read is seen as a change.
+        // The source is created first, so that a write during the read is detected as a change.
         let source = Source::new(path, state_dir);
         let text = source::read(path, required)?;
         let settings = Self::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
@@ -70,11 +69,11 @@ impl Settings {
         Ok(Self { source: Some(source), ..settings })
     }
 
-    /// Takes the text of the file. `home` is what `~` stands for; `own` are Orion's own files,
-    /// absolute, which no tool may touch whatever the ceiling says.
+    /// Parses the text of the file. `home` is what `~` stands for; `own` are the absolute paths of Orion's
+    /// own files, which no tool may touch whatever the ceiling says.
     ///
     /// # Errors
-    /// The fault, in a sentence with its line.
+    /// The fault as a sentence, with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
         let File { ceiling, read_only, sandbox, apps, timeouts } = File::parse(text)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
@@ -114,7 +113,7 @@ impl Settings {
         })
     }
 
-    /// The same with a ceiling beneath which nothing can be done.
+    /// Returns these settings with a ceiling that denies everything.
     #[must_use]
     pub fn closed(self) -> Self {
         let ceiling = Grants { tools: Some(BTreeSet::new()), read_only: true, ..Grants::default() };
@@ -122,14 +121,14 @@ impl Settings {
     }
 }
 
-/// What `~` stands for on this device.
+/// Returns the folder that `~` stands for on this device. None if the account has none.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|base| base.home_dir().to_owned())
 }
 
-/// Orion's own files, the running program among them, absolute, by the names they were given and by the
-/// ones they really have.
+/// Returns the absolute paths of Orion's own files, including the running program, both as written and
+/// with links resolved.
 #[must_use]
 pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
@@ -139,7 +138,7 @@ pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
     written.chain(real).collect()
 }
 
-/// Whether the absence of a file is an error: it is where a person named it.
+/// Whether a missing file is an error. It is if a person named the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the words are the answer")]
 pub enum Required {
@@ -147,12 +146,12 @@ pub enum Required {
     No,
 }
 
-/// What holds where the owner wrote no ceiling.
+/// Returns the ceiling for a file without a `[ceiling]`.
 fn modest() -> Grants {
     Grants { profile: Some(Profile::Operator), ..Grants::default() }
 }
 
-/// Where the configuration and the state are by default on this platform.
+/// Returns this platform's default paths of the configuration file and the state directory.
 #[must_use]
 pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
     let dirs = directories::ProjectDirs::from("", "", "orion")?;
@@ -160,12 +159,12 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
     Some((dirs.config_dir().join("agent.toml"), state.join("agent")))
 }
 
-/// Writes a first `agent.toml` that allows `paths` and says what may be changed. An existing file
-/// is its owner's and stays as it is.
+/// Writes a first `agent.toml` that allows `paths`, with comments that explain its keys. An existing
+/// file is never changed.
 ///
 /// # Errors
-/// [`ConfigError::Read`] when it cannot be written, [`ConfigError::Invalid`] when a path cannot be
-/// one.
+/// [`ConfigError::Exists`] when the file exists, [`ConfigError::Read`] when it cannot be written,
+/// [`ConfigError::Invalid`] when a path is invalid.
 pub fn write_first(path: &Path, paths: &[String], state_dir: &Path) -> Result<(), ConfigError> {
     let text = file::first(paths);
     Settings::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))

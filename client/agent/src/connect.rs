@@ -1,5 +1,5 @@
-//! The connection to the backend: dialled by the device, over mutual TLS, one stream for as long as
-//! it lasts. What is said on it is for the loop to judge.
+//! The connection to the backend: dialled by the device over mutual TLS, with one stream for its whole
+//! life. Messages are handled by the loop, not here.
 
 pub mod backoff;
 pub mod dial;

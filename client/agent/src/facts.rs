@@ -1,4 +1,4 @@
-//! What this device says of itself when it greets the backend.
+//! The facts about this device that its `Hello` contains.
 
 use orion_domain::Places;
 use orion_wire::{DeviceFacts, Os};
@@ -6,7 +6,7 @@ use sysinfo::System;
 
 use crate::sandbox::Sandbox;
 
-/// This device. Looked up once; nothing here changes while the agent runs.
+/// Collects the facts about this device. They do not change while the agent runs.
 #[must_use]
 pub fn gather(places: &Places, sandbox: Sandbox) -> DeviceFacts {
     DeviceFacts {
@@ -19,7 +19,7 @@ pub fn gather(places: &Places, sandbox: Sandbox) -> DeviceFacts {
     }
 }
 
-/// The device's own name; empty when it has none.
+/// Returns the host name. Empty if the device has none.
 #[must_use]
 pub fn hostname() -> String {
     System::host_name().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The device judges every call for itself: by the policy that the backend lent, and by the ceiling
-//! that only its owner can change. No permit that anyone else made counts here.
+//! The device's own policy check of every call: by the policy that the backend sent, and by the ceiling
+//! that only the owner can change. A decision of the backend does not count here.
 
 use std::sync::Arc;
 
@@ -22,69 +22,69 @@ mod verdict;
 pub use size::TooLarge;
 pub use verdict::Verdict;
 
-/// What this device judges by.
+/// The policy, ceiling and places by which this device evaluates calls.
 #[derive(Debug)]
 pub struct Guard {
     device: DeviceId,
     name: DeviceName,
     places: Places,
     policy: Arc<Policy>,
-    /// The policy as it was taken, to be compiled anew where the ceiling moves the workspace.
+    /// The policy as received, compiled again when the workspace changes. None before the first policy.
     taken: Option<DevicePolicy>,
     timezone: Timezone,
-    /// The policy's time zone is known here.
+    /// Whether the policy's time zone is known on this device.
     knows_hours: bool,
-    /// The workspace has moved, and the backend may judge by the one before.
+    /// Whether the workspace changed and the backend may still evaluate by the earlier one.
     moved: bool,
-    /// What is known of the calls that may be taken back.
+    /// The records of calls that can be undone. None if no call can.
     trash: Option<Arc<Trash>>,
 }
 
-/// What this device makes of a call, before any person's yes counts.
+/// This device's evaluation of a call, before any approval counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluatedCall {
-    /// What holds.
+    /// The decision.
     pub decision: Decision,
-    /// The line that decided, by name.
+    /// Name of the rule that decided.
     pub rule: String,
 }
 
-/// A call that may run, and what it is.
+/// A call that may run.
 #[derive(Debug)]
 pub struct Admitted {
-    /// The right to run it, once.
+    /// The right to run the call once.
     pub permit: Permit,
-    /// The tool.
+    /// The tool's specification.
     pub spec: &'static ToolSpec,
-    /// Its arguments and what it would touch.
+    /// The parsed arguments and what the call would touch.
     pub parsed: ParsedCall,
-    /// What has to hold where its paths really lead.
+    /// The decision, to be checked again for the real paths.
     pub verdict: Verdict,
-    /// Why its risk is higher than its tool's, as the person who approved it was shown.
+    /// Why the call's risk is higher than its tool's, as shown to the person who approved it.
     pub raises: Vec<RiskRaise>,
 }
 
-/// Why a policy was not taken. The one before it stays.
+/// Why a policy was rejected. The earlier policy stays active.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// The bytes are not what the version says.
+    /// The bytes do not match the version, which is their digest.
     #[error("the policy's bytes have version {found}, not {stated}")]
     Version {
-        /// What was said.
+        /// The version that was sent.
         stated: String,
-        /// What they are.
+        /// The version of the bytes.
         found: String,
     },
     /// Not a policy, or one with keys that this agent does not know.
     #[error("the policy can't be read: {0}")]
     Unreadable(String),
-    /// More than a device compiles.
+    /// The policy exceeds a limit of the device.
     #[error("the policy is too large for a device: {0}")]
     TooLarge(#[from] TooLarge),
 }
 
 impl Guard {
-    /// A guard that refuses every call until it has a policy; `ceiling` is the owner's.
+    /// Creates a guard that rejects every call until it has a policy; `ceiling` is the owner's.
     #[must_use]
     pub fn new(device: DeviceId, name: DeviceName, places: Places, ceiling: Scope) -> Self {
         let policy = Policy { ceiling: Some(ceiling), ..Policy::deny_all() };
@@ -102,33 +102,33 @@ impl Guard {
         }
     }
 
-    /// The same, which knows what undoings do. Without, none is done.
+    /// Returns this guard with the trash, which records what undo calls do. Without it, none is allowed.
     #[must_use]
     pub fn remembering(self, trash: Arc<Trash>) -> Self {
         Self { trash: Some(trash), ..self }
     }
 
-    /// The device's name, as rules call it.
+    /// Returns the device's name, as rules use it.
     #[must_use]
     pub fn name(&self) -> &DeviceName {
         &self.name
     }
 
-    /// Takes the name that the backend has for this device.
+    /// Sets the device's name to the backend's name for it.
     pub fn rename(&mut self, name: DeviceName) {
         self.name = name;
     }
 
-    /// The policy that holds here, ceiling included.
+    /// Returns the active policy, including the ceiling.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Takes a policy as it was sent. The ceiling stays what it is: nothing that is sent holds one.
+    /// Applies a policy as it was sent. The ceiling does not change: a sent policy contains none.
     ///
     /// # Errors
-    /// [`PolicyError`]; then the policy before it holds on.
+    /// [`PolicyError`]; then the earlier policy stays active.
     pub fn update(&mut self, version: &str, bytes: &[u8]) -> Result<(), PolicyError> {
         let found = DevicePolicy::version_of(bytes);
         if found != version {
@@ -150,7 +150,7 @@ impl Guard {
         Ok(())
     }
 
-    /// The policy for these places, beneath a ceiling that is not its own.
+    /// Compiles a policy for this device's places, limited by `ceiling`.
     fn compile(
         &self,
         taken: &DevicePolicy,
@@ -173,7 +173,7 @@ impl Guard {
         Arc::new(Policy { grants, ceiling, rules: compiled, risk: *risk, mode: *mode, version })
     }
 
-    /// A rule whose hours can't be told is held strict.
+    /// Returns the rule, in its stricter form if the policy's time zone is unknown and the rule has hours.
     fn timed(&self, rule: Rule) -> Rule {
         match (self.knows_hours, &rule.hours) {
             (true, _) | (false, None) => rule,
@@ -182,9 +182,9 @@ impl Guard {
         }
     }
 
-    /// Takes what the owner leaves at most, and where relative paths begin by it. The policy stays
-    /// what it was. Until [`Guard::settle`], calls whose paths mean another place than they did are
-    /// refused: they were judged elsewhere before the backend heard of it.
+    /// Applies the owner's ceiling, and the places where relative paths begin. The policy does not change.
+    /// Until [`Guard::settle`], calls whose paths now mean another place are rejected: the backend evaluated
+    /// them for the earlier place.
     pub fn limit(&mut self, places: Places, ceiling: Scope) {
         self.moved |= places != self.places;
         self.places = places;
@@ -195,27 +195,27 @@ impl Guard {
         };
     }
 
-    /// The backend judges by the same ceiling and workspace.
+    /// Records that the backend evaluates by the same ceiling and workspace.
     pub fn settle(&mut self) {
         self.moved = false;
     }
 
-    /// The policy as it was taken; none before there was one.
+    /// Returns the policy as it was received. None before the first policy.
     #[must_use]
     pub fn taken(&self) -> Option<&DevicePolicy> {
         self.taken.as_ref()
     }
 
-    /// The policy as it was taken, to be kept; none before there was one.
+    /// Returns the received policy as bytes, to be stored. None before the first policy.
     #[must_use]
     pub fn kept(&self) -> Option<Vec<u8>> {
         self.taken.as_ref().map(DevicePolicy::to_bytes)
     }
 
-    /// Judges one call. `is_spent` says whether a call was run on an approval before.
+    /// Evaluates one call. `is_spent` returns whether a call was run on an approval before.
     ///
     /// # Errors
-    /// What the caller is told instead.
+    /// The tool error for the caller, if the call is rejected.
     pub fn admit(
         &self,
         call: &Dispatched,
@@ -228,8 +228,8 @@ impl Guard {
             Decision::Ask | Decision::DryRunFirst => {
                 self.approved(call, spec, &parsed, is_spent).map_err(Box::new)?
             }
-            // A yes to a call that needs none here counts where it is to this very call: the person may
-            // have seen a risk that only the disk shows.
+            // An approval that is not needed here still counts if it is for exactly this call: the person
+            // may have seen a risk that only the disk shows.
             Decision::Allow => self.approved(call, spec, &parsed, is_spent).unwrap_or_default(),
             Decision::Deny => None,
         };
@@ -240,10 +240,10 @@ impl Guard {
         Ok(Admitted { permit, spec, parsed, verdict, raises })
     }
 
-    /// Says what would become of a call without anybody's yes.
+    /// Evaluates a call without its approval.
     ///
     /// # Errors
-    /// It is no call of this device.
+    /// The call is not a valid call for this device.
     pub fn judge(&self, call: &Dispatched) -> Result<EvaluatedCall, Box<ToolError>> {
         let (_, parsed) = self.read(call)?;
         let question = self.question(call, &parsed);
@@ -252,7 +252,7 @@ impl Guard {
         Ok(EvaluatedCall { decision: evaluation.decision(), rule })
     }
 
-    /// The call's tool and arguments, where they are such as are checked and sent.
+    /// Parses the call's tool and arguments, and checks that they are in canonical form.
     fn read(&self, call: &Dispatched) -> Result<(&'static ToolSpec, ParsedCall), Box<ToolError>> {
         if call.device != self.device {
             return refuse(
@@ -288,7 +288,7 @@ impl Guard {
         self.as_it_acts(spec, parsed)
     }
 
-    /// An undoing as what it does.
+    /// Returns an undo call as what it does on the disk, and any other call as it is.
     fn as_it_acts(
         &self,
         spec: &'static ToolSpec,
@@ -309,15 +309,15 @@ impl Guard {
             dry_run: call.dry_run,
             confirmed: parsed.confirmed,
             at: self.timezone.moment(now_ms()),
-            // What strangers wrote and how often is for the backend to know.
+            // Only the backend tracks untrusted output and counts calls.
             tainted: false,
             raises: &[],
             counted: None,
         }
     }
 
-    /// The person's yes, if it is to exactly this call under this policy and unused. None at all is
-    /// not an error here: the evaluation says what is missing.
+    /// Checks the call's approval: it must be for exactly this call under this policy, and unused. Returns
+    /// `None` if the call has no approval; the evaluation then names what is missing.
     fn approved(
         &self,
         call: &Dispatched,
@@ -349,7 +349,7 @@ impl Guard {
                 "The approval is for another call, or for this one under another policy. A person has to approve it anew.",
             );
         }
-        // Without the preview's observations nothing could be compared with what was shown.
+        // Without the preview's observations, the paths could not be compared with what was shown.
         if approval.basis == ApprovalBasis::Preview
             && spec.has_effects
             && !parsed.touches.are_all_in(&call.observed)
@@ -362,7 +362,7 @@ impl Guard {
             return refused("The approval was used before, and one approval is for one call.");
         }
         let now = now_ms();
-        // What was run on an approval is remembered so long; one that held longer could be used again.
+        // A call is remembered this long; an approval that is valid for longer could be used twice.
         if approval.expires_at > now.saturating_add(APPROVED_REMEMBERED_MS) {
             return refused(
                 "The approval would hold for longer than this device remembers what it ran. Make the call again; if this goes on, this device's clock may be slow.",

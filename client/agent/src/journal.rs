@@ -1,8 +1,8 @@
-//! What this device did and has yet to tell: on disk before an effect begins, forgotten once the
-//! backend has it on its record. A call runs once, whatever is sent again and whoever dies.
+//! The journal of calls: an entry is on disk before the effect starts, and a result is kept until the
+//! backend has stored it. A call runs once, whatever is sent again and whichever process dies.
 //!
-//! Reads change nothing and are held in memory only. The loop owns the journal; a thread of its own
-//! does the writing ([`writer`]), and what is held can be tried without a disk ([`index`]).
+//! Reads have no effects and are kept in memory only. The loop owns the journal; a separate thread writes
+//! it ([`writer`]), and its content can be tested without a disk ([`index`]).
 
 pub mod entry;
 mod error;
@@ -24,9 +24,9 @@ pub use writer::Command;
 use writer::Writer;
 pub use writer::Written;
 
-/// Above this size the file is written anew with what is still needed, in bytes.
+/// Above this size the file is compacted to the entries that are still needed, in bytes.
 const COMPACT_ABOVE: u64 = 4 * 1024 * 1024;
-/// Below this size it is not worth the while even when most of it is dead, in bytes.
+/// Below this size the file is not compacted, even if most entries are dead, in bytes.
 const COMPACT_FROM: u64 = 256 * 1024;
 
 /// The journal of one device.
@@ -34,20 +34,20 @@ const COMPACT_FROM: u64 = 256 * 1024;
 pub struct Journal {
     index: Index,
     writer: Writer,
-    /// The size of the file, in bytes, as far as it was asked for.
+    /// The size of the file with all queued writes, in bytes.
     bytes: u64,
-    /// The entries in it.
+    /// The number of entries in the file.
     lines: usize,
-    /// The size it had when it was last written anew.
+    /// The size after the last compaction, in bytes.
     compacted: u64,
 }
 
-/// A call that may start, at once or when its entry is on disk.
+/// Permission for a call to start, at once or when its entry is on disk.
 #[derive(Debug)]
 pub enum Admission {
     /// Nothing has to be on disk.
     Ready,
-    /// May start when this says so.
+    /// The call may start when this receives `Ok`.
     Pending(oneshot::Receiver<Result<(), JournalError>>),
 }
 
@@ -55,7 +55,7 @@ impl Admission {
     /// Waits until the call may start.
     ///
     /// # Errors
-    /// [`JournalError`]; then it must not start.
+    /// [`JournalError`]; then the call must not start.
     pub async fn wait(self) -> Result<(), JournalError> {
         match self {
             Self::Ready => Ok(()),
@@ -65,8 +65,8 @@ impl Admission {
 }
 
 impl Journal {
-    /// Notes where there is no journal at `path` that there was one, and that nothing is known of the calls
-    /// until `now`, in Unix milliseconds: what a device does that has been connected before.
+    /// Creates a journal at `path` if there is none, with the entry that all calls until `now` (Unix
+    /// milliseconds) were forgotten. For a device that has been connected before and lost its journal.
     ///
     /// # Errors
     /// [`JournalError`] when the file cannot be written.
@@ -74,9 +74,8 @@ impl Journal {
         writer::create(path, &Entry::Forgot { until: latest(now) }.to_line())
     }
 
-    /// Reads the journal at `path`, or begins one. Calls that had begun and not ended get the end
-    /// that `explain` gives them, which is then reported like any other. `now` is in Unix
-    /// milliseconds.
+    /// Reads the journal at `path`, or creates one. Calls that had begun and not ended get the end
+    /// that `explain` returns, which is then reported like any other. `now` is in Unix milliseconds.
     ///
     /// # Errors
     /// [`JournalError`] when the file cannot be read or written.
@@ -89,8 +88,8 @@ impl Journal {
         Ok(Self::over(writer, loaded, now, explain).await)
     }
 
-    /// The same on a disk that a simulation plays: it held `text`, and what is to be written comes to
-    /// it, as it else comes to the thread that writes.
+    /// Opens the journal on a simulated disk that contains `text`. The receiver gets the commands that
+    /// the writer thread would get.
     #[doc(hidden)]
     pub async fn on_simulated_disk(
         text: &[u8],
@@ -116,7 +115,7 @@ impl Journal {
         let mut journal = Self { index, writer, bytes, lines, compacted: 0 };
         if loaded.skipped > 0 {
             tracing::warn!(lines = loaded.skipped, "the journal had damaged lines in its middle");
-            // They may have been about any call until now, also once the file is written anew without them.
+            // They may have been about any call until now. That stays true after a compaction without them.
             let until = journal.index.latest().max(Some(latest(now))).unwrap_or(latest(now));
             let forgot = Entry::Forgot { until };
             journal.write(&forgot).await;
@@ -125,34 +124,34 @@ impl Journal {
         for (call, ended) in ends {
             journal.end(call, ended, now).await;
         }
-        // Nothing is forgotten yet: a device may start before its clock is right, and cannot
-        // connect before it is.
+        // Nothing expires yet: a device may start before its clock is right, and cannot connect until
+        // it is.
         journal
     }
 
-    /// What is known of a call.
+    /// Returns the status of a call.
     #[must_use]
     pub fn seen(&self, call: CallId) -> CallStatus {
         self.index.seen(call)
     }
 
-    /// Whether a call with effects that is not known was never noted: nothing of its time was forgotten or
-    /// lost.
+    /// Returns whether an unknown call with effects certainly never ran: no entry of its time was
+    /// forgotten or lost.
     #[must_use]
     pub fn remembers(&self, call: CallId) -> bool {
         self.index.remembers(call)
     }
 
-    /// Whether a call was ever run on this approval.
+    /// Returns whether a call was ever run on this approval.
     #[must_use]
     pub fn is_spent(&self, approval: ApprovalId) -> bool {
         self.index.is_spent(approval)
     }
 
-    /// Notes that a call begins. It may start when the admission says so.
+    /// Records that a call begins. The call may start when [`Admission::wait`] returns `Ok`.
     ///
     /// # Errors
-    /// [`Full`] when too much waits for the backend; nothing is noted then.
+    /// [`Full`] when too many results wait for the backend or too many calls ran; then nothing is recorded.
     pub async fn begin(&mut self, begin: Begin) -> Result<Admission, Full> {
         self.index.expire(begin.at);
         self.index.check_room(&begin)?;
@@ -165,13 +164,13 @@ impl Journal {
         Ok(Admission::Pending(self.writer.append_synced(line).await))
     }
 
-    /// Notes a call that will not run, so that it is answered the same if it is sent again.
+    /// Records a rejected call, so that it gets the same answer if it is sent again.
     ///
     /// # Errors
     /// [`Full`] as for [`begin`](Self::begin).
     pub fn refuse(&mut self, begin: Begin, ended: Ended) -> Result<(), Full> {
         self.index.check_room(&begin)?;
-        // Nothing happens, so nothing has to be on disk and the approval is not spent.
+        // The call does not run, so nothing has to be on disk and the approval is not spent.
         let begin = Begin { has_effects: false, approval: None, ..begin };
         let (call, at) = (begin.call, begin.at);
         self.index.apply(Entry::Began(begin));
@@ -179,9 +178,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes how a call ended. It is in the file soon, and survives the death of this process from when
-    /// what is given back says so, but no call waits for it to be forced to disk: lost, the call is
-    /// `unknown`, which is true.
+    /// Records how a call ended. The entry survives the death of this process once the returned receiver
+    /// gets `Ok`, but no call waits for a sync: if a power cut loses the entry, the call is `unknown`,
+    /// which is true. Returns `None` for a call that has no line on disk.
     pub async fn end(&mut self, call: CallId, ended: Ended, now: i64) -> Option<Written> {
         let durable = self.index.is_durable(call);
         let entry = Entry::Ended { call, ended, at: now };
@@ -195,7 +194,8 @@ impl Journal {
         written
     }
 
-    /// The backend has the result on its record: it is forgotten here, and that the call ran is not.
+    /// Handles the acknowledgement that the backend stored a result: forgets the result, and keeps that the
+    /// call ran.
     pub async fn acknowledge(&mut self, call: CallId, now: i64) {
         if !matches!(self.index.seen(call), CallStatus::Ended) {
             return;
@@ -209,31 +209,31 @@ impl Journal {
         self.compact_if_worthwhile().await;
     }
 
-    /// How a call ended, while the backend has not acknowledged it.
+    /// Returns how a call ended. None once the backend has acknowledged it.
     #[must_use]
     pub fn result(&self, call: CallId) -> Option<&Ended> {
         self.index.result(call)
     }
 
-    /// The tool of a call that is known.
+    /// Returns the tool of a call. None if the call is unknown.
     #[must_use]
     pub fn tool(&self, call: CallId) -> Option<&str> {
         self.index.tool(call)
     }
 
-    /// Calls that were under way when the agent stopped or the link was lost.
+    /// Returns the calls that were under way when the agent stopped or the link was lost.
     #[must_use]
     pub fn unfinished(&self) -> Vec<CallId> {
         self.index.unfinished()
     }
 
-    /// Calls whose results wait for an acknowledgement, oldest first.
+    /// Returns the calls whose results wait for an acknowledgement, oldest first.
     #[must_use]
     pub fn unacknowledged(&self) -> Vec<CallId> {
         self.index.unacknowledged()
     }
 
-    /// Forces what is written to disk and stops the writer.
+    /// Syncs the file and stops the writer.
     pub async fn close(self) {
         self.writer.close().await;
     }
@@ -264,7 +264,7 @@ impl Journal {
     }
 }
 
-/// The latest id of a call that is made at this moment, in Unix milliseconds: ids begin with their time.
+/// Returns the greatest id of a call that is made at `now` (Unix milliseconds): ids begin with their time.
 fn latest(now: i64) -> CallId {
     let time = u128::try_from(now).unwrap_or_default() & 0xffff_ffff_ffff;
     CallId::new(Uuid::from_u128((time << 80) | 0x7fff_bfff_ffff_ffff_ffff))

@@ -1,9 +1,9 @@
-//! Orion's device agent: holds one connection to the backend, judges each call by the ceiling that
-//! only this device's owner can change, runs what is allowed, and reports.
+//! Orion's device agent: keeps one connection to the backend, evaluates each call by the ceiling that
+//! only this device's owner can change, runs allowed calls, and reports the results.
 //!
-//! Start reading at [`run()`](run::run), then [`agent`]: the loop in which everything happens. A
-//! call goes through [`guard`], [`journal`], [`execute`] and [`report`], in that order; [`sandbox`] and
-//! [`roots`] are the two layers that hold a tool that deals with files.
+//! Start reading at [`run()`](run::run), then [`agent`], the event loop. A call goes through [`guard`],
+//! [`journal`], [`execute`] and [`report`], in that order; [`sandbox`] and [`roots`] are the two layers
+//! that confine a file tool.
 
 pub mod agent;
 pub mod apps;

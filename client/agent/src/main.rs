@@ -11,8 +11,8 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Threads that wait for the disk or the system: as many as there may be calls in flight, calls that were
-/// given up on, and some for the agent itself.
+/// Threads that wait for the disk or the system: one for each call in flight, one for each call that missed
+/// its deadline, and some for the agent itself.
 const MAX_BLOCKING_THREADS: usize = 64;
 
 fn main() -> ExitCode {
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr))
         .init();
 
-    // One thread does everything but the tools' own work: an idle agent should cost nothing.
+    // One thread does everything except the tools' work, so that an idle agent costs nothing.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_BLOCKING_THREADS)
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(commands::run(arguments));
-            // A tool that hangs in the disk is not waited for.
+            // The shutdown does not wait for a tool that hangs on the disk.
             runtime.shutdown_timeout(std::time::Duration::from_secs(1));
             result
         }
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { error, code }) => {
-            // Many errors quote their cause already; it need not be said twice.
+            // Many errors quote their cause already, so a repeated cause is skipped.
             let mut text = String::from("orion-agent");
             for cause in error.chain().map(ToString::to_string) {
                 if !text.contains(&cause) {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
                     text.push_str(&cause);
                 }
             }
-            // Where standard error is gone there is nobody to tell.
+            // If standard error is closed, the message is dropped.
             drop(writeln!(std::io::stderr(), "{text}"));
             ExitCode::from(code)
         }

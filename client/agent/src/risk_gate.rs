@@ -1,5 +1,5 @@
-//! What raises the risk of a call that only the device's disk shows. A preview reports it; the call
-//! itself goes on only where a person has approved it with that in sight, or the policy allows it.
+//! Reasons for a higher risk that only the device's disk shows. A preview reports them; the call itself
+//! continues only if a person approved it after seeing them, or the policy allows it.
 
 use std::cell::RefCell;
 
@@ -7,28 +7,28 @@ use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
 
 use crate::guard::Verdict;
 
-/// Stands between a call and what raises its risk. Without a verdict or an approval, nothing passes.
+/// Stops a call whose risk is raised. Without a verdict or an approval, every raise stops the call.
 #[derive(Debug, Default)]
 pub struct RiskGate {
     verdict: Option<Verdict>,
-    /// What the person who approved the call was shown.
+    /// The reasons that were shown to the person who approved the call.
     approved: Vec<RiskRaise>,
     dry_run: bool,
     reported: RefCell<Vec<RiskRaise>>,
 }
 
 impl RiskGate {
-    /// The gate of one call, with what its approval says was shown.
+    /// Creates the gate of one call; `approved` are the reasons in its approval.
     #[must_use]
     pub fn new(verdict: Option<Verdict>, approved: Vec<RiskRaise>, dry_run: bool) -> Self {
         Self { verdict, approved, dry_run, reported: RefCell::default() }
     }
 
-    /// Says what raises the risk of the call, and at which path.
+    /// Raises the risk of the call for a reason at a path.
     ///
     /// # Errors
-    /// `APPROVAL_REQUIRED` with the reason in `raises`, where a person has to see it first. A preview
-    /// goes on and reports it.
+    /// `APPROVAL_REQUIRED` with the reason in `raises`, if a person has to see it first. A preview
+    /// continues and reports the reason.
     pub fn raise(&self, raise: RiskRaise, path: &DevicePath) -> Result<(), ToolError> {
         let is_allowed =
             self.verdict.as_ref().is_some_and(|verdict| verdict.allows_raised(raise, path));
@@ -51,8 +51,8 @@ impl RiskGate {
             .with("raises", vec![raise.as_str()]))
     }
 
-    /// Raises the risk where a path has a name of what starts programs, and the policy does not name
-    /// `execute` for it.
+    /// Raises the risk if the path's name is one that starts programs, and the policy does not grant
+    /// `execute` there.
     ///
     /// # Errors
     /// As [`RiskGate::raise`].
@@ -63,7 +63,7 @@ impl RiskGate {
         Ok(())
     }
 
-    /// What a preview found.
+    /// Returns the reasons that a preview found.
     #[must_use]
     pub fn into_reported(self) -> Vec<RiskRaise> {
         self.reported.into_inner()

@@ -1,8 +1,7 @@
-//! The folders that the device lends, each held open as a handle. Every file that a tool touches is
-//! reached from one of these handles, name by name, so that neither `..` nor a link can lead out
-//! between a check and its use.
+//! The granted folders, each held open as a handle. Every file that a tool touches is reached from one of
+//! these handles, name by name, so that neither `..` nor a link can lead out between a check and its use.
 //!
-//! Not here: whether a call may run at all. That is the guard's; this holds even where the guard errs.
+//! Does not decide whether a call may run: the guard does. This layer holds even if the guard is wrong.
 
 #[cfg(target_os = "linux")]
 mod beneath;
@@ -51,28 +50,28 @@ pub const LOCAL_TRASH: &str = ".orion-trash";
 /// tool could put into a folder that is being copied what may not be where that folder goes.
 const STAGED: &str = ".orion-*.tmp";
 
-/// Roots that are opened by whoever needs them first; others wait. So a file system that hangs holds
-/// up the calls that touch files, and not the agent or the calls that touch none.
+/// Roots that are opened on first use, while other users wait. So a hanging file system blocks only the
+/// calls that touch files, not the agent or other calls.
 pub type GrantedPaths = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
 
 /// The allowed folders of one device, for every call or for one.
 #[derive(Debug)]
 pub struct Roots {
     ground: Arc<GrantedRoots>,
-    /// What was decided of the call that they are for, if they are for one.
+    /// The decision on the call that these roots are for. None if they are for every call.
     call: Option<Call>,
     #[cfg(test)]
     naive: bool,
 }
 
-/// What is lent, whatever the call.
+/// The granted folders and deny lists that are the same for every call.
 #[derive(Debug)]
 pub struct GrantedRoots {
     roots: Vec<Root>,
-    /// What the ceiling and what the grants keep out.
+    /// The deny lists of the ceiling and of the grants.
     denied: [DenyList; 2],
     private: Vec<DevicePath>,
-    /// What Orion makes for itself in allowed paths, by whatever name a file system takes for it.
+    /// Patterns of Orion's own files in allowed paths, by every name that a file system accepts for them.
     own: Vec<PathPattern>,
     names: Names,
     suspects: Suspects,
@@ -89,14 +88,14 @@ impl Deref for Roots {
 }
 
 impl Roots {
-    /// What both scopes lend, in the order of `grants`; `private` is refused besides, for the
-    /// agent's own state and configuration. A folder that is missing is looked for again at use.
+    /// Opens the folders that both scopes allow, in the order of `grants`; `private` is denied as well, for
+    /// the agent's own state and configuration. A missing folder is looked up again at each use.
     #[must_use]
     pub fn open(ceiling: &Scope, grants: &Scope, private: &[DevicePath]) -> Self {
         Self::open_named(ceiling, grants, private, &[])
     }
 
-    /// The same, where the rules of a policy speak of the paths `named`: they may be links.
+    /// Opens the same folders for a policy whose rules name the paths `named`, which may be links.
     #[must_use]
     pub fn open_named(
         ceiling: &Scope,
@@ -104,7 +103,7 @@ impl Roots {
         private: &[DevicePath],
         named: &[DevicePath],
     ) -> Self {
-        // Both end with the same built-in entries.
+        // Both lists end with the same built-in entries.
         let entries = || ceiling.denied.iter().chain(grants.denied.own());
         let lent = ceiling.allowed.iter().map(|allowed| &allowed.root);
         let kept = entries().filter_map(|entry| entry.pattern.root());
@@ -116,7 +115,7 @@ impl Roots {
                 .into_iter()
                 .filter_map(|name| PathPattern::parse(places, &format!("**/{name}")).ok())
         });
-        // What is lent by its name is lent by the name that it really has as well.
+        // A folder that is granted by its name is granted by its real name as well.
         let denied = [ceiling, grants].map(|scope| {
             let mut denied = scope.denied.clone();
             for AllowedPath { root, access } in &scope.allowed {
@@ -155,7 +154,7 @@ impl Roots {
             naive: false,
         };
         for root in &roots.roots {
-            // Opened early so that a folder swapped for a link later is not the one that is used.
+            // Opened early, so that a folder swapped for a link later is not used.
             drop(roots.opened(root));
         }
         roots
@@ -164,14 +163,14 @@ impl Roots {
     /// Finds where a path leads, following links that stay inside its root.
     ///
     /// # Errors
-    /// `PATH_NOT_ALLOWED` for anything outside, denied, or behind a link that leaves, in words that
-    /// do not depend on what is there; `DIRECTORY_NOT_FOUND` where the root itself is missing; what
-    /// the operating system refuses.
+    /// `PATH_NOT_ALLOWED` for a path that is outside, denied, or behind a link that leaves; its message
+    /// does not depend on what is there. `DIRECTORY_NOT_FOUND` if the root itself is missing. Errors of
+    /// the operating system.
     pub fn locate(&self, path: &DevicePath, access: Access) -> Result<Located, ToolError> {
         self.find(path, access, true)
     }
 
-    /// The same, but a link in the last place is what is found, and not what it points at.
+    /// Finds where a path leads, without following a link at its end.
     ///
     /// # Errors
     /// As [`Roots::locate`].
@@ -179,8 +178,7 @@ impl Roots {
         self.find(path, access, false)
     }
 
-    /// The same for a place by where it really is, as [`Located`] told before: it may be reached
-    /// through a root that is a link.
+    /// Finds a real path, as an earlier [`Located`] returned it. Its root may be a link.
     ///
     /// # Errors
     /// As [`Roots::locate`].
@@ -217,8 +215,8 @@ impl Roots {
             return naive::find(path, follow_last);
         }
         let mut lending = self.granting(path, access);
-        // The longest root first: it is the closest to what is meant, and has the fewest links to
-        // follow. Where it is missing, a wider one may hold the place where it would be.
+        // The longest root comes first: it is the most specific, and leaves the fewest links to follow.
+        // If it is missing, a wider root may contain the place where it would be.
         lending.sort_by_key(|root| std::cmp::Reverse(root.path.components().len()));
         if lending.is_empty() || self.denies_at(path, access) {
             return Err(self.not_allowed(path, access));
@@ -241,7 +239,7 @@ impl Roots {
             .collect()
     }
 
-    /// Whether some root lends this access to this path and nothing keeps it out. Nothing is opened.
+    /// Returns whether some root grants this access to this path and no entry denies it. Opens nothing.
     #[must_use]
     pub fn grants(&self, path: &DevicePath, access: Access) -> bool {
         #[cfg(test)]
@@ -251,7 +249,7 @@ impl Roots {
         !self.granting(path, access).is_empty() && !self.denies_at(path, access)
     }
 
-    /// Whether a root is this path or lies beneath it.
+    /// Returns whether a root is this path or lies beneath it.
     #[must_use]
     pub fn is_inside(&self, path: &DevicePath) -> bool {
         #[cfg(test)]
@@ -264,36 +262,36 @@ impl Roots {
         })
     }
 
-    /// The roots that lend an access, as people read them.
+    /// Returns the paths of the roots that grant an access.
     #[must_use]
     pub fn paths(&self, access: Access) -> Vec<String> {
         let lends = |root: &&Root| root.access.contains(&access);
         self.roots.iter().filter(lends).map(|root| root.path.to_string()).collect()
     }
 
-    /// Every root, as people read them, in the order of the grants.
+    /// Returns the paths of all roots, in the order of the grants.
     #[must_use]
     pub fn all_paths(&self) -> Vec<String> {
         self.roots.iter().map(|root| root.path.to_string()).collect()
     }
 
-    /// Whether anything may be written anywhere.
+    /// Returns whether any root can be written to.
     #[must_use]
     pub fn writable(&self) -> bool {
         !self.read_only && self.roots.iter().any(|root| root.access.contains(&Access::Write))
     }
 
-    /// The folders that are there, for the trash that lies in some of them.
+    /// Returns the handles of the existing folders, for the trash that lies in some of them.
     pub(crate) fn handles(&self) -> Vec<Arc<Dir>> {
         self.granted().map(|(dir, _)| dir).collect()
     }
 
-    /// The folders that are there, each with what it is lent for.
+    /// Returns the handles of the existing folders, each with its granted access.
     pub(crate) fn granted(&self) -> impl Iterator<Item = (Arc<Dir>, &BTreeSet<Access>)> {
         self.roots.iter().filter_map(|root| Some((self.opened(root)?.dir, &root.access)))
     }
 
-    /// Whether a program, by its resolved path, lies where Orion may write.
+    /// Returns whether a program, by its resolved path, lies where Orion may write.
     #[must_use]
     pub fn may_change(&self, program: &Path) -> bool {
         self.roots.iter().filter(|root| root.access.contains(&Access::Write)).any(|root| {
@@ -303,7 +301,7 @@ impl Roots {
         })
     }
 
-    /// The refusal of a path outside. Its words depend on the request and the grants alone.
+    /// Returns the error for a path outside. Its message depends only on the request and the grants.
     pub(crate) fn not_allowed(&self, path: &DevicePath, access: Access) -> ToolError {
         failure::not_allowed(path, access, self.paths(access))
     }

@@ -1,4 +1,4 @@
-//! Puts an agent together from its configuration and its state, and runs it.
+//! Starts an agent from its configuration and state, and runs it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,8 +25,8 @@ use crate::sandbox::Sandbox;
 use crate::state::{Identity, State};
 use crate::trash::Trash;
 
-/// How long cleaning up may keep the agent from serving calls.
-const CLEAN_UP_WITHIN: Duration = Duration::from_secs(20);
+/// How long the cleanup may delay the agent's start.
+const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// This device is not enrolled.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ const CLEAN_UP_WITHIN: Duration = Duration::from_secs(20);
 )]
 pub struct NotEnrolled;
 
-/// The owner wants the kernel to confine file tools, and it does not.
+/// The owner requires that the kernel confines file tools, and it cannot.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "agent.toml says sandbox = \"required\", and this kernel has no Landlock that this process may use (it takes Linux 5.19 or newer with landlock among its security modules, and a container that permits it); turn it on, or write sandbox = \"auto\" to rely on handles alone"
@@ -46,8 +46,8 @@ pub struct NoLandlock;
 /// provider.
 ///
 /// # Errors
-/// What keeps it from starting: [`NotEnrolled`], [`NoLandlock`], another agent with the same state, a journal or
-/// identity that cannot be used. What happens to the connection later is not an error.
+/// The agent cannot start: [`NotEnrolled`], [`NoLandlock`], another agent with the same state, or an
+/// unusable journal or identity. A later failure of the connection is not an error.
 pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<()> {
     let Config { state_dir, settings } = config;
     survive_large_files();
@@ -91,9 +91,8 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     Ok(())
 }
 
-/// Takes up the device's own audit. What ended when the agent last stopped, or was found to have ended
-/// since, is noted first; what was noted already is not noted again, also where the journal lost the end
-/// in a power cut.
+/// Opens the device's own audit log, and records the calls that ended when the agent last stopped or were
+/// settled since. An end is recorded once, also if the journal lost it in a power cut.
 async fn take_up(
     state_dir: &Path,
     identity: &Identity,
@@ -107,7 +106,7 @@ async fn take_up(
         let tool = journal.tool(call).unwrap_or_default().to_owned();
         match chain.ended_as(call) {
             Some(noted) if noted != CallState::Unknown => {
-                // What was found on the disk of its effects says more.
+                // What recovery found on the disk is more precise, so it is kept.
                 if ended.state == CallState::Unknown && !settled.contains_key(&call) {
                     let lost = report::lost(call, identity.name.as_str(), &tool, noted);
                     journal.end(call, lost, now_ms()).await;
@@ -123,27 +122,27 @@ async fn take_up(
     Ok(chain)
 }
 
-/// Where the owner limits how large a file may become, the operating system ends the process that tries
-/// to go beyond, unless it listens: then only the write fails.
+/// Handles `SIGXFSZ`. Under a file size limit, the operating system kills a process that exceeds it,
+/// unless the process handles the signal: then only the write fails.
 fn survive_large_files() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
-        // It stays listened to once it was.
+        // The handler stays installed after the stream is dropped.
         if let Err(error) = signal(kind) {
             tracing::debug!(kind = %error.kind(), "a file beyond the size limit would end the agent");
         }
     }
 }
 
-/// Takes as many handles as the operating system lets it take without asking: a folder that is copied
-/// holds some for each level, and several calls run at once.
+/// Raises the limit of open files as far as the hard limit allows: copying a folder holds some handles
+/// for each level, and several calls run at once.
 fn open_many_files() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        // More than this helps nobody, and some systems look through all that there could be.
+        // More is useless, and some systems scan every possible handle.
         const ENOUGH: u64 = 65_536;
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         let wanted = maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
@@ -156,8 +155,8 @@ fn open_many_files() {
     }
 }
 
-/// Cleans up after calls that were cut off when the agent was killed, in whatever its owner lends: what
-/// the backend grants is not known yet. Says what those calls did.
+/// Cleans up after calls that were interrupted when the agent was killed, in every folder that the ceiling
+/// allows: the backend's policy is not known yet. Returns what those calls did.
 async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Recovered> {
     if trash.unsettled().is_empty() {
         return HashMap::new();
@@ -166,14 +165,14 @@ async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Recovere
     let cleaning = tokio::task::spawn_blocking(move || {
         recover(&trash, &Roots::open(&scope, &scope, &private))
     });
-    // A disk that hangs keeps nobody else from being served; what it holds is cleaned up when it can.
-    match timeout(CLEAN_UP_WITHIN, cleaning).await {
+    // A hanging disk must not block the other calls; the task cleans up when the disk responds.
+    match timeout(CLEAN_UP_TIMEOUT, cleaning).await {
         Ok(settled) => settled.unwrap_or_default().into_iter().collect(),
         Err(_) => HashMap::new(),
     }
 }
 
-/// Whether the owner is content with what holds file tools here.
+/// Checks that the sandbox meets the owner's choice.
 pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
     match choice {
         SandboxChoice::Required if !sandbox.has_landlock() => Err(NoLandlock),

@@ -1,7 +1,7 @@
-//! What the device does for each tool: one file a tool, one line each in [`EXECUTORS`].
+//! The device's executors: one file per tool, and one line per tool in [`EXECUTORS`].
 //!
-//! An executor is blocking code. Whether the call may run was decided before; an executor still
-//! touches files only through [`Roots`](crate::roots::Roots), which holds by itself.
+//! An executor is blocking code. It does not decide whether the call may run; that is decided before. It
+//! touches files only through [`Roots`](crate::roots::Roots), which enforces its own limits.
 
 mod analyze_disk;
 mod config_format;
@@ -46,28 +46,28 @@ pub(crate) use copy_path::method::refuse_unfit_for;
 pub use get_file_info::cache_accounts;
 pub use memory::Memory;
 
-/// What a call that succeeded says.
+/// The result of a call that succeeded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome<D = Value> {
     /// One sentence for a person.
     pub message: String,
-    /// What the tool returns.
+    /// The tool's return value.
     pub data: D,
     /// Whether data was cut at a limit.
     pub truncated: bool,
-    /// What was seen of the paths before, where that was asked for.
+    /// The observations of the paths before the call. `None` if not requested.
     pub observed: Option<Vec<Observation>>,
-    /// In a preview: why the risk of the call is higher than its tool's.
+    /// In a preview: why the call's risk is higher than its tool's.
     pub raises: Vec<RiskRaise>,
 }
 
 impl<D> Outcome<D> {
-    /// An outcome with nothing cut.
+    /// Returns an outcome without cut data.
     pub fn new(message: impl Into<String>, data: D) -> Self {
         Self { message: message.into(), data, truncated: false, observed: None, raises: Vec::new() }
     }
 
-    /// The same, saying whether data was cut.
+    /// Sets whether data was cut.
     #[must_use]
     pub fn cut(mut self, truncated: bool) -> Self {
         self.truncated = truncated;
@@ -75,24 +75,24 @@ impl<D> Outcome<D> {
     }
 }
 
-/// A tool that this device can do.
+/// A tool that this device executes.
 pub trait Execute: Tool {
-    /// Does it, or with `context.dry_run` says what it would do and changes nothing.
+    /// Executes the tool. With `context.dry_run`, reports what it would do and changes nothing.
     ///
     /// # Errors
-    /// Every failure of the tool, `TIMEOUT` and `CANCELLED` where it was stopped on the way.
+    /// Every failure of the tool, and `TIMEOUT` or `CANCELLED` if the call was stopped.
     fn run(
         arguments: Self::Arguments,
         context: &Context<'_>,
     ) -> Result<Outcome<Self::Returns>, ToolError>;
 }
 
-/// A tool that this device can do, as a value.
+/// An executor as a value.
 #[derive(Debug, Clone, Copy)]
 pub struct Executor {
     /// The tool's name.
     pub name: &'static str,
-    /// Does it. Blocks; the canonical arguments of the call go in.
+    /// Executes the tool with the canonical arguments of the call. Blocks.
     ///
     /// # Errors
     /// As [`Execute::run`], and `INVALID_ARGUMENT` for arguments that do not fit the tool.
@@ -129,7 +129,7 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::of::<catalog::get_datetime::GetDatetime>(),
 ];
 
-/// The executor of a tool, by its name and never by an alias.
+/// Returns the executor of a tool by its name; aliases do not match.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Executor> {
     EXECUTORS.iter().find(|executor| executor.name == name)
@@ -149,7 +149,7 @@ fn run<T: Execute>(arguments: Value, context: &Context<'_>) -> Result<Outcome, T
     Ok(Outcome { message, data, truncated, observed, raises })
 }
 
-/// An argument that does not fit.
+/// Returns the error for an invalid argument.
 fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(ErrorCode::InvalidArgument, message)
 }

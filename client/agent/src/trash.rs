@@ -1,10 +1,10 @@
-//! Orion's own trash on the device: for a week, what file calls changed lies here, with what is needed
-//! to take it back.
+//! Orion's own trash on the device. It keeps what file calls replaced or deleted for seven days, with the
+//! records needed to undo them.
 //!
-//! Each call has a folder of its own, named by its id, with its [record](crate::changes) and with
-//! what it replaced or deleted. What lies on another file system stays there, in a hidden folder of
-//! the allowed path; records are never read from there. Not the desktop's trash: that one may be
-//! emptied, searched or synchronised by others.
+//! Each call has a folder named by its id, with its [record](crate::changes) and its replaced or deleted
+//! content. Content on another file system stays there, in a hidden folder of the allowed path; records are
+//! never read from that folder. This is not the desktop's trash, which others may empty, search or
+//! synchronise.
 
 mod sweep;
 #[cfg(test)]
@@ -26,11 +26,11 @@ use crate::roots::{LOCAL_TRASH, Roots};
 
 pub use sweep::SweepResult;
 
-/// What the folder of a call is called, after its id, until the call is over.
+/// Suffix of a call's folder until the call ends.
 const OPEN: &str = ".open";
-/// How much may lie here, in bytes of the disk.
+/// Maximum size of the trash, in bytes on the disk.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
-/// What each call takes here beside what it replaced or deleted, in bytes: its folder and its record.
+/// Size of a call's folder and record in the trash, in bytes, without its content.
 const RECORD_BYTES: u64 = 8 * 1024;
 
 /// The trash in the agent's state folder.
@@ -38,20 +38,20 @@ const RECORD_BYTES: u64 = 8 * 1024;
 pub struct Trash {
     dir: Dir,
     path: PathBuf,
-    /// Calls that an earlier run of the agent did not end.
+    /// Unfinished calls of an earlier run of the agent.
     unsettled: Mutex<Vec<CallId>>,
     kept: Mutex<TrashContents>,
     max_bytes: u64,
 }
 
-/// What lies in the trash, and what calls that run set aside for what they will put there.
+/// The contents of the trash, and the space reserved by running calls.
 #[derive(Debug, Default)]
 struct TrashContents {
     calls: HashMap<CallId, TrashedCall>,
     bytes: u64,
 }
 
-/// What lies there for one call.
+/// What the trash holds for one call.
 #[derive(Debug, Clone, Copy, Default)]
 struct TrashedCall {
     at_ms: i64,
@@ -70,18 +70,19 @@ impl TrashContents {
 }
 
 impl Trash {
-    /// The trash in `<state>/trash`, made if it is missing, for nobody but the agent's account.
+    /// Opens the trash in `<state>/trash`. Creates it if it is missing, readable by the agent's account
+    /// alone.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub fn open(state: &Path) -> io::Result<Self> {
         Self::with_room(state, MAX_BYTES)
     }
 
-    /// The same, in which at most so many bytes of the disk lie.
+    /// As [`open`](Self::open), with a maximum size in bytes on the disk.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub fn with_room(state: &Path, max_bytes: u64) -> io::Result<Self> {
         let dir = private_dir(&Dir::open_ambient_dir(state, ambient_authority())?, "trash")?;
         let (mut unsettled, mut kept) = (Vec::new(), TrashContents::default());
@@ -108,8 +109,8 @@ impl Trash {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a new call would have room for so many bytes, where so many others leave. What is past its
-    /// time would leave for it.
+    /// Returns whether a new call would find space for `bytes`, once `leaving` bytes have left. Counts
+    /// expired content as free.
     pub(crate) fn has_room(&self, bytes: u64, leaving: u64) -> bool {
         let (now, kept) = (Timestamp::now(), self.kept());
         let old = kept.calls.values().filter(|held| sweep::is_old(held.at_ms, now));
@@ -118,7 +119,7 @@ impl Trash {
         kept.bytes.saturating_add(more).saturating_sub(leaving) <= self.max_bytes
     }
 
-    /// Takes so much room for a call. What is past its time leaves for it.
+    /// Reserves space for a call. Removes expired content if that is needed.
     pub(crate) fn take_room(&self, call: CallId, bytes: u64, leaving: u64, roots: &Roots) -> bool {
         let now = Timestamp::now();
         for is_swept in [false, true] {
@@ -145,12 +146,12 @@ impl Trash {
         false
     }
 
-    /// The call makes no use of its room.
+    /// Releases the space that a call reserved and did not use.
     pub(crate) fn give_back_room(&self, call: CallId) {
         self.kept().set(call, None);
     }
 
-    /// What the call left here has gone back where it was.
+    /// Frees the space of an undone call: its content has left the trash.
     pub(crate) fn taken_back(&self, call: CallId) {
         let mut kept = self.kept();
         if let Some(held) = kept.calls.get(&call).copied() {
@@ -158,17 +159,17 @@ impl Trash {
         }
     }
 
-    /// The folder itself, for the second layer, which lets tools move things there.
+    /// Returns the folder itself, for the sandbox, which lets tools move content there.
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// Where it is, as people read it.
+    /// Returns the path, for a person.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the folder of a call that begins. A call begins once.
+    /// Creates the folder of a new call. A call begins only once.
     pub(crate) fn begin(&self, call: CallId) -> io::Result<Dir> {
         if self.find(call)?.is_some() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -178,17 +179,17 @@ impl Trash {
         self.dir.open_dir_nofollow(&name)
     }
 
-    /// The call is over: what it did stays until it is taken back.
+    /// Closes a call; its changes can be undone from now on.
     pub(crate) fn end(&self, record: &Record) {
         let call = record.header.call;
         if let Err(error) = self.dir.rename(open_name(call), &self.dir, call.to_string()) {
-            // The next start finds the call as it is and ends it then.
+            // The next start finds the call open and ends it.
             tracing::warn!(%call, kind = %error.kind(), "the record of a call could not be closed");
         }
         self.kept().set(call, Some(held_by(record)));
     }
 
-    /// The folder of a call, and whether the call is not over.
+    /// Returns the folder of a call, and whether the call is still open.
     pub(crate) fn find(&self, call: CallId) -> io::Result<Option<(Dir, bool)>> {
         for (name, open) in [(call.to_string(), false), (open_name(call), true)] {
             match self.dir.open_dir_nofollow(&name) {
@@ -200,7 +201,7 @@ impl Trash {
         Ok(None)
     }
 
-    /// Removes the folder of a call, with what is in it.
+    /// Removes the folder of a call with its contents.
     pub(crate) fn forget(&self, call: CallId) -> io::Result<()> {
         for name in [call.to_string(), open_name(call)] {
             match self.dir.remove_dir_all(&name) {
@@ -212,18 +213,18 @@ impl Trash {
         Ok(())
     }
 
-    /// Calls that an earlier run of the agent did not end.
+    /// Returns the unfinished calls of an earlier run of the agent.
     pub(crate) fn unsettled(&self) -> Vec<CallId> {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What such a call left behind is cleaned up.
+    /// Marks such a call as cleaned up.
     pub(crate) fn settled(&self, call: CallId) {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| *it != call);
     }
 }
 
-/// Of which call a folder is, and whether that is not over.
+/// Parses the name of a call's folder. Returns the call, and whether it is still open.
 fn call_of(name: &str) -> Option<(CallId, bool)> {
     let (id, is_open) = name.strip_suffix(OPEN).map_or((name, false), |id| (id, true));
     Some((id.parse().ok()?, is_open))
@@ -238,9 +239,9 @@ fn open_name(call: CallId) -> String {
     format!("{call}{OPEN}")
 }
 
-/// The hidden folder in an allowed path for what cannot be moved to another file system, made if it is
-/// missing. None where something else has its name, or where others may look or write into it: then
-/// it is not Orion's.
+/// Opens the hidden folder of an allowed path, for content that cannot move to another file system. Creates
+/// it if it is missing. `None` if the name is taken by something else, or if others may read or write the
+/// folder: it is not Orion's then.
 pub(crate) fn local(folder: &Dir) -> io::Result<Option<Dir>> {
     let is_new = folder.symlink_metadata(LOCAL_TRASH).is_err();
     let dir = match private_dir(folder, LOCAL_TRASH) {
@@ -253,13 +254,13 @@ pub(crate) fn local(folder: &Dir) -> io::Result<Option<Dir>> {
         return Ok(Some(dir));
     }
     if is_new {
-        // On a file system that knows no private folders it would be litter.
+        // On a file system without private folders the new folder would be litter.
         let _ = folder.remove_dir(LOCAL_TRASH);
     }
     Ok(None)
 }
 
-/// The same, where it is there already.
+/// Returns the hidden folder if it exists and is private.
 pub(crate) fn local_if_there(folder: &Dir) -> Option<Dir> {
     let dir = folder.open_dir_nofollow(LOCAL_TRASH).ok()?;
     is_private(&dir).is_ok_and(|it| it).then_some(dir)
@@ -289,7 +290,7 @@ fn is_private(_: &Dir) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Opens a folder for the agent's account alone, making it if it is missing.
+/// Opens a folder for the agent's account alone. Creates it if it is missing.
 pub(crate) fn private_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
     match parent.create_dir_with(name, &private()) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

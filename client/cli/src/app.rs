@@ -1,4 +1,4 @@
-//! What every command gets: where the output goes, which backend, and how to ask.
+//! The context of every command: its output, its backend and its connection.
 
 use std::time::Duration;
 
@@ -10,43 +10,43 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// How long an ordinary question to the backend may take.
+/// The timeout of an ordinary request to the backend.
 const ORDINARY: Duration = Duration::from_secs(30);
 
-/// What every command gets.
+/// The context of every command.
 #[derive(Debug)]
 pub(crate) struct App<'a> {
-    /// Where the output goes.
+    /// The output.
     pub(crate) out: &'a Output,
-    /// Which backend, and as whom.
+    /// The backend, and the signed-in person.
     pub(crate) context: Context,
-    /// Whether questions are answered with yes.
+    /// Whether confirmations are answered with yes.
     pub(crate) yes: bool,
-    /// How long the command may take, where it was said.
+    /// The command's timeout. `None` means the default of each request.
     pub(crate) timeout: Option<Duration>,
     client: OnceCell<Client>,
 }
 
 impl<'a> App<'a> {
-    /// For one run of the program.
+    /// Creates the context for one run of the program.
     pub(crate) fn new(out: &'a Output, global: &Global, context: Context) -> Self {
         Self { out, context, yes: global.yes, timeout: global.timeout, client: OnceCell::new() }
     }
 
-    /// The connection, made at its first use.
+    /// Returns the connection, opened on first use.
     ///
     /// # Errors
-    /// The backend does not answer, or its address cannot be used.
+    /// The backend does not answer, or its address is invalid.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
         self.client
             .get_or_try_init(|| Client::connect(&self.context, self.timeout.unwrap_or(ORDINARY)))
             .await
     }
 
-    /// The same for commands that need a signed-in person.
+    /// Returns the connection, for commands that need a signed-in person.
     ///
     /// # Errors
-    /// Also when nobody is signed in.
+    /// As [`Self::client`], and when nobody is signed in.
     pub(crate) async fn signed_in(&self) -> Result<&Client, Failure> {
         if self.context.token.is_none() {
             return Err(Failure::SignIn(format!(

@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Completion(commands::completion::Completion),
 }
 
-/// Reads `30s`, `5m`, `1h 30m`, `500ms`; a bare number is seconds.
+/// Parses `30s`, `5m`, `1h 30m`, `500ms`; a bare number is seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<u32>() {

@@ -1,7 +1,7 @@
-//! `name=value` on the command line → a call's arguments, typed by the tool's schema.
+//! Parses `name=value` on the command line to a call's arguments, typed by the tool's schema.
 //!
-//! Forms: `name=text`, `name:=json`, `name=@file`. What does not fit the schema is passed on as it
-//! was written, so that the backend refuses it, with the reason, and the record has it.
+//! Forms: `name=text`, `name:=json`, `name=@file`. What does not match the schema is sent as written, so
+//! that the backend rejects it with a reason and the audit log has it.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 use crate::input;
 
-/// Reads the arguments; `base` are those of `--json`, which the pairs add to and override.
+/// Parses the arguments; `base` are those of `--json`, which the pairs extend and override.
 ///
 /// # Errors
-/// A pair without `=`, JSON that is none, a name that is given twice and is no list, a file that
-/// cannot be read.
+/// A pair without `=`, invalid JSON, a name that is given twice and is no list, a file that cannot be
+/// read.
 pub(crate) fn arguments(
     pairs: &[String],
     base: Map<String, Value>,
@@ -56,7 +56,7 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Reads `--json`: an object, `@file` or `-`.
+/// Parses `--json`: an object, `@file` or `-`.
 ///
 /// # Errors
 /// It is not a JSON object, or the file cannot be read.

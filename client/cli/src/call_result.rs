@@ -1,4 +1,4 @@
-//! How a call ended, or where it waits: the envelope, the exit code, and what people read of it.
+//! The result of a call, or what it waits for: the envelope, the exit code, and the text for people.
 
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
@@ -11,22 +11,22 @@ use crate::output::{BAD, DIM, GOOD, Output};
 use crate::show;
 use crate::text;
 
-/// A call's envelope with what the command line needs to know of it.
+/// A call's envelope with the call's state.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CallResult {
-    /// The envelope as it was received, or as it would be while there is none.
+    /// The envelope as received, or a substitute while there is none.
     pub(crate) bytes: Vec<u8>,
-    /// The same, read.
+    /// The parsed envelope.
     pub(crate) envelope: Envelope,
-    /// The question that the call waits for, where it waits.
+    /// The approval request that the call waits for. `None` where it does not wait for one.
     pub(crate) waits_for: Option<String>,
 }
 
 impl CallResult {
-    /// Of a recorded call.
+    /// Creates the result of a recorded call.
     ///
     /// # Errors
-    /// The envelope cannot be read.
+    /// The envelope cannot be parsed.
     pub(crate) fn of(call: v1::Call) -> Result<Self, Failure> {
         let v1::Call { call_id, state, tool, device, dry_run, result, approval_id, .. } = call;
         let state = call_state_from(state).unwrap_or(CallState::Unknown);
@@ -72,19 +72,19 @@ impl CallResult {
         Ok(result)
     }
 
-    /// Of a call that the backend refused before it was one.
+    /// Creates the result of a request that the backend rejected before it became a call.
     pub(crate) fn refused(error: ToolError, tool: &str, device: &str, dry_run: bool) -> Self {
         let (tool, device) = (tool.to_owned(), device.to_owned());
         Self::made(Envelope::failure(error, dry_run, Meta { tool, device, ..Meta::default() }))
     }
 
     fn made(envelope: Envelope) -> Self {
-        // A struct of strings always has a form in JSON.
+        // A struct of strings always serialises.
         let bytes = serde_json::to_vec(&envelope).unwrap_or_default();
         Self { bytes, envelope, waits_for: None }
     }
 
-    /// The program's exit code.
+    /// Returns the program's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match (&self.envelope.error, self.envelope.success) {
             (Some(error), _) => error.code.exit_code(),
@@ -93,7 +93,7 @@ impl CallResult {
         }
     }
 
-    /// The call's id where it changed something that `orion undo` can take back.
+    /// Returns the call's id if it changed something that `orion undo` can undo.
     pub(crate) fn undoable(&self) -> Option<&str> {
         let Envelope { success, dry_run, meta, .. } = &self.envelope;
         let (spec, _) = orion_catalog::find(&meta.tool)?;
@@ -101,7 +101,7 @@ impl CallResult {
             .then_some(meta.call_id.as_str())
     }
 
-    /// Prints the envelope, or for people its data on standard output and its words beside it.
+    /// Prints the envelope, or for people its data on standard output and its message on standard error.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -140,7 +140,7 @@ impl CallResult {
         }
     }
 
-    /// The end of a call in one line, for chats.
+    /// Returns the outcome of the call in one line, for chats.
     pub(crate) fn in_short(&self) -> String {
         let Envelope { message, error, dry_run, meta, .. } = &self.envelope;
         match error {

@@ -1,4 +1,4 @@
-//! The card: everything that a person should see before saying yes to a call.
+//! The approval card: everything that a person should see before approving a call.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use crate::output::{ASKS, DIM, Output, facts};
 use crate::show::{self, ApprovalView, VoteView};
 use crate::text;
 
-/// How many lines of a text are shown before it is cut.
+/// The maximum number of lines of a text.
 const LINES: usize = 40;
-/// How many characters of a line are shown before it is cut.
+/// The maximum number of characters of a line.
 const LINE: usize = 400;
 
-/// The card as people read it.
+/// Formats the card for people.
 pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     let title = format!(
         "{ASKS}? {} on {}{ASKS:#} asks for approval: {} risk",
@@ -22,7 +22,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     let arguments = match approval.arguments.as_object() {
         Some(arguments) => {
             let line = |(name, value): (&String, &Value)| match value.as_str() {
-                // What a value goes on with is not to be taken for another argument.
+                // Continuation lines of a value must not look like another argument.
                 Some(text) => format!("{name}: {}", text.replace('\n', "\n  | ")),
                 None => format!("{name}: {value}"),
             };
@@ -64,12 +64,12 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     format!("{title}\n  {}", body.replace('\n', "\n  "))
 }
 
-/// Texts of which each is one line, whatever is in it.
+/// Formats texts as one line each, whatever they contain.
 fn lines(texts: &[String]) -> String {
     texts.iter().map(|text| text::one_line(text, LINE)).collect::<Vec<_>>().join("\n")
 }
 
-/// How much the call touches, as its preview tells.
+/// Formats how much the call touches, as its preview reports.
 fn how_much(approval: &ApprovalView) -> String {
     let entries = approval.entries.map(|entries| match entries {
         1 => "1 file or folder".to_owned(),
@@ -82,7 +82,7 @@ fn how_much(approval: &ApprovalView) -> String {
     [entries, bytes].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What strangers may have had to do with the call.
+/// Formats the provenance of untrusted content in the call.
 fn strangers(approval: &ApprovalView) -> String {
     if approval.content.is_empty() {
         return String::new();
@@ -104,7 +104,7 @@ fn strangers(approval: &ApprovalView) -> String {
     clipped(&lines.join("\n"))
 }
 
-/// Who has to say yes, and how many of them are missing.
+/// Formats who must approve, and how many approvals are missing.
 pub(crate) fn who(approval: &ApprovalView) -> String {
     let ApprovalView { approver_role: role, approver_count: count, requester, .. } = approval;
     let mut who = match count {
@@ -130,7 +130,7 @@ fn votes(approval: &ApprovalView) -> String {
     clipped(&approval.votes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// What the dry run said would happen.
+/// Formats what the preview reported.
 pub(crate) fn preview(envelope: &Value) -> String {
     if envelope.is_null() {
         return "the device could not give one".to_owned();
@@ -140,7 +140,7 @@ pub(crate) fn preview(envelope: &Value) -> String {
     format!("{}\n{}", text::one_line(message, LINE), clipped(&data)).trim_end().to_owned()
 }
 
-/// A text of a bounded size, which says so where it was cut.
+/// Truncates a text to a bounded size, and marks the cut.
 pub(crate) fn clipped(text: &str) -> String {
     let mut lines: Vec<String> =
         text.lines().take(LINES + 1).map(|line| text::one_line(line, LINE)).collect();
@@ -151,7 +151,7 @@ pub(crate) fn clipped(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The line that says what another terminal would type.
+/// Returns the command to type in another terminal.
 pub(crate) fn hint(approval_id: &str) -> String {
     format!(
         "{DIM}approve it with:{DIM:#} orion approvals approve {}",

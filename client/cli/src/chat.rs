@@ -1,5 +1,5 @@
-//! A conversation: one message of a person at a time, and everything that follows from it, shown as
-//! it comes. The model's words are data; calls, questions and notes stand beside them.
+//! A conversation: one message of a person at a time, and everything that follows from it, shown as it
+//! arrives. The model's text is untrusted data; calls, approval requests and notes are shown beside it.
 
 mod lines;
 
@@ -24,22 +24,22 @@ use crate::show::{ApprovalView, short_arguments};
 use crate::terminal::{self, Spinner};
 use crate::text;
 
-/// How long stopping a call may hold up the person who stopped it.
+/// The timeout for cancelling a call after Ctrl-C.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// What happens when a call asks for approval.
+/// What happens when a call needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// The person at the terminal is asked.
+    /// The person at the terminal decides.
     Ask,
-    /// Every question is answered with yes.
+    /// Every request is approved.
     Yes,
-    /// The question is left to others, and the answer ends.
+    /// The request is left to other people, and the answer ends.
     Leave,
 }
 
 impl Consent {
-    /// What the command line and the terminal allow.
+    /// Returns what the command line and the terminal allow.
     pub(crate) fn of(app: &App<'_>) -> Self {
         match () {
             () if app.yes => Self::Yes,
@@ -49,7 +49,7 @@ impl Consent {
     }
 }
 
-/// A conversation that goes on.
+/// An open conversation.
 #[derive(Debug)]
 pub(crate) struct Session<'a> {
     out: &'a Output,
@@ -60,25 +60,25 @@ pub(crate) struct Session<'a> {
     model: String,
 }
 
-/// What a message led to.
+/// The answer to one message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct ChatAnswer {
-    /// The conversation, to go on with.
+    /// The conversation's id, to continue with.
     pub(crate) conversation_id: String,
     /// The model that answered.
     pub(crate) model: String,
-    /// Its words.
+    /// The model's text.
     pub(crate) text: String,
-    /// The envelopes of the calls it made, in order.
+    /// The envelopes of the model's calls, in order.
     pub(crate) calls: Vec<Value>,
-    /// What the backend said beside.
+    /// The backend's notes.
     pub(crate) notes: Vec<String>,
     /// The last call's exit code; 0 where there was none.
     pub(crate) exit_code: u8,
 }
 
 impl<'a> Session<'a> {
-    /// A new conversation, or the one with this id, with the named model or the first.
+    /// Starts a conversation, or continues the one with this id, with the named model or the first.
     pub(crate) fn new(
         app: &App<'a>,
         client: &'a Client,
@@ -95,12 +95,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Forgets what was said.
+    /// Starts a new conversation.
     pub(crate) fn begin_anew(&mut self) {
         self.conversation.clear();
     }
 
-    /// Says something and shows what comes of it. Ctrl-C stops the answer and its calls.
+    /// Sends a message and shows the events that follow. Ctrl-C stops the answer and its calls.
     ///
     /// # Errors
     /// The backend fails, nobody approves, or the person stops it.
@@ -131,7 +131,7 @@ impl<'a> Session<'a> {
         if matches!(end, Err(Failure::Interrupted | Failure::TimedOut(_))) {
             for call_id in open {
                 let request = v1::CancelCallRequest { call_id };
-                // The call may have ended meanwhile; then there is nothing to stop.
+                // The call may have ended by now; then there is nothing to cancel.
                 let _ = tokio::time::timeout(STOPPING, client.tools().cancel_call(request)).await;
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
         let mut events = self.client.chat().send_message(request).await?.into_inner();
         let mut answer = ChatAnswer::default();
         while let Some(v1::SendMessageResponse { event }) = events.message().await? {
-            // Events of a newer backend are none of this program's business.
+            // Events of a newer backend are ignored.
             let Some(event) = event else { continue };
             waiting = None;
             match event {
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// Answers a question, or leaves it.
+    /// Approves or denies a request, or leaves it to others.
     async fn decide(&self, approval: v1::Approval) -> Result<(), Failure> {
         let approval_id = approval.approval_id.clone();
         let approve = match self.consent {
@@ -247,8 +247,8 @@ impl<'a> Session<'a> {
                 }
                 Ok(())
             }
-            // Somebody or the clock was quicker: the stream tells how the call goes on. Where
-            // somebody else has to say yes, whoever sits here waits for them.
+            // Another person decided first, or the request expired: the stream reports what follows.
+            // Where another person must approve, this command waits.
             Err(failure)
                 if matches!(failure.exit_code(), 6 | 9)
                     || (failure.exit_code() == 5 && self.consent == Consent::Ask) =>
@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The model's words on standard output, for people only; programs get the whole answer.
+/// Writes the model's text to standard output, for people only; programs get the whole answer.
 #[derive(Debug)]
 struct Speech<'a> {
     out: &'a Output,
@@ -295,7 +295,7 @@ fn call_line(call: &v1::CallBegan) -> String {
         (false, true) => " (found in prose)",
         (false, false) => "",
     };
-    // A model may leave the device out where there is only one.
+    // A model may omit the device where there is only one.
     let device = match call.device.as_str() {
         "" => String::new(),
         device => format!("{} · ", text::one_line(device, 64)),

@@ -1,4 +1,4 @@
-//! The connection to the backend: one channel, the token on every request, a limit on every wait.
+//! The connection to the backend: one channel, the token on every request, a timeout on every wait.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -23,17 +23,17 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::input;
 
-/// How long a connection may take to be made.
+/// The timeout of opening a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How often a silent connection is checked.
+/// The interval of keep-alive checks on an idle connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// The largest answer that is taken, in bytes: a card and the call that was made instead of its call.
+/// The maximum size of an answer, in bytes: a card and the call that replaced its call.
 const LARGEST: usize = 2 * MAX_MESSAGE_BYTES;
 
-/// A channel that names its person.
+/// A channel that sends the person's token.
 pub(crate) type Authorized = InterceptedService<Channel, Bearer>;
 
-/// Puts the token on a request.
+/// Adds the token to a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
 
@@ -51,7 +51,7 @@ impl Interceptor for Bearer {
 pub(crate) struct Client {
     channel: Channel,
     bearer: Bearer,
-    /// How long an ordinary question may take.
+    /// The timeout of an ordinary request.
     limit: Duration,
 }
 
@@ -67,21 +67,21 @@ macro_rules! services {
 }
 
 services! {
-    /// Who people are.
+    /// Accounts and sessions.
     auth = AuthServiceClient;
-    /// Talking.
+    /// Chats.
     chat = ChatServiceClient;
     /// Tools and calls.
     tools = ToolServiceClient;
     /// The fleet.
     devices = DeviceServiceClient;
-    /// Grants.
+    /// Policies and grants.
     policy = PolicyServiceClient;
-    /// Questions to people.
+    /// Approval requests.
     approvals = ApprovalServiceClient;
-    /// Several calls, approved once.
+    /// Plans.
     plans = PlanServiceClient;
-    /// The record.
+    /// The audit log.
     audit = AuditServiceClient;
 }
 
@@ -89,7 +89,7 @@ impl Client {
     /// Connects to the context's backend.
     ///
     /// # Errors
-    /// The address cannot be used, or nothing answers there.
+    /// The address is invalid, or nothing answers there.
     pub(crate) async fn connect(context: &Context, limit: Duration) -> Result<Self, Failure> {
         let backend = &context.backend;
         let mut endpoint = endpoint(backend)?
@@ -127,10 +127,10 @@ impl Client {
         Ok(Self { channel, bearer: Bearer(bearer), limit })
     }
 
-    /// Waits for an answer as long as an ordinary question may take.
+    /// Waits for an answer for at most the ordinary timeout.
     ///
     /// # Errors
-    /// What the backend says, or that it says nothing.
+    /// The backend's error, or the timeout.
     pub(crate) async fn ask<T>(
         &self,
         question: impl Future<Output = Result<Response<T>, Status>>,
@@ -139,10 +139,10 @@ impl Client {
     }
 }
 
-/// Waits for an answer as long as is said.
+/// Waits for an answer for at most the given time.
 ///
 /// # Errors
-/// What the backend says, or that it says nothing.
+/// The backend's error, or the timeout.
 pub(crate) async fn within<T>(
     limit: Duration,
     question: impl Future<Output = Result<Response<T>, Status>>,
@@ -156,7 +156,7 @@ pub(crate) async fn within<T>(
     }
 }
 
-/// Plain HTTP stays on this machine: a token must not travel where others can read it.
+/// Plain HTTP is limited to this machine: a token must not travel where others can read it.
 fn endpoint(backend: &str) -> Result<Endpoint, Failure> {
     let bad = |why: &str| {
         Failure::Usage(format!(
@@ -175,7 +175,7 @@ fn endpoint(backend: &str) -> Result<Endpoint, Failure> {
     }
 }
 
-/// The last cause: the one that says what is wrong.
+/// Returns the innermost cause, which names the problem.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

@@ -27,25 +27,25 @@ use crate::context::{Context, Environment};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Runs the command and gives the exit code.
+/// Runs the command and returns the exit code.
 ///
 /// # Errors
-/// Whatever keeps the command from doing what it should.
+/// The failure of the command.
 pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     let Cli { global, command } = cli;
     let app = || app(out, &global);
     match command {
-        // These need no backend, so a broken context is not in their way.
+        // These commands need no backend, so an invalid context does not stop them.
         Command::Extract(command) => command.run(out),
         Command::Completion(command) => command.run(out),
         Command::Demo(command) => command.run(out, &global).await,
-        // Signing in makes the context.
+        // Signing in creates the context.
         Command::Login(command) => {
             let context = Context::resolve(Environment::of_process(&global))?;
             interruptible(command.run(&App::new(out, &global, context))).await
         }
         Command::Logout(command) => interruptible(command.run(&app()?)).await,
-        // In these Ctrl-C stops the answer first.
+        // In these commands Ctrl-C stops the answer first.
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,
         Command::Call(command) => interruptible(command.run(&app()?)).await,
@@ -63,7 +63,7 @@ pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
     }
 }
 
-/// What a command that talks to a backend gets.
+/// Creates the context of a command that talks to a backend.
 fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
     let context = Context::resolve(Environment::of_process(global))?;
     if context.found {

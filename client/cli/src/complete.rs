@@ -1,4 +1,4 @@
-//! What shells complete beyond words of the command line: tools, and the devices of the backend.
+//! Shell completion of values: tools, and the devices of the backend.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::args::Global;
 use crate::client::Client;
 use crate::context::{Context, Environment};
 
-/// How long a person who presses Tab is kept waiting.
+/// The longest wait of a person who presses Tab.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// The tools of the catalogue.
+/// Returns the tools of the catalogue.
 pub(crate) fn tools() -> Vec<CompletionCandidate> {
     let candidate = |spec: &orion_catalog::ToolSpec| {
         let sentence = spec.description.split_inclusive(". ").next().unwrap_or_default();
@@ -21,7 +21,7 @@ pub(crate) fn tools() -> Vec<CompletionCandidate> {
     orion_catalog::CATALOG.iter().map(candidate).collect()
 }
 
-/// The devices of the backend; none when it does not answer at once.
+/// Returns the devices of the backend; none when it does not answer at once.
 pub(crate) fn devices() -> Vec<CompletionCandidate> {
     let global = Global {
         context: std::env::var_os("ORION_CONTEXT").map(Into::into),

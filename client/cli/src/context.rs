@@ -1,5 +1,5 @@
-//! Which backend is talked to, and as whom: a small file, overridden by the environment and by
-//! flags. A token is only ever sent to the backend that it was written down for.
+//! The context: the backend's address and the person's token, in a small file, overridden by the
+//! environment and by flags. A token is only sent to the backend that it was saved for.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,51 +11,50 @@ use crate::args::Global;
 use crate::failure::Failure;
 use crate::input;
 
-/// Where a backend listens for people when nothing else is said.
+/// The default address of a backend.
 pub(crate) const DEFAULT_BACKEND: &str = "http://127.0.0.1:7080";
 
-/// The file, as it is written.
+/// The context file as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ContextFile {
     /// The backend's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) backend: Option<String>,
-    /// The API token.
+    /// The API token. `None` when signed out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
-    /// Whose token it is.
+    /// The user of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
-    /// PEM file with the authority that signed the backend's certificate, where the system does not
-    /// know it.
+    /// PEM file with the authority that signed the backend's certificate. `None` where the system trusts
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// The backend's data folder, where it runs on this machine.
+    /// The backend's data folder. `None` where the backend is on another machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The `orion-server` program that can read the data folder; the one beside `orion` when it is
-    /// not said.
+    /// The `orion-server` program that can read the data folder. `None` means the one beside `orion`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_binary: Option<PathBuf>,
 }
 
-/// What holds for this run.
+/// The resolved context of this run.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
     /// The backend's address.
     pub(crate) backend: String,
-    /// The token, where there is one for that backend.
+    /// The token. `None` where there is none for that backend.
     pub(crate) token: Option<Secret>,
-    /// What else the file says; empty where it is about another backend.
+    /// The other settings of the file; empty where it is for another backend.
     pub(crate) file: ContextFile,
-    /// Where the file is, or would be written.
+    /// The path of the file, whether it exists or not.
     pub(crate) path: PathBuf,
-    /// Whether the file is there.
+    /// Whether the file exists.
     pub(crate) found: bool,
 }
 
-/// Everything around the program that a context depends on.
+/// The environment that a context is resolved from.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     /// `--context` or `ORION_CONTEXT`.
@@ -66,12 +65,12 @@ pub(crate) struct Environment {
     pub(crate) token: Option<String>,
     /// The person's configuration folder for Orion.
     pub(crate) config_dir: Option<PathBuf>,
-    /// Where the program was started.
+    /// The working directory at the start.
     pub(crate) working_dir: PathBuf,
 }
 
 impl Environment {
-    /// This process's.
+    /// Reads the environment of this process.
     pub(crate) fn of_process(global: &Global) -> Self {
         Self {
             named: global.context.clone(),
@@ -85,10 +84,10 @@ impl Environment {
 }
 
 impl Context {
-    /// Finds the file and applies what overrides it.
+    /// Finds the file and applies the overrides.
     ///
     /// # Errors
-    /// A file that was named is not there, or a file says something that has no meaning.
+    /// A named file does not exist, or a file is invalid.
     pub(crate) fn resolve(around: Environment) -> Result<Self, Failure> {
         let Environment { named, backend, token, config_dir, working_dir } = around;
         let own = config_dir.map(|dir| dir.join("context.toml"));
@@ -116,10 +115,10 @@ impl ContextFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, or says something that has no meaning.
+    /// The file cannot be read, or is invalid.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::file(path)?;
-        // The parser's own words would quote the line, and the line may hold the token.
+        // The parser's own message would quote the line, and the line may hold the token.
         toml::from_str(&text).map_err(|error| {
             Failure::Usage(format!(
                 "{} is not a context: {}; write it anew with `orion login`",
@@ -129,10 +128,10 @@ impl ContextFile {
         })
     }
 
-    /// Writes the file for its owner alone, whole or not at all.
+    /// Writes the file atomically for its owner only.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = toml::to_string(self)
             .map_err(|error| Failure::Failed(format!("the context cannot be written: {error}")))?;
@@ -140,10 +139,10 @@ impl ContextFile {
     }
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file atomically that only its owner may read.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

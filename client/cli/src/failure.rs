@@ -1,4 +1,4 @@
-//! Every way a command can end badly, and what the exit code and the person are told.
+//! Every failure of a command, with its exit code and its message.
 
 use orion_domain::{ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
@@ -6,18 +6,18 @@ use tonic::{Code, Status};
 
 use crate::text;
 
-/// Why a command did not do what it should.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The backend or a device said so, in the catalogue's codes.
+    /// The backend or a device returned an error of the catalogue.
     #[error("{}", .0.message)]
     Tool(Box<ToolError>),
-    /// The backend said so in gRPC's codes alone.
+    /// The backend returned only a gRPC status.
     #[error("{message}")]
     Status {
         /// gRPC's code.
         code: Code,
-        /// What the backend said.
+        /// The backend's message.
         message: String,
     },
     /// Nothing answers at the address.
@@ -27,37 +27,37 @@ pub(crate) enum Failure {
     Unreachable {
         /// The address.
         backend: String,
-        /// What the connection said.
+        /// The connection's error.
         why: String,
     },
     /// Nobody is signed in.
     #[error("{0}")]
     SignIn(String),
-    /// The command line makes no sense.
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// What was named is not there.
+    /// The named object does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// Something else is in the way.
+    /// The current state prevents the command.
     #[error("{0}")]
     Conflict(String),
-    /// It did not work.
+    /// The command failed.
     #[error("{0}")]
     Failed(String),
-    /// It took too long.
+    /// The command took too long.
     #[error("{0}")]
     TimedOut(String),
-    /// The person stopped it.
+    /// The person interrupted the command.
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read the output went away, as `head` does.
+    /// The reader of the output closed it, as `head` does.
     #[error("the output was closed")]
     ReaderGone,
 }
 
 impl Failure {
-    /// The program's exit code.
+    /// Returns the program's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Tool(error) => error.code.exit_code(),
@@ -73,7 +73,7 @@ impl Failure {
         }
     }
 
-    /// The stable word for programs.
+    /// Returns the stable code for programs.
     fn code(&self) -> &str {
         match self {
             Self::Tool(error) => error.code.as_str(),
@@ -100,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// For programs.
+    /// Formats the failure for programs.
     pub(crate) fn to_json(&self) -> Value {
         let (details, recoverable, suggestions) = if let Self::Tool(error) = self {
             (error.details.clone(), error.recoverable, error.suggestions.clone())
@@ -116,7 +116,7 @@ impl Failure {
         }})
     }
 
-    /// For people: one line, and one for each fact that helps.
+    /// Formats the failure for people: one line, and one for each helpful detail.
     pub(crate) fn to_lines(&self) -> Vec<String> {
         if let Self::Tool(error) = self {
             return tool_error_lines(error);
@@ -129,7 +129,7 @@ impl Failure {
     }
 }
 
-/// An error of the catalogue as people read it.
+/// Formats an error of the catalogue for people.
 pub(crate) fn tool_error_lines(error: &ToolError) -> Vec<String> {
     let mut lines = vec![format!("{} ({})", text::plain(error.message.trim_end()), error.code)];
     for (name, value) in &error.details {
@@ -192,7 +192,7 @@ impl From<ToolError> for Failure {
     }
 }
 
-/// A code of the catalogue as an exit code; words of a newer backend count as failures.
+/// Returns the exit code of an error code; unknown codes of a newer backend count as failures.
 pub(crate) fn exit_code_of(code: &str) -> u8 {
     if code.is_empty() { 0 } else { ErrorCode::from_text(code).map_or(1, ErrorCode::exit_code) }
 }

@@ -1,4 +1,4 @@
-//! Values from outside the command line: `@file`, `-` for standard input, each with a bound.
+//! Reads values from outside the command line: `@file`, `-` for standard input, each with a size limit.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// The most bytes that are read from a file or from standard input, as many as a call's arguments
-/// may take.
+/// The maximum number of bytes read from a file or from standard input, equal to the limit of a call's
+/// arguments.
 pub(crate) const LIMIT: usize = 2 * 1024 * 1024;
 
-/// A text given as itself, as `@file`, or as `-`.
+/// Reads a text given as itself, as `@file`, or as `-`.
 ///
 /// # Errors
 /// The file cannot be read, is too large, or is not text.
@@ -22,7 +22,7 @@ pub(crate) fn value(given: &str) -> Result<String, Failure> {
     }
 }
 
-/// A document given as `@file`, as a file's name, or as `-`.
+/// Reads a document given as `@file`, as a file's name, or as `-`.
 ///
 /// # Errors
 /// As [`value`].
@@ -30,7 +30,7 @@ pub(crate) fn document(given: &str) -> Result<String, Failure> {
     if given == "-" { stdin() } else { file(Path::new(given.strip_prefix('@').unwrap_or(given))) }
 }
 
-/// Standard input, whole.
+/// Reads all of standard input.
 ///
 /// # Errors
 /// As [`value`].
@@ -38,7 +38,7 @@ pub(crate) fn stdin() -> Result<String, Failure> {
     bounded(std::io::stdin().lock(), "standard input", LIMIT)
 }
 
-/// A file, whole.
+/// Reads a whole file.
 ///
 /// # Errors
 /// As [`value`].
@@ -54,10 +54,10 @@ pub(crate) fn file(path: &Path) -> Result<String, Failure> {
     bounded(file, &shown, LIMIT)
 }
 
-/// At most `limit` bytes of text.
+/// Reads at most `limit` bytes of text.
 ///
 /// # Errors
-/// It cannot be read, is longer, or is not UTF-8.
+/// The input cannot be read, is longer, or is not UTF-8.
 pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);

@@ -1,5 +1,5 @@
-//! JSON as it was received, laid out anew: fields stay in their order and nothing is dropped, which
-//! going through a tree of values would not promise.
+//! Reformats received JSON: fields keep their order and nothing is dropped, which a tree of values would
+//! not guarantee.
 
 use orion_domain::is_hidden;
 use serde_json::Value;
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::text::escaped_json;
 
-/// The same JSON, indented, without a line break at its end.
+/// Formats JSON with indentation, without a line break at its end.
 ///
 /// # Errors
-/// It is not JSON.
+/// The input is not JSON.
 pub(crate) fn pretty(bytes: &[u8]) -> Result<String, Failure> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
     let mut from = serde_json::Deserializer::from_slice(bytes);
@@ -20,16 +20,16 @@ pub(crate) fn pretty(bytes: &[u8]) -> Result<String, Failure> {
     String::from_utf8(out).map_err(|error| not_json(&error))
 }
 
-/// The same as YAML, without a line break at its end.
+/// Formats JSON as YAML, without a line break at its end.
 ///
 /// # Errors
-/// It is not JSON.
+/// The input is not JSON.
 pub(crate) fn yaml(bytes: &[u8]) -> Result<String, Failure> {
     let mut from = serde_json::Deserializer::from_slice(bytes);
     let value = serde_transcode::Transcoder::new(&mut from);
     let text = serde_yaml_ng::to_string(&value).map_err(|error| not_json(&error))?;
     if text.chars().any(|c| is_hidden(c) && c != '\n') {
-        // Its plain texts cannot be escaped; JSON can, and is YAML as well.
+        // Plain YAML texts cannot be escaped; JSON can, and is YAML as well.
         return pretty(bytes).map(|text| escaped_json(&text));
     }
     Ok(text.trim_end().to_owned())
@@ -39,7 +39,7 @@ fn not_json(error: &dyn std::fmt::Display) -> Failure {
     Failure::Failed(format!("the backend sent something that is not JSON: {error}"))
 }
 
-/// JSON text inside a message as a value; nothing where there is none.
+/// Parses JSON text inside a message; null where there is none.
 pub(crate) fn embedded(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }

@@ -1,5 +1,5 @@
-//! `orion`: people's way to the fleet from a terminal or a script. Data goes to standard output,
-//! everything else to standard error; the exit code tells a script what happened.
+//! `orion`: the command line for people and scripts. Data goes to standard output, everything else to
+//! standard error; the exit code tells a script what happened.
 
 mod app;
 mod args;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     };
-    // A prompt that still waits for a key must not hold the exit up.
+    // A prompt that still waits for a key must not delay the exit.
     runtime.shutdown_timeout(Duration::ZERO);
     ExitCode::from(code)
 }

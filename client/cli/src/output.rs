@@ -1,5 +1,5 @@
-//! Where output goes: data to standard output in the format that was asked for, everything else to
-//! standard error. Colours are left to `anstream`, which honours `NO_COLOR` and terminals.
+//! Writes data to standard output in the requested format, and everything else to standard error.
+//! `anstream` handles colours, `NO_COLOR` and terminals.
 
 use std::io::{self, Write as _};
 
@@ -14,30 +14,30 @@ use crate::args::{Format, Global};
 use crate::failure::Failure;
 use crate::text;
 
-/// The colour of what went wrong.
+/// The colour of failures.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// The colour of what went well.
+/// The colour of successes.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// The colour of what wants a person's attention.
+/// The colour of what needs a person's attention.
 pub(crate) const ASKS: Style = AnsiColor::Yellow.on_default().bold();
-/// The colour of what is beside the point.
+/// The colour of secondary information.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// Where output goes, and in what form.
+/// The streams and format of the output.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
-    /// How data is printed.
+    /// The format of data.
     pub(crate) format: Format,
     /// Whether only data and errors are printed.
     pub(crate) quiet: bool,
-    /// Whether more is said.
+    /// Whether details are printed.
     pub(crate) verbose: bool,
-    /// Where times are shown for.
+    /// The time zone of printed times.
     pub(crate) zone: TimeZone,
 }
 
 impl Output {
-    /// As the command line asks.
+    /// Creates the output that the command line requests.
     pub(crate) fn new(global: &Global) -> Self {
         Self {
             format: global.output,
@@ -47,21 +47,21 @@ impl Output {
         }
     }
 
-    /// Whether data is for people.
+    /// Returns whether data is formatted for people.
     pub(crate) const fn is_for_people(&self) -> bool {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
-    /// Whether every column is wanted.
+    /// Returns whether every column is printed.
     pub(crate) const fn is_wide(&self) -> bool {
         matches!(self.format, Format::Wide)
     }
 
-    /// Data without a line break after it, at once. Whatever is in it, nothing is hidden in what people
-    /// and programs are shown of it.
+    /// Writes data at once, without a line break after it. Hidden characters are made visible for people
+    /// and programs.
     ///
     /// # Errors
-    /// Whoever reads it went away, or the disk is full.
+    /// The reader closed the output, or the disk is full.
     pub(crate) fn data(&self, text: &str) -> Result<(), Failure> {
         match self.format {
             Format::Table | Format::Wide => self.bytes(&text::netted(text)),
@@ -70,7 +70,7 @@ impl Output {
         }
     }
 
-    /// Data to the byte: what is signed, and programs.
+    /// Writes data byte for byte: signed data, and data for programs.
     ///
     /// # Errors
     /// As [`Output::data`].
@@ -83,7 +83,7 @@ impl Output {
         }
     }
 
-    /// Data with a line break after it.
+    /// Writes data with a line break after it.
     ///
     /// # Errors
     /// As [`Output::data`].
@@ -91,7 +91,7 @@ impl Output {
         self.data(&format!("{text}\n"))
     }
 
-    /// A value: as `people` writes it, or as JSON or YAML.
+    /// Writes a value: as `people` formats it, or as JSON or YAML.
     ///
     /// # Errors
     /// As [`Output::data`].
@@ -110,7 +110,7 @@ impl Output {
         }
     }
 
-    /// One value of a stream: a line of JSON, a YAML document, or as `people` writes it.
+    /// Writes one value of a stream: a line of JSON, a YAML document, or as `people` formats it.
     ///
     /// # Errors
     /// As [`Output::data`].
@@ -126,26 +126,26 @@ impl Output {
         self.show(value, people)
     }
 
-    /// Something that is not data, for whoever watches.
+    /// Writes a note for people, which is not data.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.error_line(text);
         }
     }
 
-    /// Something that only curious people want to know.
+    /// Writes a detail, only with `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {
             self.error_line(&format!("{DIM}{text}{DIM:#}"));
         }
     }
 
-    /// A line on standard error whatever was asked for. There is nobody to tell when that fails.
+    /// Writes a line to standard error in every format. An error of the write is ignored.
     pub(crate) fn error_line(&self, text: &str) {
         let _ = writeln!(anstream::stderr().lock(), "{}", text::netted(text));
     }
 
-    /// Why the command did not do what it should.
+    /// Writes why the command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         match (self.format, failure) {
             (_, Failure::ReaderGone) => {}
@@ -170,20 +170,20 @@ fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string_pretty(value).map_err(|error| unprintable(&error))
 }
 
-/// YAML, with a line break at its end.
+/// Formats YAML, with a line break at its end.
 ///
 /// # Errors
-/// The value has no form in YAML.
+/// The value cannot be expressed in YAML.
 pub(crate) fn to_yaml<T: Serialize>(value: &T) -> Result<String, Failure> {
     let text = serde_yaml_ng::to_string(value).map_err(|error| unprintable(&error))?;
     if !text.chars().any(|c| is_hidden(c) && c != '\n') {
         return Ok(text);
     }
-    // Its plain texts cannot be escaped; JSON can, and is YAML as well.
+    // Plain YAML texts cannot be escaped; JSON can, and is YAML as well.
     Ok(format!("{}\n", text::escaped_json(&to_json(value)?)))
 }
 
-/// Rows under headings, without lines between them. Cells are made safe to print.
+/// Formats rows under headings, without lines between them. Cells are made safe to print.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -200,7 +200,7 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     table.trim_fmt()
 }
 
-/// Names and values below one another.
+/// Formats names and values, one pair a line.
 pub(crate) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What messages look like to programs and to people. One file a kind of thing.
+//! Formats messages for programs and for people. One file for each kind of object.
 
 mod approval;
 mod call;

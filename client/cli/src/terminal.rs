@@ -1,4 +1,4 @@
-//! What needs a terminal with a person before it: prompts and spinners. Elsewhere none of it shows.
+//! Prompts and spinners, which need a terminal with a person. Elsewhere nothing is shown.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::text;
 
-/// Whether a person can be asked.
+/// Returns whether a person can be prompted.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks for a yes or a no; anything but a clear yes is a no.
+/// Prompts for yes or no; anything but a clear yes is a no.
 ///
 /// # Errors
 /// The person stopped the program.
@@ -26,7 +26,7 @@ pub(crate) async fn confirm(question: &str) -> Result<bool, Failure> {
     Ok(["y", "yes", "j", "ja"].contains(&answer.as_str()))
 }
 
-/// Asks for a line of text.
+/// Prompts for a line of text.
 ///
 /// # Errors
 /// The person stopped the program.
@@ -34,7 +34,7 @@ pub(crate) async fn ask(question: &'static str) -> Result<String, Failure> {
     prompt(move || Text::new(question).prompt()).await
 }
 
-/// Asks for a password without showing it; twice when it is a new one.
+/// Prompts for a password without showing it; twice when it is new.
 ///
 /// # Errors
 /// The person stopped the program.
@@ -64,8 +64,8 @@ async fn prompt<T: Send + 'static>(
     }
 }
 
-/// Puts the terminal back as it was, for an end that a prompt in another thread does not see
-/// coming. Does nothing where there is no terminal.
+/// Restores the terminal after an exit that interrupts a prompt in another thread. Does nothing where
+/// there is no terminal.
 #[derive(Debug)]
 pub(crate) struct Restore {
     #[cfg(unix)]
@@ -73,7 +73,7 @@ pub(crate) struct Restore {
 }
 
 impl Restore {
-    /// Remembers how the terminal is.
+    /// Saves the terminal's state.
     pub(crate) fn later() -> Self {
         Self {
             #[cfg(unix)]
@@ -81,20 +81,20 @@ impl Restore {
         }
     }
 
-    /// Makes it so again.
+    /// Restores the saved state.
     pub(crate) fn now(&self, out: &Output) {
         #[cfg(unix)]
         if let Some(before) = &self.before {
             use rustix::termios::{OptionalActions, tcsetattr};
-            // There is nobody to tell when that fails.
+            // An error of the restore cannot be reported.
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
-            // A line editor asks for pasted text to be marked, and a prompt hides the cursor.
+            // A line editor enables bracketed paste, and a prompt hides the cursor.
             out.error_line("\x1b[?2004l\x1b[?25h");
         }
     }
 }
 
-/// Something that turns while a person waits; gone when dropped.
+/// A spinner while a person waits; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Spinner(ProgressBar);
 
@@ -115,12 +115,12 @@ impl Spinner {
 }
 
 impl Spinner {
-    /// Whether anybody sees it.
+    /// Returns whether the spinner is visible.
     pub(crate) fn is_shown(&self) -> bool {
         !self.0.is_hidden()
     }
 
-    /// Shows this instead, where it says anything.
+    /// Replaces the text, unless the new text is empty.
     pub(crate) fn say(&self, what: &str) {
         if !what.is_empty() {
             self.0.set_message(text::one_line(what, 200));

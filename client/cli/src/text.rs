@@ -1,28 +1,28 @@
-//! Text from models, devices and files made safe to print: nothing in it can move the cursor, change
-//! colours or turn the reading order round.
+//! Makes text from models, devices and files safe to print: it cannot move the cursor, change colours or
+//! change the direction of reading.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use orion_domain::is_hidden;
 use orion_domain::visible::{REPLACEMENT, visible_char};
 
-/// The text with line breaks and tabs, and nothing else that a terminal obeys or that is not seen. What
-/// joins letters and pictures is a part of honest texts.
+/// Keeps line breaks and tabs, and replaces everything else that controls a terminal or is invisible.
+/// Joiners of letters and emoji are kept, because ordinary texts need them.
 pub(crate) fn plain(text: &str) -> String {
     netted(&text.replace("\r\n", "\n").replace('\u{1b}', "\u{fffd}"))
 }
 
-/// What any output for people passes, whoever wrote it: the same, with the colours of our own.
+/// Does the same for all output for people, and keeps Orion's own colours.
 pub(crate) fn netted(text: &str) -> String {
     let is_kept = |c| matches!(c, '\n' | '\t' | '\u{1b}' | '\u{200c}' | '\u{200d}');
     text.chars().map(|c| if is_hidden(c) && !is_kept(c) { REPLACEMENT } else { c }).collect()
 }
 
-/// JSON with what is hidden as `\uXXXX`: another way of writing the same value.
+/// Writes hidden characters of JSON as `\uXXXX`, which is the same value.
 pub(crate) fn escaped_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
-        // Outside texts, JSON has no other hidden character than the ends of its lines.
+        // Outside texts, JSON has no other hidden character than line ends.
         if is_hidden(c) && c != '\n' {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
@@ -35,7 +35,7 @@ pub(crate) fn escaped_json(json: &str) -> String {
     escaped
 }
 
-/// A text as one line of at most `limit` characters, in which nothing is hidden.
+/// Formats a text as one line of at most `limit` characters, in which nothing is hidden.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
     for (index, c) in text.chars().enumerate() {
@@ -48,13 +48,13 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     line
 }
 
-/// The front of an id: as much as tells two ids of the same second apart. The backend finds the
-/// rest.
+/// Returns the prefix of an id, long enough to distinguish two ids of the same second. The backend
+/// completes it.
 pub(crate) fn short_id(id: &str) -> &str {
     id.get(..18).unwrap_or(id)
 }
 
-/// A number of things, in words that fit one as well as many.
+/// Formats a number of things in singular or plural.
 pub(crate) fn counted<N: std::fmt::Display + PartialEq + From<u8>>(
     count: N,
     one: &str,
@@ -64,7 +64,7 @@ pub(crate) fn counted<N: std::fmt::Display + PartialEq + From<u8>>(
     format!("{count} {word}")
 }
 
-/// A time in Unix milliseconds as people read it; a dash when there is none.
+/// Formats Unix milliseconds for people; a dash when there is no time.
 pub(crate) fn when(zone: &TimeZone, ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) if ms > 0 => time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
@@ -72,7 +72,7 @@ pub(crate) fn when(zone: &TimeZone, ms: i64) -> String {
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,5 @@
-//! What `orion-server ca list` says: which authorities count, who stands on an older one, who trusts one that
-//! counts no longer, and what a backend has not taken in.
+//! The text of `orion-server ca list`: the active authorities, the devices that hold certificates of an
+//! older one, the devices that trust a retired one, and changes that no backend has loaded.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::store::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders
 
 /// How many devices are named at most.
 const NAMED: usize = 20;
-/// How long certificates are good where none was given out, in milliseconds: a day.
+/// The lifetime of certificates if none was issued yet: a day, in milliseconds.
 const LIFETIME: i64 = 24 * 3600 * 1000;
 
 pub(super) async fn list(folder: &Path) -> Result<String, CaError> {
@@ -47,7 +47,7 @@ pub(super) async fn list(folder: &Path) -> Result<String, CaError> {
     Ok(text)
 }
 
-/// The devices that would be cut off, were the older authority retired at this moment.
+/// Returns the devices that would be cut off if the older authority were retired at this moment.
 pub(super) async fn holders(
     folder: &Path,
     set: &Authorities,
@@ -57,7 +57,7 @@ pub(super) async fn holders(
     Ok(holders_of(&database, &old.fingerprint().to_string(), &signer, now_ms()).await?)
 }
 
-/// What the record has to say beside the authorities in the folder.
+/// Returns what the database adds to the authorities in the folder.
 fn describe(set: &Authorities, known: &ImportedAuthorities, now: i64) -> String {
     let mut text = String::new();
     for row in &known.authorities {
@@ -113,7 +113,7 @@ pub(super) fn count(number: usize, one: &str, several: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {several}") }
 }
 
-/// A moment as people read it, UTC.
+/// Formats a time for people, in UTC.
 fn moment(at_ms: i64) -> String {
     Timestamp::from_millisecond(at_ms)
         .map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string())

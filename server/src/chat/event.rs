@@ -1,4 +1,4 @@
-//! What whoever watches a chat is shown.
+//! The events of a chat, as clients receive them.
 
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallId, CallState, ConversationId, ErrorCode};
@@ -6,53 +6,53 @@ use orion_domain::{CallId, CallState, ConversationId, ErrorCode};
 use crate::pipeline::CallView;
 use crate::store::ApprovalRow;
 
-/// What happens in a chat, for whoever watches.
+/// An event of a chat.
 #[derive(Debug)]
 pub enum Event {
     /// The first event.
     Began {
-        /// Which chat.
+        /// The conversation's id.
         conversation: ConversationId,
-        /// Which model answers.
+        /// The name of the model that answers.
         model: String,
     },
-    /// More of the model's words.
+    /// More of the model's text.
     Text(String),
     /// The model makes a call.
     CallBegan {
-        /// The call.
+        /// The call's id.
         call: CallId,
-        /// As the model wrote it.
+        /// The call as the model wrote it.
         written: ExtractedCall,
-        /// Whether it stands in content that strangers may have written.
+        /// Whether the call occurs in untrusted content.
         quoted: bool,
     },
-    /// A person is asked.
+    /// A call needs an approval.
     ApprovalNeeded(Box<ApprovalRow>),
     /// A call ended.
     CallEnded(Box<CallView>),
-    /// Something the person should know that the model did not say.
+    /// A note to the person that is not from the model.
     Note(String),
     /// The last event.
     Done {
-        /// The whole answer.
+        /// The complete answer.
         text: String,
         /// The calls that were made, in order.
         calls: Vec<ToolUse>,
     },
 }
 
-/// A call that was made for an answer.
+/// A call that was made during a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolUse {
-    /// The call.
+    /// The call's id.
     pub call: CallId,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// The device, where one was found.
+    /// The device's name; empty where none was found.
     pub device: String,
-    /// How it ended.
+    /// The call's final state.
     pub state: CallState,
-    /// The code it ended with; none on success.
+    /// The error code. None on success.
     pub code: Option<ErrorCode>,
 }

@@ -1,4 +1,4 @@
-//! What was said before, from the record to the model's form and back.
+//! Converts a conversation between the database's form and the model's form.
 
 use orion_domain::{Caller, ConversationId};
 
@@ -8,14 +8,14 @@ use crate::clock::now_ms;
 use crate::model::{Message, Role};
 use crate::store::StoreError;
 
-/// How many of the newest messages a model is shown.
-const SHOWN: usize = 60;
+/// How many of the newest messages a model receives.
+const MAX_MESSAGES: usize = 60;
 
-/// What stands for a result that is not on record.
-const UNSEEN: &str = "The person left before this call had ended; what came of it was not seen in this conversation.";
+/// Takes the place of a result that is not in the database.
+const MISSING_RESULT: &str = "The person left before this call had ended; what came of it was not seen in this conversation.";
 
-/// Opens a conversation of this person's and gives its newest messages, oldest first, beginning
-/// with a person's; or begins a new one.
+/// Opens a person's conversation and returns its newest messages, oldest first, starting with a person's
+/// message. Creates a conversation where `conversation` is `None`.
 pub(super) async fn open(
     backend: &Backend,
     caller: &Caller,
@@ -33,44 +33,44 @@ pub(super) async fn open(
     };
     let mut messages: Vec<Message> =
         rows.iter().filter_map(|row| serde_json::from_str(&row.content).ok()).collect();
-    messages.drain(..messages.len().saturating_sub(SHOWN));
-    // A result without its call means nothing to a model, and some refuse it.
+    messages.drain(..messages.len().saturating_sub(MAX_MESSAGES));
+    // A result without its call is useless to a model, and some models reject it.
     let first = messages.iter().position(|message| message.role == Role::User);
     messages.drain(..first.unwrap_or(messages.len()));
     Ok((id, answered(messages)))
 }
 
-/// Every call with a result. One whose person left before it ended has none on record, and models
-/// refuse a conversation in which a call was never answered.
+/// Gives every call a result. A call that was still running when the person left has no result in the
+/// database, and models reject a conversation with an unanswered call.
 fn answered(messages: Vec<Message>) -> Vec<Message> {
-    let mut whole = Vec::with_capacity(messages.len());
+    let mut complete = Vec::with_capacity(messages.len());
     let mut open: Vec<String> = Vec::new();
     for message in messages {
         if message.role == Role::Tool {
             let known = message.tool_call_id.as_ref();
-            // A result of no call that is open is as confusing as a call without one.
+            // A result without an open call is dropped.
             match open.iter().position(|id| Some(id) == known) {
                 Some(at) => drop(open.remove(at)),
                 None => continue,
             }
         } else {
-            whole.extend(open.drain(..).map(|id| Message::tool(id, UNSEEN)));
+            complete.extend(open.drain(..).map(|id| Message::tool(id, MISSING_RESULT)));
             open.extend(message.tool_calls.iter().map(|call| call.id.clone()));
         }
-        whole.push(message);
+        complete.push(message);
     }
-    whole.extend(open.drain(..).map(|id| Message::tool(id, UNSEEN)));
-    whole
+    complete.extend(open.drain(..).map(|id| Message::tool(id, MISSING_RESULT)));
+    complete
 }
 
-/// Records a message.
+/// Stores a message.
 pub(super) async fn append(
     backend: &Backend,
     conversation: ConversationId,
     message: &Message,
 ) -> Result<(), ChatError> {
     let role = match message.role {
-        // What a model is told first is made anew for every turn.
+        // The system message is generated for every turn.
         Role::System => return Ok(()),
         Role::User => "user",
         Role::Assistant => "assistant",
@@ -106,14 +106,14 @@ mod tests {
             Message::user("1"),
             made.clone(),
             Message::tool("a", "{}"),
-            Message::tool("b", UNSEEN),
+            Message::tool("b", MISSING_RESULT),
             Message::user("2"),
             made,
-            Message::tool("a", UNSEEN),
-            Message::tool("b", UNSEEN),
+            Message::tool("a", MISSING_RESULT),
+            Message::tool("b", MISSING_RESULT),
         ];
-        let whole = answered(left);
-        assert_eq!(whole, expected);
-        assert_eq!(answered(whole.clone()), whole);
+        let complete = answered(left);
+        assert_eq!(complete, expected);
+        assert_eq!(answered(complete.clone()), complete);
     }
 }

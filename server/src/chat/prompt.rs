@@ -1,5 +1,5 @@
-//! What a model is told: who it is, which devices there are, which tools it may use there, and what
-//! came of its calls.
+//! What a model receives: its instructions, the devices, the tools that the person may call, and the results
+//! of its calls.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
 use crate::model::ToolDefinition;
 
-/// How many devices are named to a model.
-const NAMED: usize = 50;
+/// How many devices the system message names.
+const MAX_NAMED_DEVICES: usize = 50;
 
-/// The first message.
+/// Returns the system message.
 pub(super) fn system(backend: &Backend, caller: &Caller) -> String {
     let mut text = String::from(
         "You are Orion. You help a person by calling tools on their devices. Call a tool when one \
@@ -33,7 +33,7 @@ pub(super) fn system(backend: &Backend, caller: &Caller) -> String {
     devices.retain(|known| known.is_approved());
     devices.sort_by(|a, b| a.name.cmp(&b.name));
     let _ = writeln!(text, "The person is {} ({}). Devices:", caller.user, caller.role);
-    for known in devices.iter().take(NAMED) {
+    for known in devices.iter().take(MAX_NAMED_DEVICES) {
         let online = if backend.fleet.is_online(known.id) { "online" } else { "offline" };
         let os = known.facts.as_ref().map_or("unknown", |facts| facts.os.as_str());
         let _ = write!(text, "- {} ({os}, {online})", known.name);
@@ -43,13 +43,13 @@ pub(super) fn system(backend: &Backend, caller: &Caller) -> String {
         }
         text.push('\n');
     }
-    if devices.len() > NAMED {
-        let _ = writeln!(text, "… and {} more.", devices.len() - NAMED);
+    if devices.len() > MAX_NAMED_DEVICES {
+        let _ = writeln!(text, "… and {} more.", devices.len() - MAX_NAMED_DEVICES);
     }
     text
 }
 
-/// The tools that this person may call on at least one device.
+/// Returns the tools that this person may call on at least one device.
 pub(super) fn tools(backend: &Backend, caller: &Caller) -> Vec<ToolDefinition> {
     let devices = backend.fleet.all();
     CATALOG
@@ -101,7 +101,7 @@ fn definition(spec: &ToolSpec) -> ToolDefinition {
     }
 }
 
-/// A result as a model is shown it, cut at a limit with a note of how to read on.
+/// Returns a result for the model, cut at a limit with a note on how to read the rest.
 pub(super) fn capped(result: &[u8], limit: usize) -> String {
     let text = String::from_utf8_lossy(result);
     if text.len() <= limit {

@@ -1,5 +1,5 @@
-//! What strangers may have written into a chat: where it came from, and whether a call that the
-//! model makes stands in it. Nothing here guesses: texts are compared, letter by letter.
+//! Tracks the untrusted content of a chat: where it came from, and whether a call that the model makes occurs
+//! in it. Texts are compared exactly; nothing is guessed.
 
 #[cfg(test)]
 mod tests;
@@ -16,25 +16,25 @@ use crate::clock::now_ms;
 use crate::pipeline::CallView;
 use crate::store::{Authorship, CallRow, Label, LabelledContent, Provenance, StoreError};
 
-/// How many bytes of content are kept to compare with, the newest.
-const KEPT: usize = 4 * 1024 * 1024;
-/// How many labels a card shows, the newest.
-const SHOWN: usize = 50;
-/// The shortest argument whose occurrence says anything, in characters.
-const TELLING: usize = 12;
+/// How many bytes of the newest content are kept for comparison.
+const MAX_CONTENT_BYTES: usize = 4 * 1024 * 1024;
+/// How many of the newest labels an approval card shows.
+const MAX_LABELS: usize = 50;
+/// Minimum length of an argument whose occurrence is significant, in characters.
+const MIN_SIGNIFICANT_CHARS: usize = 12;
 
-/// What came into one chat from outside.
+/// The untrusted content of one chat.
 #[derive(Debug, Default)]
 pub(super) struct TaintTracker {
-    /// Content of strangers: it counts for every call.
+    /// Labels of content that anybody may have written: it taints every call.
     content: Vec<Label>,
-    /// What devices said themselves: it counts for calls to every other device, because whoever holds
-    /// a device may make it say anything.
-    told: Vec<Label>,
+    /// Labels of the devices' own messages. They taint calls to every other device, because whoever controls
+    /// a device can make it report anything.
+    device_reports: Vec<Label>,
     texts: Vec<Text>,
 }
 
-/// The words of one result, and the digests of the calls that stand in them.
+/// The content of one result, and the digests of the calls that occur in it.
 #[derive(Debug)]
 struct Text {
     words: String,
@@ -44,35 +44,35 @@ struct Text {
 /// The texts of one result.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ResultTexts {
-    /// What strangers may have written, a line each.
+    /// Untrusted content, one text a line.
     content: String,
-    /// What the agent says itself, a line each.
+    /// The agent's own messages, one text a line.
     own: String,
 }
 
 impl TaintTracker {
-    /// What came into a chat before.
+    /// Loads the content of a chat so far.
     pub(super) async fn before(
         backend: &Backend,
         conversation: ConversationId,
     ) -> Result<Self, StoreError> {
-        Ok(Self::of(backend.store.labelled_content(conversation, KEPT).await?))
+        Ok(Self::of(backend.store.labelled_content(conversation, MAX_CONTENT_BYTES).await?))
     }
 
-    /// Takes up what was searched for calls when it came, and is not searched again.
+    /// Restores content whose calls were extracted when it was received.
     fn of(rows: Vec<LabelledContent>) -> Self {
-        let mut heard = Self::default();
+        let mut tracker = Self::default();
         for LabelledContent { label, voice, calls, result } in rows {
-            let said = match find(&label.tool) {
-                Some((spec, _)) => said(spec, &result),
+            let texts = match find(&label.tool) {
+                Some((spec, _)) => split_texts(spec, &result),
                 None => ResultTexts::default(),
             };
-            heard.add(label, voice, said, calls);
+            tracker.add(label, voice, texts, calls);
         }
-        heard
+        tracker
     }
 
-    /// Takes in the result of a call, before the model gets it.
+    /// Records the result of a call before the model receives it.
     pub(super) async fn record_result(
         &mut self,
         backend: &Backend,
@@ -82,9 +82,9 @@ impl TaintTracker {
         let (Some((spec, _)), Some(device)) = (find(&reply.tool), &reply.device) else {
             return Ok(());
         };
-        let said = said(spec, &reply.result);
+        let texts = split_texts(spec, &reply.result);
         let row = backend.store.call(&reply.call.to_string()).await?;
-        if said == ResultTexts::default() || !is_from_device(&row) {
+        if texts == ResultTexts::default() || !is_from_device(&row) {
             return Ok(());
         }
         let place = row.touches.first().and_then(|line| line.split_once(' '));
@@ -95,28 +95,28 @@ impl TaintTracker {
             place: place.map(|(_, place)| place.to_owned()).unwrap_or_default(),
         };
         let voice =
-            if said.content.is_empty() { Authorship::Device } else { Authorship::Untrusted };
-        let calls = search(&said);
+            if texts.content.is_empty() { Authorship::Device } else { Authorship::Untrusted };
+        let calls = search(&texts);
         let store = &backend.store;
         store.label_content(conversation, label.clone(), voice, &calls, now_ms()).await?;
-        self.add(label, voice, said, calls);
+        self.add(label, voice, texts, calls);
         Ok(())
     }
 
-    fn add(&mut self, label: Label, voice: Authorship, said: ResultTexts, calls: Vec<Digest>) {
+    fn add(&mut self, label: Label, voice: Authorship, texts: ResultTexts, calls: Vec<Digest>) {
         match voice {
             Authorship::Untrusted => self.content.push(label),
             Authorship::Device => {
-                self.told.retain(|earlier| earlier.device != label.device);
-                self.told.push(label);
+                self.device_reports.retain(|earlier| earlier.device != label.device);
+                self.device_reports.push(label);
             }
         }
-        for labels in [&mut self.content, &mut self.told] {
-            let surplus = labels.len().saturating_sub(SHOWN);
+        for labels in [&mut self.content, &mut self.device_reports] {
+            let surplus = labels.len().saturating_sub(MAX_LABELS);
             labels.drain(..surplus);
         }
-        self.texts.push(Text { words: said.content, calls });
-        let mut room = KEPT;
+        self.texts.push(Text { words: texts.content, calls });
+        let mut room = MAX_CONTENT_BYTES;
         let fits = |text: &&Text| {
             let left = room.checked_sub(text.words.len());
             room = left.unwrap_or(0);
@@ -126,12 +126,13 @@ impl TaintTracker {
         self.texts.drain(..self.texts.len() - kept);
     }
 
-    /// What strangers may have had to do with a call to this device.
+    /// Returns the untrusted content that may have influenced a call to this device.
     pub(super) fn about(&self, call: &ExtractedCall, device: Option<&DeviceName>) -> Provenance {
         let mut strings = Vec::new();
         leaves(&call.arguments, &mut strings);
         let occurs = |value: &str| {
-            value.chars().count() >= TELLING && self.texts.iter().any(|text| text.holds(value))
+            value.chars().count() >= MIN_SIGNIFICANT_CHARS
+                && self.texts.iter().any(|text| text.holds(value))
         };
         let mut names: Vec<String> = strings
             .iter()
@@ -140,9 +141,9 @@ impl TaintTracker {
             .collect();
         names.dedup();
         let elsewhere = |label: &&Label| device.is_none_or(|name| label.device != name.as_str());
-        let others = self.told.iter().filter(elsewhere);
+        let others = self.device_reports.iter().filter(elsewhere);
         let content: Vec<_> = others.chain(&self.content).cloned().collect();
-        let surplus = content.len().saturating_sub(SHOWN);
+        let surplus = content.len().saturating_sub(MAX_LABELS);
         Provenance {
             content: content.into_iter().skip(surplus).collect(),
             occurs: names,
@@ -156,19 +157,20 @@ impl Text {
         self.words.contains(value) || self.words.contains(&escaped(value))
     }
 
-    /// Whether a call stands here: as a call, or as the tool's name with every text of the call.
+    /// Returns whether a call occurs in this content: as a call, or as the tool's name with every string
+    /// argument.
     fn quotes(&self, call: &ExtractedCall, digest: Digest, strings: &[(&str, &str)]) -> bool {
         let named = !strings.is_empty() && self.words.contains(&call.tool);
         self.calls.contains(&digest) || (named && strings.iter().all(|(_, text)| self.holds(text)))
     }
 }
 
-/// A text as it stands inside a JSON string.
+/// Returns a text as it occurs inside a JSON string.
 fn escaped(text: &str) -> String {
     Value::from(text).to_string().trim_matches('"').to_owned()
 }
 
-/// Every text among the arguments, with the name of its argument.
+/// Collects every string among the arguments, with the name of its argument.
 fn leaves<'a>(arguments: &'a Map<String, Value>, into: &mut Vec<(&'a str, &'a str)>) {
     fn walk<'a>(name: &'a str, value: &'a Value, into: &mut Vec<(&'a str, &'a str)>) {
         match value {
@@ -181,26 +183,26 @@ fn leaves<'a>(arguments: &'a Map<String, Value>, into: &mut Vec<(&'a str, &'a st
     arguments.iter().for_each(|(name, value)| walk(name, value, into));
 }
 
-/// Whether an answer is a device's. What the backend refuses by itself, and what people answer, is
-/// in the backend's own words; what a device said of a preview that came before is not.
+/// Returns whether a result is from a device. The backend itself writes the results of calls that it or a
+/// person denied. A device's preview of such a call is still from the device.
 fn is_from_device(row: &CallRow) -> bool {
     row.state != CallState::Denied || (row.approval.is_none() && row.decision != "deny")
 }
 
-/// What makes two calls the same one here: the tool and its arguments, wherever they are for.
+/// Returns the digest of a call's tool and arguments, regardless of the device.
 fn digest_of(call: &ExtractedCall) -> Digest {
     let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
     Digest::of_fields("orion.chat.quoted.v1", &[call.tool.as_bytes(), arguments.as_bytes()])
 }
 
-/// The calls that stand in the texts of a result.
-fn search(said: &ResultTexts) -> Vec<Digest> {
-    let found = [&said.content, &said.own].into_iter().flat_map(|text| calls_in(text));
+/// Returns the digests of the calls that occur in the texts of a result.
+fn search(texts: &ResultTexts) -> Vec<Digest> {
+    let found = [&texts.content, &texts.own].into_iter().flat_map(|text| calls_in(text));
     found.map(|call| digest_of(&call)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The calls that stand in a text. One that is longer than can be read at once is read in pieces that
-/// overlap.
+/// Extracts the calls that occur in a text. A text longer than the extraction limit is read in overlapping
+/// pieces.
 fn calls_in(text: &str) -> Vec<ExtractedCall> {
     #[cfg(test)]
     tests::SEARCHED.with(|bytes| bytes.set(bytes.get() + text.len()));
@@ -215,9 +217,9 @@ fn calls_in(text: &str) -> Vec<ExtractedCall> {
     }
 }
 
-/// Every text in a result, a line each, by who may have written it: what a tool found, what programs
-/// printed and the names that are suggested are strangers'; all else is the agent's.
-fn said(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
+/// Splits the texts of a result by their author. The data of untrusted tools, the output of programs and
+/// suggested names are untrusted; all other texts are the agent's.
+fn split_texts(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
     fn walk(value: &Value, into: &mut String) {
         match value {
             Value::String(text) => line(text, into),
@@ -235,17 +237,17 @@ fn said(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
     let Ok(envelope) = serde_json::from_slice::<Envelope>(result) else {
         return ResultTexts::default();
     };
-    let mut said = ResultTexts::default();
-    line(&envelope.message, &mut said.own);
+    let mut texts = ResultTexts::default();
+    line(&envelope.message, &mut texts.own);
     let is_found = spec.untrusted || (spec.untrusted_preview && envelope.dry_run);
-    let found = if is_found { &mut said.content } else { &mut said.own };
+    let found = if is_found { &mut texts.content } else { &mut texts.own };
     envelope.data.iter().for_each(|data| walk(data, found));
     if let Some(error) = &envelope.error {
-        error.details.values().for_each(|value| walk(value, &mut said.own));
-        error.suggestions.iter().for_each(|text| line(text, &mut said.content));
+        error.details.values().for_each(|value| walk(value, &mut texts.own));
+        error.suggestions.iter().for_each(|text| line(text, &mut texts.content));
     }
     for tail in [&envelope.meta.stdout_tail, &envelope.meta.stderr_tail].into_iter().flatten() {
-        line(tail, &mut said.content);
+        line(tail, &mut texts.content);
     }
-    said
+    texts
 }

@@ -1,5 +1,5 @@
-//! A model's words on their way to the person: streamed as they come, but held back from where a
-//! call in text form may begin, so that nobody is shown half a JSON object.
+//! Streams a model's text to the person as it arrives. Text is held back from where a call in text form may
+//! begin, so that nobody sees half a JSON object.
 
 use orion_domain::extract::ExtractedCall;
 use serde_json::{Map, Value};
@@ -8,17 +8,17 @@ use tokio::sync::mpsc;
 use super::{ChatError, Event, say};
 use crate::model::{Answer, Model, ModelError, Request};
 
-/// Asks the model. Gives its answer and the words that were shown already.
+/// Sends a request to the model. Returns the answer and the text that was shown already.
 pub(super) async fn complete(
     model: &Model,
     request: &Request,
     events: &mpsc::Sender<Event>,
 ) -> Result<(Answer, String), ChatError> {
-    // As large as the model's answer at most, and that is bounded.
+    // The channel is unbounded, but the model's answer is not.
     let (sender, mut pieces) = mpsc::unbounded_channel::<String>();
     let asking = async move {
         let mut on_text = |piece: &str| {
-            // The person may have left; then nobody reads.
+            // Fails where the person has disconnected.
             let _ = sender.send(piece.to_owned());
         };
         model.complete(request, &mut on_text).await
@@ -45,13 +45,13 @@ pub(super) async fn complete(
     Ok((answer?, shown?))
 }
 
-/// Shows the words that were held back, once it is known what was a call.
+/// Shows the text that was held back, once the calls in it are known.
 pub(super) async fn rest(
     events: &mpsc::Sender<Event>,
     text: &str,
     shown: &str,
 ) -> Result<(), ChatError> {
-    // White space around what was shown may not be in the text, or be there twice.
+    // White space around the shown text may be missing in `text`, or occur twice.
     let shown = shown.trim_start();
     let rest = match text.strip_prefix(shown) {
         Some(rest) => rest,
@@ -63,7 +63,7 @@ pub(super) async fn rest(
     say(events, Event::Text(rest.to_owned())).await
 }
 
-/// A call's arguments as native calls carry them: one JSON object with the device inside.
+/// Returns a call's arguments in the form of native calls: one JSON object that includes the device.
 pub(super) fn arguments_text(call: &ExtractedCall) -> String {
     let mut object: Map<String, Value> = call.arguments.clone();
     if let Some(device) = &call.device {

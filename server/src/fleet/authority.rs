@@ -1,5 +1,5 @@
-//! The authorities that vouch for devices and for this backend, as they are at the moment. They lie in
-//! the data folder, where `orion-server ca` changes them; a backend that runs takes a change in.
+//! The certificate authorities that sign the certificates of devices and of this backend. `orion-server ca`
+//! changes them in the data folder; a running backend reloads them.
 
 mod files;
 mod recent_certificates;
@@ -17,13 +17,13 @@ use tokio::sync::watch;
 pub use files::{AuthorityError, change, hold, read};
 pub use recent_certificates::RecentCertificates;
 
-/// How long the certificate that the backend shows to devices is good; made anew at each start, with
-/// each change of authority, and long before it ends.
-const CERTIFICATE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// An authority's certificate begins at most this much before it is made, in milliseconds.
+/// Lifetime of the backend's own certificate. It is issued at each start, after each change of authority, and
+/// well before it expires.
+const CERTIFICATE_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How far an authority's certificate is backdated at most, in milliseconds.
 const BACKDATED: i64 = 5 * 60 * 1000;
 
-/// See the module.
+/// The active authorities and the backend's own certificate.
 #[derive(Debug)]
 pub struct Authority {
     folder: PathBuf,
@@ -31,26 +31,26 @@ pub struct Authority {
     trust: Arc<DeviceTrust>,
     certificate: Arc<ServerCertificate>,
     changed: watch::Sender<()>,
-    /// What kept the last change from being taken in, so that it is told once.
+    /// The last reload's error, so that it is logged once.
     failure: Mutex<Option<String>>,
-    /// Whether it was told that one of them takes long to take over.
+    /// Whether a long overlap of two authorities was logged.
     overlap: Mutex<Overlap>,
     given: RecentCertificates,
 }
 
-/// Two authorities that count, while one takes over from the other.
+/// Two active authorities, while one replaces the other.
 #[derive(Debug, Default)]
 struct Overlap {
-    /// The name of the one that is to go.
+    /// The name of the authority that is being replaced.
     of: Option<Fingerprint>,
-    is_told: bool,
+    is_logged: bool,
 }
 
 impl Authority {
-    /// Takes up the authorities in the data folder, and makes the first where there is none.
+    /// Loads the authorities in the data folder, and creates the first where there is none.
     ///
     /// # Errors
-    /// They cannot be read, made or used.
+    /// The authorities cannot be read, created or used.
     pub fn open(folder: &Path, now: i64) -> Result<Self, AuthorityError> {
         let set = match read(folder) {
             Ok(set) => set,
@@ -64,11 +64,11 @@ impl Authority {
         Self::of(folder, set, now)
     }
 
-    /// Takes up the authorities of a backend whose record knows of some: another one in their place would
+    /// Loads the authorities of a backend whose database has devices: a new authority in their place would
     /// cut off every device.
     ///
     /// # Errors
-    /// They are gone, or cannot be read or used.
+    /// The authorities are missing, or cannot be read or used.
     pub fn take_up(folder: &Path, now: i64) -> Result<Self, AuthorityError> {
         match read(folder) {
             Ok(set) => Self::of(folder, set, now),
@@ -78,7 +78,7 @@ impl Authority {
     }
 
     fn of(folder: &Path, set: Authorities, now: i64) -> Result<Self, AuthorityError> {
-        let issued = set.shown(now).issue_server(&[], CERTIFICATE, now)?;
+        let issued = set.shown(now).issue_server(&[], CERTIFICATE_TTL, now)?;
         Ok(Self {
             folder: folder.to_owned(),
             trust: Arc::new(DeviceTrust::new(&certificates(&set))?),
@@ -91,53 +91,53 @@ impl Authority {
         })
     }
 
-    /// Those that count at the moment.
+    /// Returns the active authorities.
     #[must_use]
     pub fn set(&self) -> Arc<Authorities> {
         self.set.load_full()
     }
 
-    /// Their certificates, PEM, the one that signs first: what a device is told to trust.
+    /// Returns the authorities' certificates in PEM, the signing one first, as devices must trust them.
     #[must_use]
     pub fn certificates(&self) -> Vec<String> {
         certificates(&self.set())
     }
 
-    /// The fingerprints of their certificates, hexadecimal, the one that signs first.
+    /// Returns the fingerprints of their certificates in hexadecimal, the signing one first.
     #[must_use]
     pub fn fingerprints(&self) -> Vec<String> {
         fingerprints(&self.set())
     }
 
-    /// Whose devices the listener lets in.
+    /// Returns the trust anchors that the listener checks devices against.
     #[must_use]
     pub fn trust(&self) -> Arc<DeviceTrust> {
         Arc::clone(&self.trust)
     }
 
-    /// What this backend shows to devices.
+    /// Returns the backend's own certificate.
     #[must_use]
     pub fn certificate(&self) -> Arc<ServerCertificate> {
         Arc::clone(&self.certificate)
     }
 
-    /// Takes in what has changed in the data folder, and renews the backend's own certificate in time.
-    /// Says whether other authorities count than before. What fails is told once, and those that
-    /// counted go on counting.
+    /// Reloads the authorities from the data folder, and renews the backend's own certificate in time.
+    /// Returns whether the authorities changed. An error is logged once, and the former authorities stay
+    /// active.
     pub fn keep(&self, now: i64) -> bool {
         let kept = self.import(now).and_then(|changed| {
             let left = self.certificate.not_after_ms().saturating_sub(now);
-            if left < i64::try_from(CERTIFICATE.as_millis() / 3).unwrap_or(0) {
+            if left < i64::try_from(CERTIFICATE_TTL.as_millis() / 3).unwrap_or(0) {
                 self.show(&self.set(), now)?;
             }
             Ok(changed)
         });
         let failure = kept.as_ref().err().map(ToString::to_string);
-        let mut told = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = failure.as_ref().filter(|_| *told != failure) {
+        let mut reported = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = failure.as_ref().filter(|_| *reported != failure) {
             tracing::error!(%error, "the authorities could not be taken in; those before go on counting");
         }
-        *told = failure;
+        *reported = failure;
         kept.unwrap_or(false)
     }
 
@@ -156,49 +156,50 @@ impl Authority {
         Ok(true)
     }
 
-    /// Whether two have counted for longer than this, in milliseconds. Says so once of each two.
+    /// Returns whether two authorities have been active for longer than `lifetime` milliseconds; `true` only
+    /// once for each pair.
     pub fn takes_long(&self, lifetime: i64, now: i64) -> bool {
         let set = self.set();
         let mut overlap = self.overlap.lock().unwrap_or_else(PoisonError::into_inner);
         let of = set.retiring().map(CertificateAuthority::name);
         if overlap.of != of {
-            *overlap = Overlap { of, is_told: false };
+            *overlap = Overlap { of, is_logged: false };
         }
         let since = set.signer().not_before_ms().saturating_add(BACKDATED);
         let is_long = of.is_some() && since.saturating_add(lifetime) < now;
-        is_long && !std::mem::replace(&mut overlap.is_told, true)
+        is_long && !std::mem::replace(&mut overlap.is_logged, true)
     }
 
     fn show(&self, set: &Authorities, now: i64) -> Result<(), MtlsError> {
-        let issued = set.shown(now).issue_server(&[], CERTIFICATE, now)?;
+        let issued = set.shown(now).issue_server(&[], CERTIFICATE_TTL, now)?;
         self.certificate.replace(&issued.chain_pem, &issued.key_pem)
     }
 
-    /// The certificates that devices were given just now.
+    /// Returns the certificates that devices received a moment ago.
     #[must_use]
     pub const fn given(&self) -> &RecentCertificates {
         &self.given
     }
 
-    /// Says when other authorities count than before.
+    /// Returns a receiver that is notified when the authorities change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Whether a device stands on something else than what counts: its certificate is not of the authority
-    /// that signs, or what it says that it trusts is another set. One that does not say what is believed.
+    /// Returns whether a device must renew: its certificate is not by the signing authority, or it reports
+    /// another set of trusted authorities. A device that reports none passes the second check.
     #[must_use]
     pub fn is_behind(&self, issuer: Fingerprint, trusts: &[Fingerprint]) -> bool {
         let set = self.set();
         let mut counts: Vec<_> = set.iter().map(CertificateAuthority::fingerprint).collect();
-        let mut told = trusts.to_vec();
+        let mut reported = trusts.to_vec();
         counts.sort_unstable();
-        told.sort_unstable();
-        issuer != set.signer().name() || (!told.is_empty() && told != counts)
+        reported.sort_unstable();
+        issuer != set.signer().name() || (!reported.is_empty() && reported != counts)
     }
 
-    /// Waits until the authority of this name counts no longer.
+    /// Waits until the authority of this name is no longer active.
     pub async fn disconnected(&self, name: Fingerprint) {
         let mut changes = self.changed.subscribe();
         while self.set.load().holds(&name) {
@@ -248,7 +249,7 @@ mod tests {
         assert!(authority.keep(now));
         waiting.await;
         assert_eq!(authority.fingerprints(), both[..1]);
-        // A start finds the same.
+        // A restart loads the same authorities.
         let again = Authority::open(folder.path(), now).unwrap();
         assert_eq!(again.fingerprints(), both[..1]);
     }

@@ -1,4 +1,4 @@
-//! One device as the pipeline sees it: who it is, where its paths begin, and what holds there.
+//! A snapshot of one device for the pipeline: its identity, its places and its effective policy.
 
 use std::sync::Arc;
 
@@ -12,66 +12,66 @@ use super::ToDevice;
 use crate::policy::FILE_NAME;
 use crate::store::{DeviceState, ModeRow};
 
-/// What the policy file says of one device.
+/// What the policy file says about one device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicyTerms {
-    /// What is lent, and where that stands in the file, where the file names the device.
+    /// The grants and their line in the file. None where the file does not name the device.
     pub grants: Option<(Grants, u32)>,
-    /// The rules that hold there.
+    /// The rules that apply to the device.
     pub rules: Vec<Rule>,
-    /// What each risk asks for by itself.
+    /// What each risk requires by default.
     pub risk: RiskDefaults,
-    /// The time zone in which hours are meant, by its IANA name; empty for UTC.
+    /// The IANA name of the time zone for hours in rules; empty for UTC.
     pub timezone: String,
-    /// The file that holds cannot be read: then everything is denied.
+    /// Whether the active policy file cannot be read: everything is denied then.
     pub unreadable: bool,
 }
 
-/// What holds on a device besides what it has of its own.
+/// The active terms of a device besides its own grants and ceiling.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ActiveTerms {
-    /// What the policy file says.
+    /// The terms of the policy file.
     pub policy: PolicyTerms,
-    /// Until when, and by whose word, it is not held strictly.
+    /// The dangerous mode: until when, and who set it. None where it is off.
     pub dangerous: Option<ModeRow>,
-    /// Rules that people made of an answer; they come after the file's.
+    /// Rules from standing approvals; they follow the file's rules.
     pub standing: Vec<Rule>,
 }
 
-/// See the module. Immutable: a change makes a new one.
+/// What is cached of one device. Immutable: a change makes a new snapshot.
 #[derive(Debug, Clone)]
 pub struct DeviceSnapshot {
-    /// Which.
+    /// The device's id.
     pub id: DeviceId,
-    /// Its name.
+    /// The device's name.
     pub name: DeviceName,
-    /// The fingerprint of the key that was approved; empty where that is not known.
+    /// The fingerprint of the approved key; empty where it is unknown.
     pub key: String,
-    /// Whether it may be used.
+    /// The device's state.
     pub state: DeviceState,
-    /// What it said of itself when it was last connected.
+    /// The facts from the device's last hello. None until the first.
     pub facts: Option<DeviceFacts>,
-    /// What it is lent where the policy file does not name it.
+    /// The device's own grants, used where the policy file does not name it.
     pub own_grants: Grants,
-    /// What the backend lends: the file's word, else its own.
+    /// The backend's grants: the policy file's, else the device's own.
     pub grants: Grants,
-    /// The most that its owner leaves, as it told.
+    /// The most that the owner permits, as the device reported it. None until the first hello.
     pub ceiling: Option<Grants>,
-    /// What else holds there.
+    /// The other active terms.
     pub terms: ActiveTerms,
-    /// All of it compiled; denies all until the device was connected once, because until then
-    /// nobody knows how its paths are written.
+    /// The compiled policy. It denies everything until the first hello, because the device's path style is
+    /// unknown until then.
     pub policy: Arc<Policy>,
-    /// By which clock the hours of its rules are told.
+    /// The time zone for the hours of rules.
     pub timezone: Timezone,
-    /// The policy as it is sent.
+    /// The policy's encoded form, as the device receives it.
     pub policy_bytes: Arc<Vec<u8>>,
-    /// Grants that say nothing on this device.
+    /// Grants that have no effect on this device.
     pub bad_grants: Vec<BadEntry>,
 }
 
 impl DeviceSnapshot {
-    /// Puts together what is known.
+    /// Creates a snapshot and compiles its policy.
     #[must_use]
     pub fn new(
         id: DeviceId,
@@ -126,7 +126,7 @@ impl DeviceSnapshot {
         }
     }
 
-    /// The same device as it would be by another word of the policy file, held strictly.
+    /// Returns the device under other terms of the policy file, with the dangerous mode off.
     #[must_use]
     pub fn under(&self, policy: PolicyTerms) -> Self {
         let known = self.clone();
@@ -142,7 +142,7 @@ impl DeviceSnapshot {
         )
     }
 
-    /// The same device with nothing allowed, here and there.
+    /// Returns the device with nothing allowed, at the backend and at the device.
     #[must_use]
     pub fn denying_all(&self) -> Self {
         let policy = PolicyTerms { unreadable: true, ..PolicyTerms::default() };
@@ -159,19 +159,20 @@ impl DeviceSnapshot {
         )
     }
 
-    /// The line of the policy file that lends the grants; `None` where the device has its own.
+    /// Returns the line of the policy file with the grants. `None` where the device has its own.
     #[must_use]
     pub fn policy_line(&self) -> Option<u32> {
         self.terms.policy.grants.as_ref().map(|(_, line)| *line)
     }
 
-    /// The same as people read it, such as `policy.yaml:12`; empty where the device has its own.
+    /// Returns that line as people read it, such as `policy.yaml:12`; empty where the device has its own
+    /// grants.
     #[must_use]
     pub fn policy_source(&self) -> String {
         self.policy_line().map(|line| format!("{FILE_NAME}:{line}")).unwrap_or_default()
     }
 
-    /// The policy as a message.
+    /// Returns the policy as a message to the device.
     #[must_use]
     pub fn policy_message(&self) -> ToDevice {
         ToDevice::Policy {
@@ -180,19 +181,19 @@ impl DeviceSnapshot {
         }
     }
 
-    /// Whether calls may be sent to it.
+    /// Returns whether calls may be sent to the device.
     #[must_use]
     pub fn is_approved(&self) -> bool {
         self.state == DeviceState::Approved
     }
 
-    /// Whether its identity is over for good.
+    /// Returns whether the device's identity has ended for good.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, DeviceState::Rejected | DeviceState::Revoked)
     }
 
-    /// What it has told of itself, as the linter of policy files takes it.
+    /// Returns the device's facts, as the policy linter needs them.
     #[must_use]
     pub fn policy_facts(&self) -> Option<orion_policy::Facts> {
         self.facts.as_ref().map(|facts| orion_policy::Facts {
@@ -201,14 +202,15 @@ impl DeviceSnapshot {
         })
     }
 
-    /// Where its paths begin, once it has said so.
+    /// Returns the device's places. `None` until the first hello.
     #[must_use]
     pub fn places(&self) -> Option<&Places> {
         self.facts.as_ref().map(|facts| &facts.places)
     }
 }
 
-/// What the device is told. Of a file that cannot be read it is told nothing, which denies all.
+/// Returns the policy that the device receives. An unreadable file results in an empty policy, which denies
+/// everything.
 fn sent(grants: &Grants, terms: &ActiveTerms) -> DevicePolicy {
     let ActiveTerms { policy, dangerous, standing } = terms;
     if policy.unreadable {
@@ -250,10 +252,10 @@ mod tests {
 
     #[test]
     fn the_file_lends_what_it_names_and_a_device_keeps_its_own_otherwise() {
-        let lent: Grants = serde_json::from_value(json!({"tools": ["open_app"]})).unwrap();
-        let named = PolicyTerms { grants: Some((lent.clone(), 12)), ..PolicyTerms::default() };
+        let granted: Grants = serde_json::from_value(json!({"tools": ["open_app"]})).unwrap();
+        let named = PolicyTerms { grants: Some((granted.clone(), 12)), ..PolicyTerms::default() };
         let named = known(ActiveTerms { policy: named, ..ActiveTerms::default() });
-        assert_eq!((named.grants.clone(), named.policy_line()), (lent, Some(12)));
+        assert_eq!((named.grants.clone(), named.policy_line()), (granted, Some(12)));
         let own = named.under(PolicyTerms::default());
         assert_eq!((&own.grants, own.policy_line()), (&own.own_grants, None));
         assert_eq!(own.policy.version, known(ActiveTerms::default()).policy.version);

@@ -1,4 +1,4 @@
-//! What holds on a device, taken from the record into the fleet and told to the device.
+//! The effective policy of devices: loaded from the store, cached in the fleet and sent to the devices.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{DeviceRow, DeviceState, ModeRow, StoreError};
 
-/// How long a device is held less strictly when nobody says, in seconds.
+/// Default duration of the dangerous mode, in seconds.
 const DANGEROUS_SECONDS: u64 = 15 * 60;
-/// How long it may be, in seconds.
-const LONGEST_SECONDS: i64 = 8 * 3600;
+/// Maximum duration of the dangerous mode, in seconds.
+const MAX_DANGEROUS_SECONDS: i64 = 8 * 3600;
 
-/// What holds on devices besides what each has of its own, read once for all of them.
+/// The modes and standing rules of all devices, read at once.
 struct ActivePolicy {
     modes: HashMap<DeviceId, ModeRow>,
     rules: HashMap<DeviceId, Vec<Rule>>,
@@ -29,7 +29,7 @@ impl ActivePolicy {
         Ok(Self { modes, rules: backend.store.standing_rules_by_device(now_ms()).await? })
     }
 
-    /// What holds on this device at this moment.
+    /// Returns the terms that are active on this device now.
     fn terms(&mut self, backend: &Backend, row: &DeviceRow) -> ActiveTerms {
         let dangerous = self.modes.remove(&row.id).filter(|mode| mode.until > now_ms());
         let policy = backend.policies.active().terms(&row.name);
@@ -37,50 +37,50 @@ impl ActivePolicy {
     }
 }
 
-/// Takes every row of the record into the fleet.
+/// Caches every device of the store.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The store failed.
 pub async fn load_all(backend: &Backend) -> Result<(), StoreError> {
-    let mut held = ActivePolicy::read(backend).await?;
+    let mut active = ActivePolicy::read(backend).await?;
     for row in backend.store.devices(false).await? {
-        let terms = held.terms(backend, &row);
+        let terms = active.terms(backend, &row);
         cache_with(backend, &row, terms);
     }
     Ok(())
 }
 
-/// The same as [`refresh`] for every device whose identity has not ended, in one read. Where that fails
-/// nothing is allowed on any of them until [`reload_stale`] has read it.
+/// Does the same as [`refresh`] for every device whose identity has not ended, in one read. Where the read
+/// fails, all of them allow nothing until [`reload_stale`] succeeds.
 pub async fn refresh_all(backend: &Backend) {
-    // Nobody else takes in what was read before: each waits until its device is done.
+    // Every reload lock is held, so that no task caches an older read in between.
     let mut ids: Vec<_> = backend.fleet.all().iter().map(|known| known.id).collect();
     ids.sort_unstable();
-    let mut turns = HashMap::with_capacity(ids.len());
+    let mut locks = HashMap::with_capacity(ids.len());
     for id in ids {
-        turns.insert(id, backend.fleet.reload_lock(id).await);
+        locks.insert(id, backend.fleet.reload_lock(id).await);
     }
     let read = async {
-        let held = ActivePolicy::read(backend).await?;
-        Ok::<_, StoreError>((held, backend.store.devices(false).await?))
+        let active = ActivePolicy::read(backend).await?;
+        Ok::<_, StoreError>((active, backend.store.devices(false).await?))
     };
-    let (mut held, rows) = match read.await {
+    let (mut active, rows) = match read.await {
         Ok(read) => read,
         Err(error) => {
             tracing::error!(%error, "what holds on the devices could not be read, so nothing is allowed there");
-            turns.keys().for_each(|id| backend.fleet.mark_stale(*id));
+            locks.keys().for_each(|id| backend.fleet.mark_stale(*id));
             return;
         }
     };
     for row in rows {
-        // A device that came meanwhile was taken in as it is now.
-        let Some(turn) = turns.remove(&row.id) else { continue };
+        // A device that enrolled since then is cached already.
+        let Some(lock) = locks.remove(&row.id) else { continue };
         if !has_ended(row.state) {
-            let terms = held.terms(backend, &row);
+            let terms = active.terms(backend, &row);
             take_over(backend, &row, terms);
             backend.fleet.mark_fresh(row.id);
         }
-        drop(turn);
+        drop(lock);
         tokio::task::yield_now().await;
     }
 }
@@ -91,7 +91,7 @@ const fn has_ended(state: DeviceState) -> bool {
 
 fn cache_with(backend: &Backend, row: &DeviceRow, terms: ActiveTerms) {
     let facts = row.facts.as_deref().and_then(super::presence::facts_from_json);
-    // Grants and a ceiling that cannot be read grant nothing.
+    // Grants and a ceiling that cannot be parsed grant nothing.
     let grants = serde_json::from_str(&row.grants).unwrap_or_default();
     let ceiling = row.ceiling.as_deref().map(|json| serde_json::from_str(json).unwrap_or_default());
     let known =
@@ -99,7 +99,7 @@ fn cache_with(backend: &Backend, row: &DeviceRow, terms: ActiveTerms) {
     backend.fleet.cache(DeviceSnapshot { key: row.public_key_fingerprint.clone(), ..known });
 }
 
-/// What holds on a device besides what it has of its own.
+/// Reads the active terms of one device.
 async fn terms(backend: &Backend, row: &DeviceRow) -> Result<ActiveTerms, StoreError> {
     let now = now_ms();
     let dangerous = backend.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
@@ -108,43 +108,43 @@ async fn terms(backend: &Backend, row: &DeviceRow) -> Result<ActiveTerms, StoreE
     Ok(ActiveTerms { policy, dangerous, standing })
 }
 
-/// Takes a device's newest row into the fleet after a change, and lets its live session feel it:
-/// what may not be connected is cut off, and what is lent otherwise is told. Where the record cannot be
-/// read nothing is allowed on the device until [`reload_stale`] has read it.
+/// Reloads a device after a change, and applies the change to its live session. A device that may no longer
+/// connect is disconnected, and a changed policy is sent. Where the store fails, the device allows nothing
+/// until [`reload_stale`] succeeds.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The store failed.
 pub async fn refresh(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
     let _turn = backend.fleet.reload_lock(id).await;
-    let taken = reload(backend, id).await;
-    match &taken {
+    let reloaded = reload(backend, id).await;
+    match &reloaded {
         Ok(_) => backend.fleet.mark_fresh(id),
         Err(error) => {
             tracing::error!(device = %id, %error, "what holds on a device could not be read, so nothing is allowed there");
             backend.fleet.mark_stale(id);
         }
     }
-    taken
+    reloaded
 }
 
-/// Reads what holds on the devices of which it could not be read before.
+/// Reloads the devices whose snapshots are stale.
 pub async fn reload_stale(backend: &Backend) -> usize {
     let stale = backend.fleet.behind();
     let count = stale.len();
     for id in stale {
         if let Err(error) = refresh(backend, id).await {
-            // It stays behind, where nothing is allowed, and is tried again; the others do not wait for it.
+            // The device stays stale, allows nothing, and is retried; the others do not wait for it.
             tracing::warn!(device = %id, %error, "what holds on a device could not be read");
         }
     }
     count
 }
 
-/// Takes in that a person has another role or is let in no longer, or again: the rules that they made
-/// of answers hold only while they could make them.
+/// Reloads the devices with standing approvals of a person whose role or access changed: those approvals are
+/// active only while the person could give them.
 pub async fn person_changed(backend: &Backend, user: &UserName) -> Result<(), StoreError> {
     for id in backend.store.devices_with_rules_of(user, now_ms()).await? {
-        // What fails falls behind, and nothing is allowed there.
+        // A device whose reload fails is stale, and allows nothing.
         refresh(backend, id).await.ok();
     }
     Ok(())
@@ -152,7 +152,7 @@ pub async fn person_changed(backend: &Backend, user: &UserName) -> Result<(), St
 
 async fn reload(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError> {
     let row = backend.store.device_by_id(id).await?;
-    // First of all, so that no failure later leaves a certificate good.
+    // Revocation comes first, so that no later failure leaves a certificate valid.
     if has_ended(row.state) {
         backend.fleet.revoke(backend.store.certificates_of(id).await?);
     }
@@ -161,18 +161,18 @@ async fn reload(backend: &Backend, id: DeviceId) -> Result<DeviceRow, StoreError
     Ok(row)
 }
 
-/// Has a row and what holds on its device count, and lets its live session feel it.
+/// Caches a row with its terms, and applies the change to the device's live session.
 fn take_over(backend: &Backend, row: &DeviceRow, terms: ActiveTerms) {
     let id = row.id;
     let before = backend.fleet.known(id).map(|known| known.policy.version.clone());
     cache_with(backend, row, terms);
     match backend.fleet.known(id) {
         Some(known) if known.is_approved() => {
-            let told = before.as_ref() == Some(&known.policy.version)
+            let is_sent = before.as_ref() == Some(&known.policy.version)
                 || !backend.fleet.is_online(id)
                 || backend.fleet.notify(id, known.policy_message());
-            if !told {
-                // It did not take the message; a new connection begins with the policy.
+            if !is_sent {
+                // The message was not queued; a new connection starts with the policy.
                 backend.fleet.disconnect(id);
             }
         }
@@ -181,9 +181,9 @@ fn take_over(backend: &Backend, row: &DeviceRow, terms: ActiveTerms) {
     backend.bus.publish(Change::Device(id));
 }
 
-/// Makes a session the device's own, which was greeted with what was known then. Where the device
-/// lost its rights meanwhile it ends at once, as it does where a newer one stands or the device has hung
-/// up, and where its policy changed it is told.
+/// Attaches a session that was accepted with the snapshot `greeted`. The session ends immediately where the
+/// device lost its approval since, where a newer session is live, or where the device hung up. A policy that
+/// changed since is sent.
 pub async fn attach(
     backend: &Backend,
     greeted: &DeviceSnapshot,
@@ -192,7 +192,7 @@ pub async fn attach(
 ) {
     let _turn = backend.fleet.reload_lock(greeted.id).await;
     if hung_up.is_cancelled() {
-        // Its older link may stand, and is not to end for this.
+        // The device's older connection may be live, and must not end because of this one.
         return session.end();
     }
     if !backend.fleet.attach(greeted.id, session.clone()) {
@@ -211,32 +211,32 @@ pub async fn attach(
     backend.bus.publish(Change::Device(greeted.id));
 }
 
-/// Takes in that rules which people made of answers ended after `since`, and gives until when that was
-/// looked at.
+/// Reloads the devices with standing approvals that ended after `since`. Returns how many
+/// devices that were.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The store failed.
 pub async fn end_rules(backend: &Backend, since: i64, now_ms: i64) -> Result<usize, StoreError> {
     let devices = backend.store.devices_whose_rules_ended(since, now_ms).await?;
     let count = devices.len();
     for device in devices {
         tracing::info!(%device, "a rule that was made of an answer has ended");
-        // What fails falls behind, and nothing is allowed there.
+        // A device whose reload fails is stale, and allows nothing.
         refresh(backend, device).await.ok();
     }
     Ok(count)
 }
 
-/// Ends the modes whose time is over, and tells the devices.
+/// Ends the dangerous modes that have expired, and updates the devices.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The store failed.
 pub async fn end_modes(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
     let devices = backend.store.end_modes_that_are_over(now_ms).await?;
     let count = devices.len();
     for device in devices {
         tracing::info!(%device, "a device is held strictly again");
-        // What fails falls behind, and nothing is allowed there.
+        // A device whose reload fails is stale, and allows nothing.
         refresh(backend, device).await.ok();
     }
     Ok(count)
@@ -245,24 +245,24 @@ pub async fn end_modes(backend: &Backend, now_ms: i64) -> Result<usize, StoreErr
 /// Why a device's mode was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModeError {
-    /// Nobody said why.
+    /// The reason is missing.
     #[error("say why, with --reason; it is shown to everybody while it lasts, and recorded")]
     NoReason,
-    /// Too long.
+    /// The duration is too long.
     #[error("a device is held less strictly for 8 hours at most, and for a second at least")]
     TooLong,
-    /// It takes no calls.
+    /// The device is not approved.
     #[error("the device is {} and takes no calls", .0.as_str())]
     Held(DeviceState),
-    /// The record cannot be kept.
+    /// The store failed.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
 }
 
-/// Lifts a device's tool list and capabilities for a time, 15 minutes where none is said.
+/// Lifts a device's tool list and capabilities for a time, by default 15 minutes.
 ///
 /// # Errors
-/// See [`ModeError`].
+/// [`ModeError`].
 pub async fn begin_dangerous(
     backend: &Arc<Backend>,
     row: &DeviceRow,
@@ -279,7 +279,7 @@ pub async fn begin_dangerous(
         return Err(ModeError::Held(row.state));
     }
     let seconds = if seconds == 0 { DANGEROUS_SECONDS } else { seconds };
-    let milliseconds = i64::try_from(seconds).ok().filter(|s| *s <= LONGEST_SECONDS);
+    let milliseconds = i64::try_from(seconds).ok().filter(|s| *s <= MAX_DANGEROUS_SECONDS);
     let milliseconds = milliseconds.ok_or(ModeError::TooLong)? * 1000;
     let at = now_ms();
     let (device, by) = (row.id, by.user.clone());
@@ -294,10 +294,10 @@ pub async fn begin_dangerous(
     backend.run_to_completion(work).await
 }
 
-/// Holds a device strictly again. Where the record says so already, it is taken in once more.
+/// Ends a device's dangerous mode. Where it has ended in the store, the device is reloaded.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The store failed.
 pub async fn end_dangerous(
     backend: &Arc<Backend>,
     row: &DeviceRow,

@@ -1,4 +1,4 @@
-//! Becoming a device: invitation, redemption, approval, certificate, and the end of all that.
+//! Enrollment: invitations, their redemption, approval and certificates, until a device's identity ends.
 
 use std::sync::Arc;
 
@@ -22,62 +22,62 @@ use crate::store::{
     Candidate, DeviceRow, DeviceState, NewInvite, RedeemError, Redemption, StoreError,
 };
 
-/// How long an invitation is good when nobody says, in seconds.
-const VALID_SECONDS: u64 = 3600;
-/// How long a ticket that a device made up is, in bytes.
-const LEAST_TICKET: usize = 32;
-const MOST_TICKET: usize = 128;
-/// How long an invitation may be good, in seconds.
-const MOST_SECONDS: u64 = 30 * 24 * 3600;
+/// Default lifetime of an invitation, in seconds.
+const INVITATION_SECONDS: u64 = 3600;
+/// Minimum and maximum length of a ticket that a device generated, in bytes.
+const MIN_TICKET_BYTES: usize = 32;
+const MAX_TICKET_BYTES: usize = 128;
+/// Maximum lifetime of an invitation, in seconds.
+const MAX_INVITATION_SECONDS: u64 = 30 * 24 * 3600;
 
-/// Why a device does not get in.
+/// Why an enrollment fails.
 #[derive(Debug, thiserror::Error)]
 pub enum EnrollError {
-    /// Unknown invitation or wrong secret; which of them is not said.
+    /// The invitation is unknown or its secret is wrong; the error does not say which.
     #[error("this token is not one of this backend's; make a new one with `orion devices invite`")]
     Unknown,
-    /// Too late.
+    /// The invitation has expired.
     #[error("this token has expired; make a new one with `orion devices invite`")]
     Expired,
-    /// Used up.
+    /// The invitation has no uses left.
     #[error(
         "this token was used as often as it may be; make a new one with `orion devices invite`"
     )]
     Spent,
-    /// Not a request for a certificate.
+    /// The certificate request is not valid.
     #[error("the certificate request is not one: {0}")]
     Request(#[from] CsrError),
-    /// No name to call it by.
+    /// The suggested name is not a valid device name.
     #[error("`{0}` cannot be a device's name: use lower-case letters, digits, `-`, `_` and `.`")]
     Name(String),
-    /// No certificate could be made.
+    /// The certificate could not be issued.
     #[error("the certificate could not be issued")]
     Issue(#[from] MtlsError),
-    /// What the device made up as its ticket is none.
+    /// The device's ticket is not valid.
     #[error("a ticket has 32 to 128 characters; the agent may be of another version")]
     NoTicket,
-    /// The ticket is not this device's.
+    /// The ticket does not belong to this device.
     #[error("there is no such pending device, or this is not its ticket")]
     Ticket,
-    /// The device is held back.
+    /// The device is rejected, quarantined or revoked, or not approved yet.
     #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
     Held(DeviceState),
-    /// A device with this key is on record, whatever has become of it.
+    /// A device with this key is in the database, in whatever state.
     #[error(
         "a device with this key is on record here; one that was revoked or is in quarantine does not come back by itself, and a new one makes a new key, as `orion-agent enroll` does each time"
     )]
     KeyKnown,
-    /// The certificate, or the request for another, is for another key than the one that was approved.
+    /// The certificate or the renewal request is for another key than the approved one.
     #[error(
         "this is for another key than this device enrolled with; a certificate is renewed for the key it has"
     )]
     OtherKey,
-    /// The authority of its certificate was retired since it connected.
+    /// The authority of the device's certificate was retired since the device connected.
     #[error(
         "the authority that signed this device's certificate was retired; enrol it anew with a token of `orion devices invite`"
     )]
     Retired,
-    /// The record cannot be kept.
+    /// The store failed.
     #[error("the record could not be written; nothing was changed")]
     Store(#[from] StoreError),
 }
@@ -94,25 +94,25 @@ impl From<RedeemError> for EnrollError {
     }
 }
 
-/// What an invitation says.
+/// The content of an invitation.
 #[derive(Debug, Clone, Default)]
 pub struct Invitation {
-    /// The device's name, or what it suggests.
+    /// The device's name. None: the device suggests one.
     pub name: Option<DeviceName>,
-    /// How long it is good, in seconds; 0 for the default.
+    /// Lifetime, in seconds; 0 for the default.
     pub valid_seconds: u64,
-    /// How often it can be used; 0 for once.
+    /// How many devices can use it; 0 for one.
     pub uses: u32,
-    /// Whether devices are approved at once.
+    /// Whether devices are approved immediately.
     pub preapproved: bool,
-    /// What devices begin with.
+    /// The grants that devices start with.
     pub grants: Grants,
 }
 
-/// Makes an invitation and its token.
+/// Creates an invitation and its token.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The store failed.
 pub async fn invite(
     backend: &Backend,
     by: &Caller,
@@ -120,8 +120,8 @@ pub async fn invite(
 ) -> Result<EnrollmentToken, StoreError> {
     let now = now_ms();
     let seconds = match invitation.valid_seconds {
-        0 => VALID_SECONDS,
-        seconds => seconds.min(MOST_SECONDS),
+        0 => INVITATION_SECONDS,
+        seconds => seconds.min(MAX_INVITATION_SECONDS),
     };
     let expires_at = now + i64::try_from(seconds).unwrap_or(0) * 1000;
     let (invite_id, secret) = (InviteId::new(new_uuid()), random_secret());
@@ -141,7 +141,7 @@ pub async fn invite(
         .await?;
     Ok(EnrollmentToken {
         addresses: backend.device_addresses.clone(),
-        // All that count: it is good with the backend as it is, and when the older one has gone.
+        // All active authorities: the token works now, and after the older authority is retired.
         pins: backend.authority.fingerprints().iter().filter_map(|pin| pin.parse().ok()).collect(),
         invite_id,
         secret,
@@ -149,52 +149,52 @@ pub async fn invite(
     })
 }
 
-/// A device at the door.
+/// A device that asks to be enrolled.
 #[derive(Debug)]
 pub struct Applicant {
-    /// The invitation it came with.
+    /// The invitation that the device uses.
     pub invite_id: InviteId,
-    /// The secret that goes with it.
+    /// The invitation's secret.
     pub secret: Secret,
-    /// What it made up to ask with later; none of an older agent.
+    /// The secret that the device polls with. None from an older agent.
     pub ticket: Option<Secret>,
-    /// PEM.
+    /// The certificate request, in PEM.
     pub certificate_request: String,
-    /// What it would like to be called.
+    /// The name that the device suggests; may be empty.
     pub suggested_name: String,
-    /// Its own name.
+    /// The device's host name.
     pub hostname: String,
-    /// Its operating system.
+    /// The device's operating system.
     pub os: String,
 }
 
-/// What the device is told.
+/// The response to an enrolled device.
 #[derive(Debug)]
 pub struct Admission {
-    /// Its id.
+    /// The device's id.
     pub id: DeviceId,
-    /// Its name.
+    /// The device's name.
     pub name: DeviceName,
-    /// Its certificate, where it was approved at once.
+    /// The certificate. None until the device is approved.
     pub certificate: Option<IssuedCertificate>,
-    /// What to ask with until it has connected.
+    /// The secret that the device polls with until it has connected.
     pub ticket: Secret,
-    /// Its key, for people to compare.
+    /// The words of the key's fingerprint, for people to compare.
     pub fingerprint_words: String,
 }
 
-/// Spends one use of an invitation and takes the device in, approved or pending. The request is
-/// checked first, so that a bad one spends nothing. Who comes again with the same key, invitation and ticket,
-/// because the answer was lost, is told what it was told before and spends nothing.
+/// Redeems an invitation and stores the device, approved or pending. The request is checked first, so that an
+/// invalid one does not use up the invitation. A device that retries with the same key, invitation and
+/// ticket, because the response was lost, gets the same response and uses nothing up.
 ///
 /// # Errors
-/// See [`EnrollError`].
+/// [`EnrollError`].
 pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission, EnrollError> {
     let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
     let fingerprint = csr.public_key_fingerprint();
     let own_name = own_name(&applicant)?;
     if let Some(ticket) = &applicant.ticket
-        && !(LEAST_TICKET..=MOST_TICKET).contains(&ticket.expose().len())
+        && !(MIN_TICKET_BYTES..=MAX_TICKET_BYTES).contains(&ticket.expose().len())
     {
         return Err(EnrollError::NoTicket);
     }
@@ -238,7 +238,7 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
     })
 }
 
-/// What a device is called that was given no name: what it asks for, else after its host.
+/// Returns the name of a device that the invitation does not name: the suggested name, else the host name.
 fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
     let asked = applicant.suggested_name.to_lowercase();
     if !asked.is_empty() {
@@ -258,10 +258,10 @@ fn display(text: &str) -> String {
     text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(128).collect()
 }
 
-/// What has become of a pending device, and its certificate once it is approved.
+/// Returns a pending device's state, and its certificate once it is approved.
 ///
 /// # Errors
-/// The ticket is not this device's.
+/// The ticket does not belong to this device, or the store failed.
 pub async fn status(
     backend: &Backend,
     device: &str,
@@ -285,7 +285,7 @@ pub async fn status(
     Ok((row, certificate))
 }
 
-/// Takes in the authorities as they are in the data folder by now.
+/// Reloads the authorities from the data folder, and audits a change.
 pub async fn keep_authorities(backend: &Backend, now: i64) -> usize {
     let lifetime = i64::from(backend.config.devices.certificate_seconds) * 1000;
     if backend.authority.takes_long(lifetime, now) {
@@ -305,11 +305,11 @@ pub async fn keep_authorities(backend: &Backend, now: i64) -> usize {
     1
 }
 
-/// Changes a device's state by a person's word. Whatever takes its rights away also ends its live
-/// stream at once.
+/// Changes a device's state for a person. A change that takes away the device's rights also ends its session
+/// immediately.
 ///
 /// # Errors
-/// No such device, or not from the state it is in.
+/// The device does not exist, its state does not allow the change, or the store failed.
 pub async fn set_state(
     backend: &Arc<Backend>,
     device: &str,
@@ -323,7 +323,7 @@ pub async fn set_state(
     let (shared, from, by) = (Arc::clone(backend), from.to_vec(), by.user.clone());
     let work = async move {
         let changed = shared.store.set_device_state(id, &from, to, &by, &reason, now_ms()).await;
-        // It may be so already, and not be taken in.
+        // The state may be stored already, but not cached.
         if !matches!(changed, Ok(_) | Err(StoreError::Conflict)) {
             return changed;
         }

@@ -1,5 +1,5 @@
-//! Which calls a device was asked about on one stream and has not answered. Only of those its word is
-//! taken that it never saw them.
+//! The calls that a device was asked about on one stream and has not answered. A report that a call was never
+//! seen is accepted only for these.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,12 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use orion_domain::CallId;
 use tokio::sync::Notify;
 
-/// See the module.
+/// The outstanding queries of one stream.
 #[derive(Debug, Default)]
 pub struct OutstandingQueries {
     calls: Mutex<HashSet<CallId>>,
-    heard: Notify,
-    turn: tokio::sync::Mutex<()>,
+    resolved: Notify,
+    reconcile_lock: tokio::sync::Mutex<()>,
 }
 
 impl OutstandingQueries {
@@ -20,37 +20,37 @@ impl OutstandingQueries {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever goes through what is not settled holds this meanwhile, so that it is asked once at a time.
+    /// Locks the reconciliation of this session, so that calls are asked about once at a time.
     pub async fn lock(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
+        self.reconcile_lock.lock().await
     }
 
-    /// The same, where nobody holds it.
+    /// Locks the reconciliation, if nobody holds the lock.
     pub fn try_lock(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        self.turn.try_lock().ok()
+        self.reconcile_lock.try_lock().ok()
     }
 
-    /// Is about to be asked about these.
+    /// Adds calls that the device is about to be asked about.
     pub(super) fn ask(&self, calls: &[CallId]) {
         self.calls().extend(calls);
     }
 
-    /// Said something of a call, or cannot be asked. Tells whether it was asked about it and had said
-    /// nothing.
+    /// Removes a call that the device answered or could not be asked about. Returns whether the call was
+    /// outstanding.
     pub fn resolve(&self, call: CallId) -> bool {
         let was_asked = self.calls().remove(&call);
         if was_asked {
-            self.heard.notify_waiters();
+            self.resolved.notify_waiters();
         }
         was_asked
     }
 
-    /// Resolves when something was said of each of these.
+    /// Waits until each of these calls was answered.
     pub async fn all_resolved(&self, calls: &[CallId]) {
         loop {
-            let mut heard = std::pin::pin!(self.heard.notified());
-            // Before it is looked, so that no word falls in between.
-            heard.as_mut().enable();
+            let mut resolved = std::pin::pin!(self.resolved.notified());
+            // Registered before the check, so that no answer is missed in between.
+            resolved.as_mut().enable();
             let is_open = {
                 let open = self.calls();
                 calls.iter().any(|call| open.contains(call))
@@ -58,7 +58,7 @@ impl OutstandingQueries {
             if !is_open {
                 return;
             }
-            heard.await;
+            resolved.await;
         }
     }
 }

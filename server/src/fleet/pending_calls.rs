@@ -1,5 +1,5 @@
-//! Calls that were sent and whose end is awaited: who hears what their devices say of them, how far
-//! they are, and that a person stopped one.
+//! Calls that were sent and have no result yet: delivers results, progress and cancellations to the tasks
+//! that wait for them.
 
 use std::time::{Duration, Instant};
 
@@ -10,49 +10,49 @@ use tokio::sync::mpsc;
 
 use super::{CallProgress, DeviceResult, SessionId};
 
-/// How often those who watch a call are told how far it is.
-const ADVANCE: Duration = Duration::from_millis(100);
-/// Words that may wait for whoever listens. A device that says more is not heard.
-const WORDS: usize = 8;
+/// Minimum time between two progress updates to a call's watchers.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+/// How many events may wait for a task. Further events of a device are dropped.
+const MAX_EVENTS: usize = 8;
 
-/// What whoever waits for a call is told.
+/// An event of a pending call.
 #[derive(Debug)]
 pub enum CallEvent {
-    /// How it ended.
+    /// The call's result.
     Answer(DeviceResult),
-    /// It never arrived, and what was sent of it on a stream before this one will not be run.
+    /// The device never received the call. Copies sent on streams before this session will not run.
     NotSeen(SessionId),
-    /// A person stops it.
+    /// A person cancels the call.
     Stop,
 }
 
 #[derive(Debug)]
 struct Entry {
     device: DeviceId,
-    words: mpsc::Sender<CallEvent>,
+    events: mpsc::Sender<CallEvent>,
     advance: Option<(CallProgress, Instant)>,
-    /// An answer was handed over; another one is for the record.
+    /// A result was delivered; the store handles any further one.
     is_answered: bool,
 }
 
-/// See the module.
+/// The calls that wait for their results.
 #[derive(Debug, Default)]
 pub struct PendingCalls(DashMap<CallId, Entry>);
 
-/// Somebody waits for a call; dropped when not any more.
+/// A task's wait for a call; dropping it ends the wait.
 #[derive(Debug)]
 pub struct PendingCall<'a> {
     waiting: &'a PendingCalls,
     call: CallId,
-    words: mpsc::Receiver<CallEvent>,
+    events: mpsc::Receiver<CallEvent>,
 }
 
 impl PendingCall<'_> {
-    /// The next word. There is always somebody who may say one.
+    /// Waits for the call's next event. Never resolves where no sender is left.
     pub async fn next_event(&mut self) -> CallEvent {
-        match self.words.recv().await {
-            Some(word) => word,
-            // An answer was taken out for somebody else, which does not happen.
+        match self.events.recv().await {
+            Some(event) => event,
+            // The entry was removed by another task, which does not happen.
             None => std::future::pending().await,
         }
     }
@@ -65,29 +65,29 @@ impl Drop for PendingCall<'_> {
 }
 
 impl PendingCalls {
-    /// Waits for what this device and no other says of a call; none where somebody waits for it
+    /// Starts to wait for events of a call, from this device only. `None` where a task waits for the call
     /// already.
     pub fn expect(&self, call: CallId, device: DeviceId) -> Option<PendingCall<'_>> {
-        let Vacant(place) = self.0.entry(call) else { return None };
-        let (sender, words) = mpsc::channel(WORDS);
-        place.insert(Entry { device, words: sender, advance: None, is_answered: false });
-        Some(PendingCall { waiting: self, call, words })
+        let Vacant(entry) = self.0.entry(call) else { return None };
+        let (sender, events) = mpsc::channel(MAX_EVENTS);
+        entry.insert(Entry { device, events: sender, advance: None, is_answered: false });
+        Some(PendingCall { waiting: self, call, events })
     }
 
-    /// Whether somebody waits for this call.
+    /// Returns whether a task waits for this call.
     #[must_use]
     pub fn is_expected(&self, call: CallId) -> bool {
         self.0.contains_key(&call)
     }
 
-    /// Hands an answer to whoever waits for it. Gives it back where nobody does, where the call was
-    /// not sent to this device, or where an answer was handed over before.
+    /// Delivers a result to the task that waits for it. Returns the result where no task waits, where the
+    /// call was not sent to this device, or where a result was delivered before.
     pub fn deliver(&self, device: DeviceId, answer: DeviceResult) -> Result<(), DeviceResult> {
         let Some(mut entry) = self.0.get_mut(&answer.call) else { return Err(answer) };
         if entry.device != device || entry.is_answered {
             return Err(answer);
         }
-        match entry.words.try_reserve() {
+        match entry.events.try_reserve() {
             Ok(room) => room.send(CallEvent::Answer(answer)),
             Err(_) => return Err(answer),
         }
@@ -95,21 +95,20 @@ impl PendingCalls {
         Ok(())
     }
 
-    /// Tells whoever waits for a call that it never arrived; `false` where nobody waits.
+    /// Reports to the waiting task that the device never received the call; `false` where no task waits.
     pub fn not_seen(&self, device: DeviceId, session: SessionId, call: CallId) -> bool {
         self.0.get(&call).is_some_and(|entry| {
-            // Where there is no room it is asked about again.
-            entry.device == device && entry.words.try_send(CallEvent::NotSeen(session)).is_ok()
+            // Where the queue is full, the device is asked again.
+            entry.device == device && entry.events.try_send(CallEvent::NotSeen(session)).is_ok()
         })
     }
 
-    /// Tells whoever waits for a call that a person stops it; `false` where nobody waits.
+    /// Tells the waiting task to cancel the call; `false` where no task waits.
     pub fn stop(&self, call: CallId) -> bool {
-        self.0.get(&call).is_some_and(|entry| entry.words.try_send(CallEvent::Stop).is_ok())
+        self.0.get(&call).is_some_and(|entry| entry.events.try_send(CallEvent::Stop).is_ok())
     }
 
-    /// Notes how far a call is. Tells whether those who watch it are to be woken: not more often than
-    /// they can see.
+    /// Stores a call's progress. Returns whether to wake its watchers: at most once in an interval.
     pub fn advance(
         &self,
         device: DeviceId,
@@ -121,13 +120,14 @@ impl PendingCalls {
         if entry.device != device {
             return false;
         }
-        let told = entry.advance.as_ref().map(|(_, told)| *told);
-        let wakes = told.is_none_or(|told| now.saturating_duration_since(told) >= ADVANCE);
-        entry.advance = Some((advance, told.filter(|_| !wakes).unwrap_or(now)));
+        let woken_at = entry.advance.as_ref().map(|(_, woken_at)| *woken_at);
+        let wakes = woken_at
+            .is_none_or(|woken_at| now.saturating_duration_since(woken_at) >= PROGRESS_INTERVAL);
+        entry.advance = Some((advance, woken_at.filter(|_| !wakes).unwrap_or(now)));
         wakes
     }
 
-    /// How far a call is, where its device told.
+    /// Returns a call's progress, where its device reported one.
     #[must_use]
     pub fn advance_of(&self, call: CallId) -> Option<CallProgress> {
         Some(self.0.get(&call)?.advance.as_ref()?.0.clone())
@@ -167,8 +167,8 @@ mod tests {
         let (_expected, now) = (waiting.expect(call, device).unwrap(), Instant::now());
         assert!(!waiting.advance(other, call, advance(9), now));
         assert!(waiting.advance(device, call, advance(1), now));
-        assert!(!waiting.advance(device, call, advance(2), now + ADVANCE / 2));
+        assert!(!waiting.advance(device, call, advance(2), now + PROGRESS_INTERVAL / 2));
         assert_eq!(waiting.advance_of(call), Some(advance(2)));
-        assert!(waiting.advance(device, call, advance(3), now + ADVANCE));
+        assert!(waiting.advance(device, call, advance(3), now + PROGRESS_INTERVAL));
     }
 }

@@ -1,4 +1,4 @@
-//! A device says hello, and what it said is taken into the record and the fleet.
+//! Accepts devices that say hello, and stores and caches what they report of themselves.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,71 +14,71 @@ use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{DeviceState, Hello, HelloError, StoreError};
 
-/// What a device said of itself, checked.
+/// A device's hello, checked.
 #[derive(Debug)]
 pub struct DeviceHello {
-    /// What it is.
+    /// The device's operating system, host and places.
     pub facts: DeviceFacts,
-    /// What its owner leaves at most.
+    /// The ceiling: the most that the device's owner permits.
     pub ceiling: Grants,
-    /// Its agent's version.
+    /// The agent's version.
     pub agent_version: String,
-    /// Counts up with every connection.
+    /// The connection counter, which grows with every connection.
     pub generation: u64,
-    /// The authorities that it trusts; nothing where an older agent does not tell.
+    /// The authorities that the device trusts. Empty where an older agent does not report them.
     pub trusts: Vec<Fingerprint>,
 }
 
-/// What a connected device says of a ceiling that its owner changed.
+/// The ceiling that a connected device reports after its owner changed it.
 #[derive(Debug)]
 pub struct CeilingTold {
-    /// What the owner leaves at most.
+    /// The most that the owner permits.
     pub ceiling: Grants,
-    /// Where relative paths start by it; empty when nothing is allowed.
+    /// The folder where relative paths start; empty where nothing is permitted.
     pub workspace: String,
-    /// Why that is not what the owner's file says; empty where it is.
+    /// Why the ceiling differs from the owner's file; empty where it does not.
     pub fault: String,
 }
 
-/// Why a ceiling was not taken.
+/// Why a ceiling was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum CeilingError {
-    /// The device never greeted, or its workspace is no path there.
+    /// The device never sent a hello, or its workspace is not a valid path there.
     #[error("the workspace cannot be read")]
     Workspace,
-    /// The record cannot be kept.
+    /// The store failed.
     #[error("the record could not be written")]
     Store(#[from] StoreError),
 }
 
-/// Why a device that is who it says is not welcome.
+/// Why an authenticated device is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Not in the record.
+    /// The device is not in the database.
     #[error("this device is not in the backend's record; enrol it anew")]
     Unknown,
-    /// Held back by a person.
+    /// The device is not approved.
     #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
     Held(DeviceState),
-    /// The certificate is for another key than the one that was approved.
+    /// The certificate is for another key than the approved one.
     #[error(
         "this certificate is for another key than this device enrolled with; enrol it anew with a token of `orion devices invite`"
     )]
     OtherKey,
-    /// A newer connection of the same device has greeted already.
+    /// A newer connection of the same device has said hello already.
     #[error("a newer connection of this device has taken over")]
     Overtaken,
-    /// The counter ran backwards.
+    /// The connection counter ran backwards.
     #[error(
         "this device's connection counter ran backwards, as it does when a state folder was copied or restored. It is in quarantine, and so is its copy: an admin of the backend approves it again, or revokes it so that it is enrolled anew"
     )]
     Copied,
-    /// The record cannot be kept.
+    /// The store failed.
     #[error("the record could not be written")]
     Store(#[from] StoreError),
 }
 
-/// The facts as they stand in the record.
+/// A device's facts, as the database stores them.
 #[derive(Serialize, Deserialize)]
 struct RecordedFacts {
     os: String,
@@ -90,7 +90,7 @@ struct RecordedFacts {
     workspace: Option<String>,
 }
 
-/// Facts for the record.
+/// Converts a device's facts to JSON for the database.
 #[must_use]
 pub fn facts_to_json(facts: &DeviceFacts) -> String {
     let text = |path: &Option<DevicePath>| path.as_ref().map(ToString::to_string);
@@ -106,7 +106,7 @@ pub fn facts_to_json(facts: &DeviceFacts) -> String {
     .unwrap_or_default()
 }
 
-/// Facts from the record; none where they cannot be read, and then everything is denied.
+/// Parses a device's facts from the database. `None` where they cannot be read: everything is denied then.
 #[must_use]
 pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
     let recorded: RecordedFacts = serde_json::from_str(json).ok()?;
@@ -125,11 +125,11 @@ pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
     })
 }
 
-/// Sees that a certificate is for the key that was approved: one that names the device and is for
-/// another key was not made here, whoever signed it.
+/// Checks that a certificate is for the approved key. A certificate that names the device and has another key
+/// was not issued here, whoever signed it.
 ///
 /// # Errors
-/// See [`NotWelcome`].
+/// [`ConnectError`].
 pub async fn recognise(
     backend: &Backend,
     id: DeviceId,
@@ -147,11 +147,11 @@ pub async fn recognise(
     if key == row.public_key_fingerprint { Ok(()) } else { Err(ConnectError::OtherKey) }
 }
 
-/// Lets a device in that showed its certificate and said hello, on a connection that began at `since`
-/// with the certificate of this serial number.
+/// Accepts a device that showed its certificate and said hello, on a connection that began at `since` with
+/// the certificate of this serial number.
 ///
 /// # Errors
-/// See [`NotWelcome`].
+/// [`ConnectError`].
 pub async fn accept(
     backend: &Backend,
     id: DeviceId,
@@ -183,33 +183,33 @@ pub async fn accept(
         }
         Err(HelloError::Store(error)) => return Err(error.into()),
     }
-    // Whatever else changes is taken in by who changes it, and thousands may come back at once. What is
-    // compared is what was taken in: who hung up in between left a record of which nobody knows.
-    let taken_in = backend.fleet.current(id).filter(|known| {
+    // A snapshot that matches the hello is reused: other changes reload it themselves, and thousands of
+    // devices may reconnect at once. The hello is compared with the snapshot, not with the row: a device that
+    // hung up in between left a row that was never cached.
+    let cached = backend.fleet.current(id).filter(|known| {
         known.is_approved()
             && known.ceiling.as_ref() == Some(&ceiling)
             && known.facts.as_ref().map(facts_to_json).as_ref() == Some(&facts)
     });
-    if let Some(known) = taken_in {
+    if let Some(known) = cached {
         return Ok(known);
     }
     enrollment::refresh(backend, id).await?;
     let known = backend.fleet.known(id).ok_or(ConnectError::Unknown)?;
-    // It may have been taken away in this very moment.
+    // The approval may have been withdrawn at this moment.
     if known.is_approved() { Ok(known) } else { Err(ConnectError::Held(known.state)) }
 }
 
-/// Takes a ceiling that was changed while the device is connected: recorded, and what calls are judged
-/// by from here on.
+/// Stores and activates a ceiling that changed while the device is connected.
 ///
 /// # Errors
-/// See [`CeilingError`]; then nothing has changed.
+/// [`CeilingError`]; nothing has changed then.
 pub async fn ceiling_reported(
     backend: &Backend,
     id: DeviceId,
-    told: CeilingTold,
+    report: CeilingTold,
 ) -> Result<(), CeilingError> {
-    let CeilingTold { ceiling, workspace, fault } = told;
+    let CeilingTold { ceiling, workspace, fault } = report;
     let facts = backend.fleet.known(id).and_then(|known| known.facts.clone());
     let mut facts = facts.ok_or(CeilingError::Workspace)?;
     let start = (!workspace.is_empty()).then_some(&workspace);
@@ -227,20 +227,20 @@ pub async fn ceiling_reported(
     Ok(())
 }
 
-/// Nobody can tell a device from its copy, so both are held back until an admin looks.
+/// Quarantines a device and its copy, which cannot be told apart, until an admin decides.
 async fn quarantine_copies(backend: &Backend, id: DeviceId) -> Result<(), StoreError> {
     tracing::warn!(device = %id, "a connection counter ran backwards; the device is quarantined");
     let (from, to) = ([DeviceState::Approved], DeviceState::Quarantined);
     let why = "its connection counter ran backwards: its state was copied or restored";
     match backend.store.set_device_state(id, &from, to, None, why, now_ms()).await {
-        // Another of the two was noticed first.
+        // The other one of the two was quarantined first.
         Ok(_) | Err(StoreError::Conflict) => {}
         Err(error) => return Err(error),
     }
     enrollment::refresh(backend, id).await.map(drop)
 }
 
-/// The device has gone.
+/// Records that a device has disconnected.
 pub async fn disconnected(backend: &Backend, id: DeviceId) {
     if let Err(error) = backend.store.touch_device(id, now_ms()).await {
         tracing::warn!(device = %id, %error, "when the device was last seen could not be recorded");

@@ -1,5 +1,5 @@
-//! One live stream to one device, as the rest of the backend sees it: a bounded queue of messages
-//! and a switch that ends it.
+//! A live stream to one device, as the rest of the backend sees it. It has a bounded queue of messages, slots
+//! for calls, and a token that ends the stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,144 +19,145 @@ use crate::store::Witness;
 /// How many messages may wait for a slow device.
 const QUEUE: usize = 128;
 
-/// What is sent to a device.
+/// A message to a device.
 #[derive(Debug)]
 pub enum ToDevice {
-    /// Run this, in the time that is left.
+    /// Run this call, in the time that is left.
     Dispatch(Arc<Dispatch>, Duration),
-    /// Stop that.
+    /// Cancel this call.
     Cancel(CallId),
-    /// What became of these, which were sent on an earlier stream?
+    /// Report the state of these calls, which were sent on an earlier stream.
     Query(Vec<CallId>),
-    /// The result that said this is on the record.
+    /// The result of this call is stored, with this state.
     Ack(CallId, CallState),
-    /// What holds now.
+    /// The active policy.
     Policy {
-        /// Its version.
+        /// The policy's version.
         version: String,
-        /// Its bytes.
+        /// The policy's encoded form.
         bytes: Arc<Vec<u8>>,
     },
-    /// A ceiling is what calls are judged by from here on.
+    /// Calls are evaluated against the ceiling of this number from now on.
     CeilingAck(u64),
-    /// Go, and come back after about this long.
+    /// Disconnect, and reconnect after about this time.
     Drain {
-        /// How long.
+        /// The average delay.
         reconnect: Duration,
     },
 }
 
-/// One call, as a device is told to run it.
+/// One call, as a device is asked to run it.
 #[derive(Debug)]
 pub struct Dispatch {
-    /// The call.
+    /// The call's id.
     pub call: CallId,
-    /// The device it is for.
+    /// The device that runs it.
     pub device: DeviceId,
-    /// The tool.
+    /// The tool's name.
     pub tool: &'static str,
-    /// The arguments that were validated.
+    /// The validated arguments.
     pub arguments: CanonicalArguments,
-    /// Whether only a preview is wanted.
+    /// Whether to return only a preview.
     pub dry_run: bool,
-    /// How much harm it can do.
+    /// The call's risk.
     pub risk: Risk,
-    /// What it was judged by.
+    /// The version of the policy that the call was evaluated against.
     pub policy_version: String,
-    /// For whom.
+    /// The person who made the call.
     pub caller: Caller,
-    /// A person's yes, where there was a question.
+    /// The approval. None where the call needed none.
     pub approval: Option<ApprovalProof>,
-    /// Whether the device is to tell what it sees of the paths.
+    /// Whether the device reports its observations of the paths.
     pub observe: bool,
-    /// What its preview saw, which must still be so.
+    /// What the preview observed; the device must find the same.
     pub observed: Vec<Observation>,
 }
 
-/// A person's yes to exactly one call.
+/// Proof of the approval of exactly one call.
 #[derive(Debug, Clone)]
 pub struct ApprovalProof {
-    /// Which.
+    /// The approval request's id.
     pub id: ApprovalId,
-    /// What it is bound to.
+    /// Digest of the call that the approval is bound to.
     pub binding: Digest,
-    /// Who said it.
+    /// Who approved.
     pub approved_by: String,
-    /// From when on it is good no longer, Unix milliseconds.
+    /// When the approval expires, in Unix milliseconds.
     pub expires_at: i64,
-    /// Why the risk is higher than the tool's, as the person was shown.
+    /// Why the risk is higher than the tool's, as the approver saw it.
     pub raises: Vec<RiskRaise>,
-    /// What whoever said it was shown.
+    /// What the approver was shown.
     pub basis: ApprovalBasis,
 }
 
-/// How a device says that a call ended.
+/// A call's result, as its device reports it.
 #[derive(Debug, Clone)]
 pub struct DeviceResult {
-    /// The call.
+    /// The call's id.
     pub call: CallId,
-    /// Its final state.
+    /// The call's final state.
     pub state: CallState,
-    /// The stable code; none on success.
+    /// The stable error code. None on success.
     pub code: Option<ErrorCode>,
-    /// The result envelope, JSON, passed on as it is.
+    /// The result envelope, in JSON, passed on unchanged.
     pub result: Vec<u8>,
     /// How long the device worked, in microseconds.
     pub duration_us: u64,
-    /// What it says of its own chain.
+    /// The head of the device's own chain after the call. None where it does not report one.
     pub witness: Option<Witness>,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallProgress {
-    /// Of `total`.
+    /// How many units are done.
     pub done: u64,
-    /// 0 where nobody knows.
+    /// How many units there are; 0 where unknown.
     pub total: u64,
-    /// Of what, in words.
+    /// A description of the current step.
     pub note: String,
 }
 
-/// Tells one session of a device from the next.
+/// Identifies a session of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionId(u64);
 
 #[cfg(test)]
 impl SessionId {
-    /// An id for tests.
+    /// Creates an id for tests.
     pub(super) const fn of_tests(number: u64) -> Self {
         Self(number)
     }
 }
 
-/// See the module. Clones are handles to the same stream.
+/// A live session with a device. Clones are handles to the same stream.
 #[derive(Debug, Clone)]
 pub struct Session {
     id: SessionId,
-    /// The device's count of its connections.
+    /// The device's connection counter.
     generation: u64,
     sender: mpsc::Sender<ToDevice>,
     ended: CancellationToken,
     places: Places,
-    /// Wakes whoever sends what waits for the device.
+    /// Wakes the task that sends the calls that wait for the device.
     queue: Arc<Notify>,
     asked: Arc<OutstandingQueries>,
 }
 
-/// Why a message was not taken.
+/// Why a message was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// As many messages wait for the device as may.
+    /// The queue is full.
     #[error("the device does not keep up with what it is sent")]
     Full,
-    /// Nobody takes messages any more; the device gets none of them on this stream.
+    /// The stream has ended; the device receives no further messages on it.
     #[error("the stream to the device has ended")]
     Closed,
 }
 
 impl Session {
-    /// A new session, on the device's connection of this number, and the receiving end of its queue.
+    /// Creates a session for the device's connection with this counter. Also returns the receiving end of its
+    /// queue.
     #[must_use]
     pub fn new(
         generation: u64,
@@ -177,13 +178,13 @@ impl Session {
         (session, receiver)
     }
 
-    /// Which session this is.
+    /// Returns the session's id.
     #[must_use]
     pub const fn id(&self) -> SessionId {
         self.id
     }
 
-    /// Whether this is live, and on a later connection of the device.
+    /// Returns whether this session is live, and on a later connection of the device than `other`.
     #[must_use]
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.generation > other.generation && !self.has_ended()
@@ -192,7 +193,7 @@ impl Session {
     /// Queues a message.
     ///
     /// # Errors
-    /// See [`Unsent`].
+    /// [`SendError`].
     pub fn send(&self, message: ToDevice) -> Result<(), SendError> {
         if self.has_ended() {
             return Err(SendError::Closed);
@@ -203,10 +204,10 @@ impl Session {
         })
     }
 
-    /// Asks what became of calls that were sent on an earlier stream.
+    /// Asks for the state of calls that were sent on an earlier stream.
     ///
     /// # Errors
-    /// See [`Unsent`].
+    /// [`SendError`].
     pub fn ask(&self, calls: &[CallId]) -> Result<(), SendError> {
         self.asked.ask(calls);
         self.send(ToDevice::Query(calls.to_vec())).inspect_err(|_| {
@@ -216,22 +217,21 @@ impl Session {
         })
     }
 
-    /// What it was asked and has not answered.
+    /// Returns the calls that the device was asked about and has not answered.
     #[must_use]
     pub fn asked(&self) -> &OutstandingQueries {
         &self.asked
     }
 
-    /// A place among the calls under way for one of this person.
+    /// Acquires a slot for a call of this person.
     ///
     /// # Errors
-    /// All that there are, or that are for one person, are taken.
+    /// [`SlotError`]: every slot is taken, or the person's share is.
     pub fn acquire_slot(&self, user: &UserName) -> Result<Place, SlotError> {
         self.places.take(user)
     }
 
-    /// Waits for a place among the calls under way for one of this person; none where the stream ends
-    /// meanwhile.
+    /// Waits for a slot for a call of this person. `None` where the stream ends first.
     pub async fn wait_for_slot(&self, user: &UserName) -> Option<Place> {
         tokio::select! {
             place = self.places.acquire_waiting(user) => place,
@@ -239,12 +239,12 @@ impl Session {
         }
     }
 
-    /// Something waits for the device.
+    /// Signals that a call waits for the device.
     pub fn wake(&self) {
         self.queue.notify_one();
     }
 
-    /// Resolves when something waits for the device, since the last time.
+    /// Waits until a call waits for the device, since the last wait.
     pub async fn woken(&self) {
         self.queue.notified().await;
     }
@@ -254,13 +254,13 @@ impl Session {
         self.ended.cancel();
     }
 
-    /// Whether the stream has ended.
+    /// Returns whether the stream has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
     }
 
-    /// Resolves when the stream has ended.
+    /// Waits until the stream has ended.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
     }
@@ -281,7 +281,7 @@ mod tests {
             assert_eq!(session.send(message()), Ok(()));
         }
         assert_eq!(session.send(message()), Err(SendError::Full));
-        // What could not be asked is not answered either.
+        // A query that could not be sent is not outstanding.
         assert_eq!(session.ask(&[call]), Err(SendError::Full));
         assert!(!session.asked().resolve(call));
         drop(receiver);

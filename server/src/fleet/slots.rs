@@ -1,4 +1,4 @@
-//! The places for calls that one device has under way. One person leaves a quarter of them to others.
+//! Slots for the calls that one device has in flight. One person leaves a quarter of them to others.
 
 use std::sync::Arc;
 
@@ -7,53 +7,53 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::people::{CountedRequest, Counts};
 
-/// See the module. Clones are handles to the same places.
+/// The slots of one device. Clones are handles to the same slots.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     all: Arc<Semaphore>,
-    most_of_person: u32,
+    max_per_person: u32,
     of_people: Counts,
 }
 
-/// A place; dropped when its call has ended.
+/// A slot; dropped when its call has ended.
 #[derive(Debug)]
 pub struct Place {
     _of_person: CountedRequest,
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
-/// Why there is no place.
+/// Why no slot is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotError {
-    /// All are taken.
+    /// Every slot is taken.
     Full,
-    /// This person has as many as one may.
+    /// This person has as many slots as one may.
     FullOfPerson,
 }
 
 impl Places {
     pub(super) fn new(all: u32) -> Self {
-        let most_of_person = all.saturating_sub(all / 4).max(1);
+        let max_per_person = all.saturating_sub(all / 4).max(1);
         Self {
             all: Arc::new(Semaphore::new(all as usize)),
-            most_of_person,
+            max_per_person,
             of_people: Counts::default(),
         }
     }
 
-    /// A place for a call of this person.
+    /// Acquires a slot for a call of this person.
     pub(super) fn take(&self, user: &UserName) -> Result<Place, SlotError> {
-        let of_person = self.of_people.add_below(user, self.most_of_person);
+        let of_person = self.of_people.add_below(user, self.max_per_person);
         let of_person = of_person.ok_or(SlotError::FullOfPerson)?;
-        let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_| SlotError::Full)?;
-        Ok(Place { _of_person: of_person, _place: place })
+        let slot = Arc::clone(&self.all).try_acquire_owned().map_err(|_| SlotError::Full)?;
+        Ok(Place { _of_person: of_person, _slot: slot })
     }
 
-    /// Waits for a place for a call of this person that waited. It is one of theirs, and given also where
-    /// they have as many as one may.
+    /// Waits for a slot for a queued call of this person. The slot counts as theirs, and is granted even
+    /// where they have as many as one may.
     pub(super) async fn acquire_waiting(&self, user: &UserName) -> Option<Place> {
-        let place = Arc::clone(&self.all).acquire_owned().await.ok()?;
-        Some(Place { _of_person: self.of_people.add(user), _place: place })
+        let slot = Arc::clone(&self.all).acquire_owned().await.ok()?;
+        Some(Place { _of_person: self.of_people.add(user), _slot: slot })
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(places.take(&bob).unwrap_err(), SlotError::Full);
         drop((of_ann, of_bob));
         assert!(places.of_people.is_empty());
-        // What waited has its turn in any case, and leaves less for what is made anew.
+        // A queued call gets its slot in any case, and leaves fewer for new calls.
         let mut waited = Vec::new();
         for _ in 0..4 {
             waited.push(places.acquire_waiting(&ann).await.unwrap());

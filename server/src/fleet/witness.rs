@@ -1,10 +1,9 @@
-//! What was last seen of each device's own chain. A chain that runs backwards, or has another entry where
-//! it ended before, is noted in the audit; the device is not cut off for it, since its owner may have had to
-//! restore it.
+//! Keeps what was last seen of each device's own chain. A chain that runs backwards, or that forked, is
+//! audited. The device stays connected, since its owner may have had to restore it.
 //!
-//! What a device says on one connection comes in order. Of two connections, as there are while one takes
-//! over from the other, the words may come in any: only what was heard before a connection began must be
-//! in what is said on it.
+//! Reports on one connection arrive in order. While a new connection replaces an older one, the reports of
+//! the two may arrive in any order. A report must therefore cover what was received before its connection
+//! began, but need not cover anything later.
 
 use std::time::{Duration, Instant};
 
@@ -16,24 +15,24 @@ use serde::Serialize;
 use crate::clock::now_ms;
 use crate::store::{DeviceChainRow, Store, StoreError, Witness};
 
-/// How often one device can make the audit say one kind of thing of chains.
-const AT_MOST_EVERY: Duration = Duration::from_mins(1);
+/// Minimum time between two audit rows about one device's chain and of one kind.
+const REPORT_INTERVAL: Duration = Duration::from_mins(1);
 
-/// How many calls that are not on record one device can bring into the audit, until the next start.
-const MOST_UNKNOWN: u32 = 100;
+/// How many calls missing from the database one device can add to the audit log, until the next start.
+const MAX_UNKNOWN_CALLS: u32 = 100;
 
-/// What is known of one device's chain.
+/// What was last seen of one device's chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WitnessedChain {
-    /// Where it ends.
+    /// The chain's head.
     pub head: AuditHead,
-    /// What did not fit; empty where all did.
+    /// What is wrong with the chain; empty where nothing is.
     pub problem: String,
-    /// When that was noticed, Unix milliseconds.
+    /// When the problem was noticed, in Unix milliseconds. None where there is none.
     pub problem_at: Option<i64>,
-    /// When the head was heard, and when the connection began on which it was; none where that was before
-    /// the last start, and so before every connection.
-    heard: Option<ReportedChain>,
+    /// When the head was reported, and on which connection. None where that was before the last start, and so
+    /// before every connection.
+    last_report: Option<ReportedChain>,
     is_new: bool,
 }
 
@@ -48,7 +47,7 @@ impl WitnessedChain {
         head: AuditHead::EMPTY,
         problem: String::new(),
         problem_at: None,
-        heard: None,
+        last_report: None,
         is_new: true,
     };
 
@@ -58,13 +57,15 @@ impl WitnessedChain {
         self.is_new = true;
     }
 
-    /// Whether a connection that began at `since` tells nothing older than the head that is known.
+    /// Returns whether a report on a connection that began at `since` cannot be older than the stored head.
     fn is_before(&self, since: Instant) -> bool {
-        self.heard.is_none_or(|heard| heard.since == since || heard.at < since)
+        self.last_report
+            .is_none_or(|last_report| last_report.since == since || last_report.at < since)
     }
 }
 
-/// What can be wrong with a chain. Each has a time of its own, so that none keeps another out of the audit.
+/// What can be wrong with a chain. Each kind has its own interval, so that none keeps another out of the
+/// audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Finding {
     Broken,
@@ -80,15 +81,15 @@ impl Finding {
     }
 }
 
-/// See the module.
+/// The chains of all devices.
 #[derive(Debug, Default)]
 pub struct Witnesses {
     chains: DashMap<DeviceId, WitnessedChain>,
-    /// When the audit last said so.
-    told: DashMap<(DeviceId, Finding), Instant>,
-    /// What each device saw of this backend that is not there, as it was last told.
+    /// When the audit log last got a row of this kind about a device.
+    last_reported: DashMap<(DeviceId, Finding), Instant>,
+    /// The head of this backend's chain that each device saw and that is missing here, as last audited.
     seen: DashMap<DeviceId, AuditHead>,
-    /// How many calls each told of that are not on record.
+    /// How many calls missing from the database each device reported.
     unknown: DashMap<DeviceId, u32>,
 }
 
@@ -103,13 +104,13 @@ struct ChainBroken<'a> {
 #[derive(Serialize)]
 struct OtherHistory {
     device_id: DeviceId,
-    /// What the device saw of this backend.
+    /// The head of this backend's chain that the device saw.
     saw: AuditHead,
-    /// Where the audit ended when it said so.
+    /// This backend's head when the device reported that.
     own: AuditHead,
 }
 
-/// There are more of them, which the audit does not have.
+/// The device reported more unknown calls, which the audit log leaves out.
 #[derive(Serialize)]
 struct MoreUnknownCalls {
     device_id: DeviceId,
@@ -125,27 +126,27 @@ struct UnknownCall {
 }
 
 impl Witnesses {
-    /// Takes in what was kept.
+    /// Loads the stored chains.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The store failed.
     pub async fn load(&self, store: &Store) -> Result<(), StoreError> {
         for DeviceChainRow { device, head, problem, problem_at } in store.device_chains().await? {
             self.chains.insert(
                 device,
-                WitnessedChain { head, problem, problem_at, heard: None, is_new: false },
+                WitnessedChain { head, problem, problem_at, last_report: None, is_new: false },
             );
         }
         Ok(())
     }
 
-    /// What is known of a device's chain.
+    /// Returns what was last seen of a device's chain.
     #[must_use]
     pub fn of(&self, device: DeviceId) -> Option<WitnessedChain> {
         self.chains.get(&device).map(|entry| entry.clone())
     }
 
-    /// The devices whose chain did not fit what was seen of it before.
+    /// Returns the devices whose chain has a problem, the oldest problem first.
     #[must_use]
     pub fn broken(&self) -> Vec<(DeviceId, WitnessedChain)> {
         let broken = self.chains.iter().filter(|entry| !entry.problem.is_empty());
@@ -154,11 +155,11 @@ impl Witnesses {
         broken
     }
 
-    /// Takes what a device says of its chain, on a connection that began at `since`, in the order in which
-    /// it says so there.
+    /// Records the head that a device reports of its own chain, on a connection that began at `since`.
+    /// Reports of one connection must come in their order.
     ///
     /// # Errors
-    /// A break could not be recorded; it is noticed again when it is heard again.
+    /// A break could not be stored; the next report notices it again.
     pub async fn received(
         &self,
         store: &Store,
@@ -170,7 +171,8 @@ impl Witnesses {
         let body =
             ChainBroken { device_id: device, said, witnessed: before.head, problem: &problem };
         let kept = async {
-            // Such a device may have forgotten what it ran, and says of it that it never came.
+            // A device with a broken chain may have forgotten calls that it ran, and then reports that it
+            // never saw them.
             store.device_forgot(device, now_ms()).await?;
             self.report(store, device, &problem, Finding::Broken, body).await.map(drop)
         };
@@ -181,8 +183,8 @@ impl Witnesses {
         kept
     }
 
-    /// Compares with what is known and takes it in, as one step. Gives what was known and what is wrong,
-    /// where something is.
+    /// Compares a report with the stored head and stores it, in one step. Returns the former state and the
+    /// problem, where there is one.
     fn compare(
         &self,
         device: DeviceId,
@@ -195,14 +197,15 @@ impl Witnesses {
         let problem = if said.seq > witnessed.seq || said == witnessed {
             None
         } else if !before.is_before(since) {
-            // Said before, and heard after: it accuses nobody, and is not what the chain has come to.
+            // The report was sent before the stored head and received after it: it is no break, and not the
+            // newest head.
             return None;
         } else if said.seq < witnessed.seq {
             Some(format!("its chain ran backwards, from entry {} to {}", witnessed.seq, said.seq))
         } else {
             Some(format!("its chain forked: it has another entry {}", said.seq))
         };
-        known.heard = Some(ReportedChain { at: Instant::now(), since });
+        known.last_report = Some(ReportedChain { at: Instant::now(), since });
         if said != witnessed {
             known.head = said;
             known.is_new = true;
@@ -212,10 +215,11 @@ impl Witnesses {
         Some((before, problem))
     }
 
-    /// Takes what a device last saw of this backend's audit. Where that is not there, the record was
-    /// restored to an older state, or replaced.
+    /// Checks the head of this backend's chain that a device last saw. Where it is missing here, the database
+    /// was restored to an older state, or replaced.
     ///
     /// # Errors
+    /// The store failed.
     /// The record cannot be read or kept.
     pub async fn received_backend_head(
         &self,
@@ -232,7 +236,7 @@ impl Witnesses {
             saw.seq
         );
         self.chains.entry(device).or_insert(WitnessedChain::NOTHING).blame(&problem);
-        // A device says so each time that it connects, until it has seen something newer.
+        // A device repeats this on each connection, until it has seen a newer head.
         if self.seen.get(&device).is_some_and(|seen| *seen == saw) {
             return Ok(());
         }
@@ -243,10 +247,10 @@ impl Witnesses {
         Ok(())
     }
 
-    /// Takes a call that a device ran and that is not on record, as after a restore.
+    /// Audits a call that a device ran and that is missing from the database, as after a restore.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The store failed.
     pub async fn report_unknown(
         &self,
         store: &Store,
@@ -260,18 +264,18 @@ impl Witnesses {
             *count = count.saturating_add(1);
             *count
         };
-        if count == MOST_UNKNOWN + 1 {
-            let body = MoreUnknownCalls { device_id: device, told: MOST_UNKNOWN };
+        if count == MAX_UNKNOWN_CALLS + 1 {
+            let body = MoreUnknownCalls { device_id: device, told: MAX_UNKNOWN_CALLS };
             return store.audit_event("device.more_unknown_calls", body, now_ms()).await;
         }
-        if count > MOST_UNKNOWN {
+        if count > MAX_UNKNOWN_CALLS {
             return Ok(());
         }
         let body = UnknownCall { device_id: device, call_id: call, state, witness };
         store.audit_event("device.unknown_call", body, now_ms()).await
     }
 
-    /// Writes down what was found, and gives whether it did: it says the same kind of thing only so often.
+    /// Audits a problem, and returns whether it did: the interval of its kind may not be over.
     async fn report(
         &self,
         store: &Store,
@@ -285,20 +289,21 @@ impl Witnesses {
         }
         tracing::warn!(%device, problem, "a device's chain and this backend's do not fit");
         if let Err(error) = store.audit_event(finding.kind(), body, now_ms()).await {
-            self.told.remove(&(device, finding));
+            self.last_reported.remove(&(device, finding));
             return Err(error);
         }
         self.flush(store).await;
         Ok(true)
     }
 
-    /// Whether the audit is to say this of a device now. What it did not say puts off nothing.
+    /// Returns whether this kind of problem may be audited now. A suppressed problem does not extend the
+    /// interval.
     fn may_report(&self, device: DeviceId, finding: Finding, now: Instant) -> bool {
         let mut may = false;
-        self.told
+        self.last_reported
             .entry((device, finding))
             .and_modify(|last| {
-                may = now.saturating_duration_since(*last) >= AT_MOST_EVERY;
+                may = now.saturating_duration_since(*last) >= REPORT_INTERVAL;
                 if may {
                     *last = now;
                 }
@@ -310,7 +315,7 @@ impl Witnesses {
         may
     }
 
-    /// Keeps what is new.
+    /// Stores the chains that changed.
     pub async fn flush(&self, store: &Store) {
         let new: Vec<_> = self
             .chains
@@ -318,7 +323,7 @@ impl Witnesses {
             .filter(|entry| entry.is_new)
             .map(|mut entry| {
                 entry.is_new = false;
-                let WitnessedChain { head, problem, problem_at, heard: _, is_new: _ } =
+                let WitnessedChain { head, problem, problem_at, last_report: _, is_new: _ } =
                     entry.clone();
                 DeviceChainRow { device: *entry.key(), head, problem, problem_at }
             })

@@ -1,15 +1,16 @@
-//! How many frames that carry nothing one connection may send. HTTP/2 answers or books each, so a peer
-//! that sends nothing else takes a core and gives nothing for it.
+//! Limits the frames without content that a connection may send. HTTP/2 answers or records each one, so a
+//! peer that sends nothing else would occupy a core.
 
 use super::frames::{Frame, FrameKind};
 
 /// How many control frames a connection may send at once.
 const BURST: u64 = 400;
-/// How many more each second.
+/// How many more control frames each second allows.
 const PER_SECOND: u64 = 40;
-/// How many more for each request of somebody who is signed in: updates of windows, pings, a reset.
+/// How many more control frames each request of a signed-in person allows: window updates, pings, a reset.
 const PER_REQUEST: u64 = 4;
-/// How many bytes of messages, in either direction, earn one more: windows are updated as bytes pass.
+/// How many message bytes, in either direction, allow one more control frame: windows are updated as bytes
+/// pass.
 const BYTES_EACH: u64 = 1024;
 
 /// A token bucket, in thousandths of a frame.
@@ -17,18 +18,18 @@ const BYTES_EACH: u64 = 1024;
 pub(super) struct FrameBudget {
     left: u64,
     at_ms: u64,
-    /// Bytes that have not earned anything yet.
+    /// Bytes that have not been counted towards a frame yet.
     bytes: u64,
 }
 
 impl FrameBudget {
-    /// A full one at a time in milliseconds.
+    /// Creates a full bucket. Times are in milliseconds.
     #[must_use]
     pub(super) const fn new(now_ms: u64) -> Self {
         Self { left: BURST * 1000, at_ms: now_ms, bytes: 0 }
     }
 
-    /// Takes in a frame of the peer. False where it is one too many.
+    /// Counts a frame of the peer. `false` where the budget is exceeded.
     #[must_use]
     pub(super) fn received(&mut self, frame: Frame, is_signed_in: bool, now_ms: u64) -> bool {
         let passed = now_ms.saturating_sub(self.at_ms);
@@ -56,7 +57,7 @@ impl FrameBudget {
         }
     }
 
-    /// Takes in bytes of messages.
+    /// Counts message bytes, in either direction.
     pub(super) fn passed(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
         let earned = self.bytes / BYTES_EACH;
@@ -79,7 +80,7 @@ mod tests {
         Frame { kind, len, ends_stream: false, stream: 1 }
     }
 
-    /// How many of these pass at one moment.
+    /// Returns how many frames of this kind pass at one moment.
     fn passing(budget: &mut FrameBudget, kind: FrameKind, now_ms: u64) -> u64 {
         (0..10 * BURST).filter(|_| budget.received(frame(kind, 0), true, now_ms)).count() as u64
     }

@@ -1,5 +1,5 @@
-//! Who holds the connections of a port, and which is closed for whom. A stranger's connection counts for
-//! its address, and makes room for newer ones; one that belongs to a person or a device is kept.
+//! The table of a port's connections. An anonymous connection counts for its address, and is closed to make
+//! room for newer ones. A connection that belongs to a person or a device is kept.
 
 mod limits;
 mod state;
@@ -21,29 +21,30 @@ pub use state::{CloseReason, ConnectionState};
 
 use super::Source;
 
-/// How many kinds of closings are told apart between two lines in the log.
+/// How many pairs of source and reason the log counts between two sweeps.
 const MAX_TALLIES: usize = 64;
-/// How many requests of one address may be refused at once, and in each second from then on, before a
-/// connection of it is closed.
+/// How many rejected requests an address may have at once, and per second after that, before its connection
+/// is closed.
 const REFUSED_BURST: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
 const REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(50).unwrap();
-/// The same of somebody known.
+/// The same limits for a person or a device.
 const KNOWN_REFUSED_BURST: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 const KNOWN_REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(500).unwrap();
-/// How long an address waits at least on each new connection, and at most twice as long, after one of it was
-/// closed for what it did. Each waits for a time of its own, so that those that come at once are not served at once.
+/// Minimum delay of each new connection from an address, after one of its connections was closed for misuse.
+/// The maximum is twice as long. Each delay is random, so that simultaneous connections are not served at
+/// once.
 const PENALTY_DELAY: Duration = Duration::from_secs(1);
-/// For how long that lasts.
+/// How long an address is delayed after misuse.
 const PENALTY: Duration = Duration::from_secs(10);
-/// How long who holds no connection is remembered.
-const REMEMBERED: Duration = Duration::from_secs(60);
-/// Of how many that is.
+/// How long a peer without connections is remembered.
+const PEER_TTL: Duration = Duration::from_secs(60);
+/// How many peers are remembered.
 const MAX_PEERS: usize = 10_000;
 
-/// For whom a connection counts.
+/// The owner that a connection counts for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Owner {
-    /// Nobody has shown who they are.
+    /// An address, until the peer signs in.
     Address(Source),
     /// A person who is signed in.
     Person(UserName),
@@ -74,20 +75,20 @@ struct Open {
     next: u64,
     connections: BTreeMap<u64, (Owner, Arc<ConnectionState>)>,
     by_owner: HashMap<Owner, BTreeSet<u64>>,
-    /// How many belong to nobody known.
+    /// Number of anonymous connections.
     strangers: usize,
     peers: HashMap<Owner, Peer>,
     closed: HashMap<(Source, CloseReason), u64>,
 }
 
-/// See the module.
+/// The open connections of one port.
 #[derive(Debug)]
 pub struct ConnectionTable {
     limits: ConnectionLimits,
     open: Mutex<Open>,
 }
 
-/// A connection in the table; dropped when it is over.
+/// A connection's entry in the table; dropped when the connection ends.
 #[derive(Debug)]
 pub struct Admission {
     id: u64,
@@ -97,7 +98,7 @@ pub struct Admission {
 }
 
 impl ConnectionTable {
-    /// An empty one.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
         Arc::new(Self { limits, open: Mutex::default() })
@@ -107,8 +108,8 @@ impl ConnectionTable {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a new connection, in place of a stranger's where there is no room. None where nobody
-    /// has to make room for it.
+    /// Admits a new connection; a full table first closes an anonymous one. `None` where no connection can be
+    /// closed for it.
     #[must_use]
     pub fn admit(self: &Arc<Self>, source: Source, now: Instant) -> Option<Admission> {
         let limits = &self.limits;
@@ -140,7 +141,7 @@ impl ConnectionTable {
         Some(Admission { id, table: Arc::clone(self), state, delay })
     }
 
-    /// Closes what took too long, and logs what was closed since the last time.
+    /// Closes the connections that exceed a timeout, and logs the closings since the last sweep.
     pub fn sweep(&self, now: Instant) {
         let mut open = self.open();
         for (owner, connection) in open.connections.values() {
@@ -148,7 +149,7 @@ impl ConnectionTable {
         }
         let Open { by_owner, peers, .. } = &mut *open;
         peers.retain(|owner, peer| {
-            now.saturating_duration_since(peer.seen) < REMEMBERED || by_owner.contains_key(owner)
+            now.saturating_duration_since(peer.seen) < PEER_TTL || by_owner.contains_key(owner)
         });
         for ((source, reason), count) in open.closed.drain() {
             tracing::warn!(from = %source, count, %reason, "connections were closed");
@@ -157,7 +158,7 @@ impl ConnectionTable {
 }
 
 impl Open {
-    /// What is remembered of somebody who was seen now; none where too many are remembered.
+    /// Returns the entry of a peer that was seen now. `None` where too many peers are remembered.
     fn peer(&mut self, owner: Owner, now: Instant) -> Option<&Peer> {
         if self.peers.len() >= MAX_PEERS && !self.peers.contains_key(&owner) {
             return None;
@@ -194,8 +195,8 @@ impl Open {
         Some((owner, state))
     }
 
-    /// Closes a connection of this address: the oldest of those that have asked for nothing yet, else
-    /// the oldest. One that is younger than the grace is left alone.
+    /// Closes an anonymous connection of this address: the oldest without a request, else the oldest. A
+    /// connection younger than `grace` is kept.
     fn make_room(&mut self, owner: &Owner, now: Instant, grace: Duration) -> bool {
         let Some(ids) = self.by_owner.get(owner) else { return false };
         let of_age = |id: &&u64| {
@@ -224,20 +225,20 @@ impl Open {
 }
 
 impl Admission {
-    /// What happens on it.
+    /// Returns the connection's state.
     #[must_use]
     pub const fn state(&self) -> &Arc<ConnectionState> {
         &self.state
     }
 
-    /// How long it waits before anything of it is read.
+    /// Returns how long to wait before the connection is read. `None` for no delay.
     #[must_use]
     pub const fn delay(&self) -> Option<Duration> {
         self.delay
     }
 
-    /// Somebody has shown who they are: from now on it counts for them, and is kept. Where they have
-    /// as many as are kept for one, it stays as it is.
+    /// Assigns the connection to a person or a device, which keeps it open. Where the owner has as many
+    /// connections as are kept for one, it stays anonymous.
     pub fn belongs_to(&self, owner: &Owner) {
         if self.state.is_signed_in() {
             return;
@@ -255,8 +256,8 @@ impl Admission {
         }
     }
 
-    /// A request on it was refused. Where that happens too often to whom it counts for, it is closed; what
-    /// somebody known sends too fast does not count.
+    /// Counts a rejected request, and closes the connection where its owner has too many. Requests that a
+    /// person or a device sent too fast do not count.
     pub fn refused(&self, too_fast: bool) {
         let open = self.table.open();
         let Some((owner, _)) = open.connections.get(&self.id) else { return };

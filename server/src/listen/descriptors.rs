@@ -1,25 +1,26 @@
-//! How many connections this process can hold: each takes a descriptor, and the database, its files and
-//! what asks models need some as well.
+//! How many connections this process can hold. Each takes a file descriptor; the database, its files and the
+//! connections to models need descriptors too.
 
-/// The most descriptors that are asked for.
+/// Maximum number of descriptors to request.
 const MAX_DESCRIPTORS: u64 = 1 << 17;
-/// How many are kept for all that is no connection, and the largest part of all that these may be.
+/// How many descriptors are reserved for everything but connections, and the largest part of all descriptors
+/// that they may be, as a divisor.
 const RESERVED: u64 = 256;
 const RESERVED_PART: u64 = 4;
-/// The most connections of people and programs.
+/// Maximum number of connections of people and programs.
 const MAX_PEOPLE: u64 = 4096;
 
 /// How many connections each port may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Of people and programs.
+    /// Connections of people and programs.
     pub people: usize,
-    /// Of devices.
+    /// Connections of devices.
     pub devices: usize,
 }
 
 impl Share {
-    /// What so many descriptors allow.
+    /// Returns the shares for this number of descriptors.
     #[must_use]
     pub fn of(descriptors: u64) -> Self {
         let free = descriptors - RESERVED.min(descriptors / RESERVED_PART);
@@ -29,7 +30,7 @@ impl Share {
     }
 }
 
-/// Raises the number of descriptors as far as this process may, and gives what there are.
+/// Raises the limit of descriptors as far as this process may. Returns the limit.
 #[must_use]
 pub fn raise() -> u64 {
     #[cfg(unix)]

@@ -1,41 +1,41 @@
-//! HTTP/2 frames as they pass, in whatever pieces the network brings them: what kind they are and which
-//! streams they open and end. Only the nine bytes before each frame are looked at.
+//! Reads HTTP/2 frame headers from a byte stream that arrives in any pieces. A header gives the frame's kind,
+//! and the stream that it opens or ends. Only the nine header bytes of each frame are read.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// The bytes that a client sends before its first frame.
+/// Length of the client's connection preface.
 const PREFACE_BYTES: usize = 24;
-/// The bytes before each frame's own.
+/// Length of a frame header.
 const HEADER_BYTES: usize = 9;
-/// How many streams are told apart. HTTP/2 refuses all beyond its own, much lower, limit.
+/// How many open streams are tracked. HTTP/2's own limit is much lower.
 const MAX_STREAMS: usize = 4096;
 
 const END_STREAM: u8 = 0x1;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrameKind {
     /// Part of a message.
     Data,
-    /// The beginning of a request or an answer, or the end of an answer.
+    /// The headers of a request or a response, or a response's trailers.
     Headers,
-    /// `RST_STREAM`: a stream ends at once.
+    /// `RST_STREAM`: ends a stream immediately.
     Reset,
-    /// All others: they carry nothing of a request.
+    /// All other kinds: they carry no part of a request.
     Control,
 }
 
-/// One frame, by its header.
+/// A frame, by its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// What it is.
+    /// The frame's kind.
     pub(super) kind: FrameKind,
-    /// How many bytes follow its header.
+    /// Length of the frame's payload, in bytes.
     pub(super) len: usize,
-    /// Whether its sender says no more on this stream.
+    /// Whether the sender ends its side of the stream.
     pub(super) ends_stream: bool,
-    /// Which stream it is about; 0 is the connection itself.
+    /// The stream's id; 0 is the connection itself.
     pub(super) stream: u32,
 }
 
@@ -58,31 +58,31 @@ impl Frame {
     }
 }
 
-/// Reads frames in one direction.
+/// Reads the frames of one direction.
 #[derive(Debug)]
 pub(super) struct FrameReader {
-    /// How many bytes still to pass over.
+    /// How many bytes to skip until the next header.
     skip: usize,
-    /// The part of a header that has come.
+    /// The bytes of the header that have arrived.
     header: [u8; HEADER_BYTES],
     filled: usize,
 }
 
 impl FrameReader {
-    /// What a client sends: its preface comes first.
+    /// Creates a reader for a client's bytes, which start with the preface.
     #[must_use]
     pub(super) const fn of_client() -> Self {
         Self { skip: PREFACE_BYTES, header: [0; HEADER_BYTES], filled: 0 }
     }
 
-    /// What a server sends.
+    /// Creates a reader for a server's bytes.
     #[must_use]
     pub(super) const fn of_server() -> Self {
         Self { skip: 0, header: [0; HEADER_BYTES], filled: 0 }
     }
 
-    /// The next frame whose header ends in these bytes, which become those behind it; none when more
-    /// bytes are needed.
+    /// Returns the next frame whose header ends in `bytes`, and advances `bytes` past the header. `None`
+    /// where more bytes are needed.
     pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Frame> {
         let passed = self.skip.min(bytes.len());
         *bytes = bytes.get(passed..).unwrap_or_default();
@@ -104,8 +104,8 @@ impl FrameReader {
     }
 }
 
-/// Which streams of a connection are open, as both directions show it, and when each moved last. A
-/// stream is over once the server has ended it or either side has reset it: nothing of it is kept then.
+/// The open streams of a connection in both directions, with the time of each stream's last server frame. A
+/// stream is removed once the server ends it or either side resets it.
 #[derive(Debug, Default)]
 pub(super) struct OpenStreams {
     open: HashMap<u32, Instant>,
@@ -113,7 +113,7 @@ pub(super) struct OpenStreams {
 }
 
 impl OpenStreams {
-    /// Takes in a frame of the client. False where more streams are open than can be told apart.
+    /// Tracks a frame of the client. `false` where too many streams are open.
     #[must_use]
     pub(super) fn received(&mut self, frame: Frame, now: Instant) -> bool {
         match frame.kind {
@@ -129,7 +129,7 @@ impl OpenStreams {
         self.open.len() <= MAX_STREAMS
     }
 
-    /// Takes in a frame of the server.
+    /// Tracks a frame of the server.
     pub(super) fn sent(&mut self, frame: Frame, now: Instant) {
         if frame.ends_stream || frame.kind == FrameKind::Reset {
             self.open.remove(&frame.stream);
@@ -138,13 +138,13 @@ impl OpenStreams {
         }
     }
 
-    /// Whether none is open.
+    /// Returns whether no stream is open.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Of how many nothing was sent for so long.
+    /// Returns how many streams got nothing from the server for this long.
     #[must_use]
     pub(super) fn silent(&self, now: Instant, long: Duration) -> usize {
         let silent = |moved: &&Instant| now.saturating_duration_since(**moved) >= long;
@@ -162,7 +162,7 @@ mod tests {
         let mut bytes = u32::try_from(len).unwrap().to_be_bytes()[1..].to_vec();
         bytes.extend([kind, flags]);
         bytes.extend(stream.to_be_bytes());
-        // What looks like a header must not be taken for one.
+        // Payload that looks like a header must not be read as one.
         bytes.extend(std::iter::repeat_n(0, len));
         bytes
     }
@@ -180,7 +180,7 @@ mod tests {
             assert!(streams.received(frame(FrameKind::Headers, true, stream), began));
         }
         let later = began + long;
-        // Trailers open nothing.
+        // Trailers open no stream.
         assert!(streams.received(frame(FrameKind::Headers, true, 5), later));
         assert_eq!(streams.silent(later, long), 3);
         streams.sent(frame(FrameKind::Headers, false, 1), later);

@@ -1,5 +1,5 @@
-//! HTTP/2 on one connection, with a bound for all that a peer can make it hold, and each request with
-//! what is known of its connection.
+//! Serves HTTP/2 on one connection, with limits on everything that a peer can make it hold. Each request gets
+//! its connection's peer and admission.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -23,32 +23,32 @@ use super::connections::{Admission, CloseReason, ConnectionState};
 use super::metered::Metered;
 use super::{Connection, Peer};
 
-/// How often pings go out on a quiet connection.
+/// Interval of pings on a quiet connection.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(8);
-/// How long an answer to a ping may take; a half-open link is found within the sum of the two.
+/// Timeout of a ping. A half-open connection is detected within the sum of interval and timeout.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(8);
-/// How long all headers of a request may be, in bytes, by HTTP/2's own count.
+/// Maximum size of a request's headers, in bytes, as HTTP/2 counts them.
 const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
-/// How many streams a client may open and reset before they are taken up.
+/// How many streams a client may open and reset before they are accepted.
 const MAX_PENDING_RESETS: usize = 20;
-/// How many streams may be reset for a fault of the client before the connection ends. A refused call whose
+/// How many streams may be reset for an error of the client before the connection ends. A rejected call whose
 /// body arrives late counts as one, and an honest program may have many of those.
 const MAX_ERROR_RESETS: usize = 1024;
-/// How much of one answer is kept ready, in bytes.
+/// How many bytes of a response are buffered.
 const MAX_SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// What a connection may have under way.
+/// The HTTP/2 limits of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Http2Limits {
-    /// Requests at once.
+    /// Maximum number of concurrent requests.
     pub streams: u32,
-    /// Bytes that may come on one stream before they are read.
+    /// Maximum number of unread bytes on one stream.
     pub stream_window: u32,
-    /// Bytes that may come on all streams before they are read.
+    /// Maximum number of unread bytes on all streams together.
     pub connection_window: u32,
 }
 
-/// Serves one connection to its end.
+/// Serves a connection until it ends.
 pub(super) async fn serve<S>(
     connection: Connection,
     admission: Arc<Admission>,
@@ -92,14 +92,14 @@ pub(super) async fn serve<S>(
             served = serving.as_mut() => {
                 if let Err(error) = served {
                     tracing::debug!(%error, "a connection ended");
-                    // A client that hangs up in the middle breaks no rule.
+                    // A client that disconnects in the middle violates no rule.
                     if !error.source().is_some_and(|source| source.is::<io::Error>()) {
                         state.close(CloseReason::Protocol);
                     }
                 }
                 return;
             }
-            // What it holds goes with it.
+            // Returning drops everything that the connection holds.
             () = state.closed() => return,
             () = state.drained(), if !is_draining => {}
             () = shutdown.cancelled(), if !is_draining => {}
@@ -109,7 +109,7 @@ pub(super) async fn serve<S>(
     }
 }
 
-/// Notes on the connection what is worked on.
+/// A service that counts the responses in progress of its connection.
 #[derive(Clone)]
 struct Counted<S> {
     inner: S,
@@ -139,7 +139,7 @@ where
     }
 }
 
-/// One answer; counted on its connection while it is worked on.
+/// A response; counted on its connection while the backend works on it.
 #[derive(Debug)]
 struct Work {
     state: Arc<ConnectionState>,
@@ -173,8 +173,8 @@ impl Drop for Work {
     }
 }
 
-/// An answer's body. What it has handed over has to be taken before it is asked for more, so until
-/// then nobody works on it.
+/// A response body. Its frames must be sent before the next one is requested, so the response does not count
+/// as in progress until then.
 #[derive(Debug)]
 struct WorkedBody {
     body: Body,

@@ -1,4 +1,4 @@
-//! A connection that is watched: every frame that passes is counted, and what is not taken is noticed.
+//! A connection that counts every frame that passes, and notices a peer that does not read.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use super::budget::FrameBudget;
 use super::connections::{CloseReason, ConnectionState};
 use super::frames::{FrameKind, FrameReader};
 
-/// See the module.
+/// A metered connection.
 #[derive(Debug)]
 pub(super) struct Metered {
     inner: Connection,
@@ -38,7 +38,7 @@ impl Metered {
         }
     }
 
-    /// Looks at what has come.
+    /// Counts the frames that arrived.
     fn received(&mut self, mut bytes: &[u8]) -> Result<(), CloseReason> {
         let (now, is_signed_in) = (Instant::now(), self.state.is_signed_in());
         let since = now.saturating_duration_since(self.state.since()).as_millis();
@@ -58,7 +58,7 @@ impl Metered {
         })
     }
 
-    /// Looks at what was taken.
+    /// Counts the frames that were written.
     fn sent(&mut self, mut bytes: &[u8]) {
         let now = Instant::now();
         let Self { state, outgoing, budget, .. } = self;

@@ -1,28 +1,28 @@
-//! Where a request comes from, as far as limits are concerned.
+//! The source of a request, as rate limits count it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::Peer;
 
-/// See the module.
+/// The source of a request: a device or an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A device that showed its certificate.
     Device(String),
-    /// An address, or the network of one.
+    /// An IPv4 address, or the /64 network of an IPv6 address.
     Address(IpAddr),
 }
 
 impl Source {
-    /// What a peer counts as.
+    /// Returns the source that a peer counts as.
     #[must_use]
     pub fn of(peer: &Peer) -> Self {
         if let Some(device) = &peer.device {
             return Self::Device(device.device_id.clone());
         }
         Self::Address(match peer.address.ip().to_canonical() {
-            // Whoever has one address of IPv6 has the 64 bits below it as well.
+            // A client with one IPv6 address usually controls the 64 bits below it as well.
             IpAddr::V6(address) if !address.is_loopback() => {
                 IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64))
             }
@@ -30,7 +30,7 @@ impl Source {
         })
     }
 
-    /// Whether it is the backend's own machine.
+    /// Returns whether the source is the backend's own machine.
     #[must_use]
     pub fn is_here(&self) -> bool {
         match self {

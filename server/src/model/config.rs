@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 
 use super::ModelError;
 
-/// A key longer than this is some other file.
+/// Maximum size of a key; a larger file is not a key.
 const MAX_KEY_BYTES: usize = 8 * 1024;
 
-/// Which kind of model.
+/// The kind of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
-    /// A server that speaks the form of OpenAI's chat completions.
+    /// A server with an API compatible with OpenAI's chat completions.
     Openai,
     /// The built-in planner.
     Planner,
 }
 
-/// How a model is told of tools and asks for them.
+/// How a model receives tools and calls them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolCalls {
-    /// In the provider's own form.
+    /// In the provider's native form.
     Native,
-    /// In the prompt and as JSON in the answer, for models without tool calls.
+    /// As text in the prompt and JSON in the answer, for models without tool calls.
     Text,
-    /// In the provider's own form until it refuses that, then as text.
+    /// In the native form until the server rejects it, then as text.
     #[default]
     Auto,
 }
@@ -38,29 +38,29 @@ pub enum ToolCalls {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
-    /// What people call it.
+    /// The model's name for people.
     pub name: String,
-    /// Which kind it is.
+    /// The model's kind.
     pub kind: ModelKind,
-    /// The address below which `/chat/completions` is, such as `http://127.0.0.1:11434/v1`.
+    /// The base URL of `/chat/completions`, such as `http://127.0.0.1:11434/v1`.
     #[serde(default)]
     pub url: Option<String>,
     /// The model's name at its provider.
     #[serde(default)]
     pub model: Option<String>,
-    /// A file that holds the key and nothing else.
+    /// A file that contains only the key.
     #[serde(default)]
     pub api_key_file: Option<PathBuf>,
-    /// An environment variable that holds the key.
+    /// An environment variable with the key.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// How it is told of tools.
+    /// How the model receives tools.
     #[serde(default)]
     pub tool_calls: ToolCalls,
-    /// How long a whole answer may take, in seconds, from 1 to 3600.
+    /// Timeout of a whole answer, in seconds, from 1 to 3600.
     #[serde(default = "two_minutes")]
     pub timeout_seconds: u64,
-    /// How much text and calls an answer may hold, in bytes, from 1024 to 64 MiB.
+    /// Maximum size of an answer's text and calls, in bytes, from 1024 to 64 MiB.
     #[serde(default = "one_mebibyte")]
     pub max_answer_bytes: usize,
 }
@@ -74,7 +74,7 @@ const fn one_mebibyte() -> usize {
 }
 
 impl ModelConfig {
-    /// The built-in planner, for a backend without any model.
+    /// Returns the built-in planner, for a backend without a configured model.
     #[must_use]
     pub fn planner() -> Self {
         Self {
@@ -90,10 +90,10 @@ impl ModelConfig {
         }
     }
 
-    /// Whether the section can work, without reading anything.
+    /// Validates the section without reading any file.
     ///
     /// # Errors
-    /// [`ModelError::BadConfig`] with the first thing at fault.
+    /// [`ModelError::BadConfig`] with the first problem.
     pub fn check(&self) -> Result<(), ModelError> {
         if self.name.is_empty() || self.name.len() > 64 {
             return Err(self.bad("`name` must have 1 to 64 bytes"));
@@ -128,7 +128,7 @@ impl ModelConfig {
         }
     }
 
-    /// How long a whole answer may take.
+    /// Returns the timeout of a whole answer.
     #[must_use]
     pub const fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
@@ -138,7 +138,7 @@ impl ModelConfig {
         ModelError::BadConfig { name: self.name.clone(), reason: reason.into() }
     }
 
-    /// The key, where one is configured. `variable` looks up the environment.
+    /// Returns the key, where one is configured. `variable` looks up the environment.
     pub(super) fn key(
         &self,
         variable: impl Fn(&str) -> Option<String>,

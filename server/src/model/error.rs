@@ -1,72 +1,72 @@
-//! Why a model gave no answer, each with what to do about it.
+//! Errors of models, each with what to do about it.
 
 use std::time::Duration;
 
-/// Why a model gave no answer. No variant holds a key, a whole address or a prompt.
+/// Why a model gave no answer. No variant contains a key, a whole address or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Nothing answers there.
+    /// The server cannot be reached.
     #[error(
         "The model server at {host} cannot be reached ({reason}). Check that it runs, and `url` of this model in orion-server.toml."
     )]
     Unreachable {
         /// Host and port.
         host: String,
-        /// The network's own word for it.
+        /// The network's own reason.
         reason: String,
     },
-    /// It answered, and said no.
+    /// The server rejected the request.
     #[error(
         "The model server refused the request (HTTP {status}: {message}). Check `model` and `url` of this model in orion-server.toml, and the server's own log."
     )]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The server's reason, shortened, without control characters and keys.
+        /// The server's reason, shortened, without control characters or keys.
         message: String,
     },
-    /// The key is missing, wrong or not enough.
+    /// The key is missing, wrong or lacks permission.
     #[error(
         "The model server does not accept the key. Check `api_key_file` or `api_key_env` of this model in orion-server.toml."
     )]
     Unauthorized,
-    /// Too many requests.
+    /// The server limits the rate of requests.
     #[error("The model server takes no more requests for the moment. Try again {}.", when(*retry_after))]
     RateLimited {
-        /// How long it asks to wait.
+        /// How long the server asks to wait. None where it does not say.
         retry_after: Option<Duration>,
     },
-    /// It took too long.
+    /// The answer took too long.
     #[error(
         "The model gave no answer within {} s. Try again, or raise `timeout_seconds` of this model in orion-server.toml.",
         after.as_secs()
     )]
     TimedOut {
-        /// The limit that passed.
+        /// The timeout that was exceeded.
         after: Duration,
     },
-    /// The answer began and did not end well.
+    /// The answer broke off or is malformed.
     #[error(
         "The model's answer broke off ({reason}). Try again; if it stays, see the model server's log."
     )]
     BrokenStream {
-        /// What was wrong with it.
+        /// What was wrong with the answer.
         reason: String,
     },
-    /// More than this backend wants to hold.
+    /// The answer exceeds the configured size.
     #[error(
         "The model's answer is larger than {limit_bytes} bytes. Ask for less, or raise `max_answer_bytes` of this model in orion-server.toml."
     )]
     TooLarge {
-        /// The limit in bytes.
+        /// The limit, in bytes.
         limit_bytes: usize,
     },
-    /// The section in the configuration cannot work.
+    /// The `[[models]]` section is not valid.
     #[error("Model `{name}` in orion-server.toml: {reason}.")]
     BadConfig {
         /// The model's name.
         name: String,
-        /// What is wrong and what would be right.
+        /// What is wrong and what would be valid.
         reason: String,
     },
 }

@@ -1,7 +1,6 @@
-//! Any server that speaks the form of OpenAI's chat completions, read leniently.
+//! A client for servers compatible with OpenAI's chat completions, which parses leniently.
 //!
-//! A request is repeated only as long as nothing of an answer came: [`attempt`] knows when, the rest
-//! reads what came.
+//! [`attempt`] repeats a request only until the first byte of an answer; the other modules parse the answer.
 
 mod accumulate;
 mod attempt;
@@ -26,28 +25,28 @@ use super::{Answer, ModelConfig, ModelError, Request, ToolCalls};
 pub use prompt::text_prompt;
 
 /// How long a stream that has begun may be silent.
-const IDLE: Duration = Duration::from_secs(60);
-/// How long a server that refused native tools is told of tools in words. Then it is offered them again:
-/// another model may answer there by then.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long tools are described in the prompt to a server that rejected native tools. Then native tools are
+/// tried again: the server may run another model by then.
 const TEXT_MODE_TTL: Duration = Duration::from_mins(10);
-/// How long one waits for the end of a stream whose server has said that it is at its end.
-const AFTER_THE_END: Duration = Duration::from_secs(5);
-/// How long to wait before the first repetition; the second waits twice as long.
+/// How long to wait for the end of a stream whose server sent its end marker.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// Delay before the first repetition; the second waits twice as long.
 const BACKOFF: Duration = Duration::from_millis(250);
-/// What one event of a stream may hold beyond the answer itself, in bytes.
+/// How many bytes one event of a stream may have beyond the answer itself.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// A model behind an address.
+/// A model on a server.
 #[derive(Debug)]
 pub struct OpenAi {
     client: Client,
     url: Url,
-    /// Host and port, for people.
+    /// Host and port, for messages.
     host: String,
     model: String,
     key: Option<Secret>,
     tool_calls: ToolCalls,
-    /// Until when this server is not offered native tools, which it has refused.
+    /// Until when this server, which rejected native tools, is not offered them. None while it is.
     text_until: Mutex<Option<Instant>>,
     text_mode_ttl: Duration,
     timeout: Duration,
@@ -57,10 +56,10 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// The model of a checked section.
+    /// Creates the client of a validated section.
     ///
     /// # Errors
-    /// [`ModelError::BadConfig`] for an address or a key that cannot be used.
+    /// [`ModelError::BadConfig`] for a URL or a key that cannot be used.
     pub fn new(config: &ModelConfig) -> Result<Self, ModelError> {
         let url = endpoint(config)?;
         let host = match (url.host_str(), url.port_or_known_default()) {
@@ -85,16 +84,16 @@ impl OpenAi {
             text_until: Mutex::default(),
             text_mode_ttl: TEXT_MODE_TTL,
             timeout: config.timeout(),
-            idle: IDLE,
+            idle: IDLE_TIMEOUT,
             backoff: BACKOFF,
             max_answer_bytes: config.max_answer_bytes,
         })
     }
 
-    /// Asks the model; see [`super::Model::complete`].
+    /// Sends a request to the model; see [`super::Model::complete`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`super::Model::complete`].
     pub async fn complete(
         &self,
         request: &Request,
@@ -137,7 +136,7 @@ impl OpenAi {
         }
     }
 
-    /// Whether the server refused native tools lately.
+    /// Returns whether the server rejected native tools recently.
     fn is_text_only(&self) -> bool {
         let until = *self.text_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
@@ -154,7 +153,7 @@ impl OpenAi {
         let mut begun = false;
         loop {
             let patience = match (accumulator.finished(), begun) {
-                (true, _) => AFTER_THE_END.min(self.idle),
+                (true, _) => END_TIMEOUT.min(self.idle),
                 (false, true) => self.idle,
                 // A model may think long before its first word.
                 (false, false) => self.timeout,
@@ -168,7 +167,8 @@ impl OpenAi {
                     self.take(decoder.finish(), &mut accumulator, on_text)?;
                     break;
                 }
-                // Some servers never close, and some close badly, after their last word.
+                // Some servers never close the connection after their end marker, and some close it
+                // uncleanly.
                 Ok(Err(_)) | Err(_) if accumulator.finished() => break,
                 Ok(Err(error)) => {
                     return Err(ModelError::BrokenStream { reason: attempt::cause(&error) });
@@ -187,7 +187,7 @@ impl OpenAi {
         accumulator.finish(on_text)
     }
 
-    /// Takes what was read; gives whether the answer is whole.
+    /// Reads frames; returns whether the answer is complete.
     fn take(
         &self,
         frames: Result<Vec<Frame>, Unreadable>,
@@ -218,7 +218,7 @@ impl OpenAi {
         Ok(false)
     }
 
-    /// The same error with the server's own words made safe.
+    /// Returns the error with the server's text made safe.
     fn with_context(&self, error: ModelError) -> ModelError {
         let safe = |text: &str| attempt::safe(text, self.key.as_ref());
         match error {
@@ -263,7 +263,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 fn client(config: &ModelConfig, url: &Url, key: Option<&Secret>) -> Result<Client, ModelError> {
-    // The client panics without a provider. A program's own choice, made before, stays.
+    // The client panics without a provider. A provider that the program installed before is kept.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
@@ -281,7 +281,7 @@ fn client(config: &ModelConfig, url: &Url, key: Option<&Secret>) -> Result<Clien
         .connect_timeout(Duration::from_secs(10))
         .pool_idle_timeout(Duration::from_secs(30));
     if url.scheme() == "http" {
-        // No certificate is ever looked at, so a machine without any must not fail here.
+        // Plain HTTP needs no certificates, so a machine without any must not fail here.
         builder = builder.tls_certs_only([]);
     }
     if is_loopback(url) {

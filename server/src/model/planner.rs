@@ -1,7 +1,7 @@
-//! The built-in planner: everyday requests in English and Dutch, by a small fixed grammar.
+//! The built-in planner: understands everyday requests in English and Dutch with a small fixed grammar.
 //!
-//! It is no language model and says so. What it understands becomes a tool call as text, which goes
-//! the way of every model's calls; what it does not understand is never guessed at.
+//! It is not a language model and says so. A request that it understands becomes a tool call as text, which
+//! goes through the pipeline like every model's calls. It never guesses at other requests.
 
 mod dutch;
 mod english;
@@ -21,7 +21,7 @@ use self::plan::Plan;
 use self::words::{Word, split};
 use super::{Request, Role};
 
-/// A message longer than this is no everyday request, in bytes.
+/// Maximum size of a message that the planner parses, in bytes.
 const MAX_MESSAGE: usize = 16 * 1024;
 
 /// A language that the planner speaks.
@@ -36,7 +36,7 @@ enum Language {
 pub struct Planner;
 
 impl Planner {
-    /// Answers the last message: a request by a call or by words, results by words.
+    /// Answers the last message: a request by a call or by text, results by text.
     #[must_use]
     pub fn answer(self, request: &Request) -> String {
         let asked = request.messages.iter().rfind(|message| message.role == Role::User);
@@ -67,8 +67,8 @@ impl Planner {
     }
 }
 
-/// What is meant by `text`, and in which language it is said; none for anything but one request that
-/// the grammar knows.
+/// Returns the plan and the language of a request. `None` for anything but one request that the grammar
+/// knows.
 fn understand(text: &str) -> Option<(Language, Plan)> {
     if text.len() > MAX_MESSAGE {
         return None;
@@ -78,7 +78,8 @@ fn understand(text: &str) -> Option<(Language, Plan)> {
     if words.is_empty() {
         return Some((language_of(text), Plan::Help));
     }
-    // A file may be named like a device or a preview, so less and less is taken for one.
+    // A file may be named like a device or a preview. The words are tried with both removed, then with one,
+    // then as they are.
     let named = polite::preview(words);
     let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
     let (placed, device) = polite::device(text, plain);
@@ -105,7 +106,7 @@ fn match_rows(text: &str, words: &[Word]) -> Option<(Language, Plan)> {
     })
 }
 
-/// The language of words that the grammar does not know.
+/// Returns the language of words that the grammar does not know.
 fn language_of(text: &str) -> Language {
     const DUTCH: [&str; 32] = [
         "een",

@@ -1,5 +1,5 @@
-//! The way on where a record is not the one that was signed last, and that one is lost: what was signed before
-//! counts no longer, and the audit says so.
+//! Resets signing after the signed database is lost: the earlier checkpoints become invalid, and the audit
+//! log records the reset. It does not repair a broken chain.
 
 use std::fs;
 use std::path::Path;
@@ -11,16 +11,16 @@ use crate::clock::now_ms;
 use crate::data_folder::{AUDIT_HEAD, AUDIT_KEY, DATABASE, lock};
 use crate::store::{AuditVerdict, Store, TrustAnchor};
 
-/// The longest reason, in characters.
-const LONGEST: usize = 500;
+/// The maximum length of a reason, in characters.
+const MAX_REASON_CHARS: usize = 500;
 
-/// Lets the record in this folder, which no backend uses, be signed as it is from the next start on. Says what
-/// was done.
+/// Lets the database in this folder be signed from the next start on, whatever was signed before. No
+/// backend may run on the folder. Returns the text to print.
 ///
 /// # Errors
-/// It is not needed, or of no use, or cannot be done.
+/// The reset is not needed, does not help, or cannot be done.
 pub async fn reset_signing(data_dir: &Path, reason: &str) -> anyhow::Result<String> {
-    let reason: String = reason.trim().chars().take(LONGEST).collect();
+    let reason: String = reason.trim().chars().take(MAX_REASON_CHARS).collect();
     ensure!(!reason.is_empty(), "say with --reason why; it stands in the audit");
     let database = data_dir.join(DATABASE);
     ensure!(

@@ -1,5 +1,5 @@
-//! One-time secrets in files of the backend's own folder: for the first admin, and for an admin who
-//! is locked out. Whoever can read them owns the backend already.
+//! One-time secrets in files of the backend's data folder: for the first admin, and for an admin who is
+//! locked out. Anyone who can read these files controls the backend already.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,22 +15,22 @@ use crate::store::{Store, StoreError};
 
 /// The file with the secret of `orion-server admin reset`, in the data folder.
 pub const RESET_FILE: &str = "admin-reset-secret";
-/// What such a secret begins with.
+/// Prefix of a reset secret.
 const RESET: &str = "reset:";
-/// How long it is good, in milliseconds.
+/// Lifetime of a reset secret, in milliseconds.
 const RESET_MS: i64 = 3600 * 1000;
 
-/// The one-time secrets.
+/// The one-time secrets of the first admin and of an admin reset.
 #[derive(Debug)]
 pub struct FirstAdmin {
     file: PathBuf,
     secret: Mutex<Option<Secret>>,
     reset_file: PathBuf,
-    /// The reset that the audit has heard of.
+    /// Digest of the reset secret that was audited last. None until there is one.
     noticed: tokio::sync::Mutex<Option<Digest>>,
 }
 
-/// A reset as it stands in its file: `reset:NAME:UNTIL:SECRET`.
+/// The content of the reset file: `reset:NAME:UNTIL:SECRET`.
 struct Reset {
     text: Secret,
     user: UserName,
@@ -38,11 +38,11 @@ struct Reset {
 }
 
 impl FirstAdmin {
-    /// Makes the secret and writes it to a file that only the owner can read, unless there is an
-    /// admin already.
+    /// Generates the first admin's secret and writes it to a file that only its owner can read, unless there
+    /// is an account already.
     ///
     /// # Errors
-    /// The file or the record cannot be written.
+    /// The file cannot be written, or the store failed.
     pub async fn prepare(store: &Store, data_dir: &Path) -> anyhow::Result<Self> {
         let file = data_dir.join("first-admin-secret");
         let secret = if store.has_users().await? {
@@ -61,7 +61,7 @@ impl FirstAdmin {
         })
     }
 
-    /// Where the first admin's secret stands, while there is one.
+    /// Returns the file with the first admin's secret. `None` where there is no unused secret.
     #[must_use]
     pub fn waiting(&self) -> Option<&Path> {
         let secret = self.secret.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,10 +82,10 @@ impl FirstAdmin {
         }
     }
 
-    /// Makes the first admin and signs them in.
+    /// Creates the first admin and signs them in.
     ///
     /// # Errors
-    /// The secret is wrong, or there is an admin.
+    /// The secret is wrong, there is an account already, or the store failed.
     pub async fn create(
         &self,
         store: &Store,
@@ -110,11 +110,11 @@ impl FirstAdmin {
         issue_session(store, user).await
     }
 
-    /// Lets an admin back in with the secret of `orion-server admin reset`: the account is made
-    /// where there is none, enabled, an admin, and has the password where one is given.
+    /// Signs an admin in with the secret of `orion-server admin reset`. The account is created where it is
+    /// missing, enabled, made an admin, and gets the password where one is given.
     ///
     /// # Errors
-    /// The secret is wrong, for another account, used or too old.
+    /// The secret is wrong, for another account, used or expired, or the store failed.
     pub async fn reset(
         &self,
         store: &Store,
@@ -136,7 +136,7 @@ impl FirstAdmin {
             Some(password) => Some(hash(password).await?),
             None => None,
         };
-        // Of several who come at once, the one that takes the file away is let in.
+        // Of several concurrent requests, only the one that removes the file succeeds.
         std::fs::remove_file(&self.reset_file).map_err(|_| SignInError::Reset)?;
         store.restore_admin(user, hash, now_ms()).await?;
         self.spend();
@@ -145,10 +145,10 @@ impl FirstAdmin {
         issue_session(store, user).await
     }
 
-    /// Records a reset that was made since it was last looked at, and takes away one that is over.
+    /// Audits a new reset secret, and removes an expired one.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The store failed.
     pub async fn notice_reset(&self, store: &Store) -> Result<(), StoreError> {
         let Some(reset) = read_reset(&self.reset_file) else { return Ok(()) };
         if reset.expires_at <= now_ms() {
@@ -174,7 +174,7 @@ fn same(secret: &Secret, given: &str) -> bool {
     bool::from(secret.expose().as_bytes().ct_eq(given.as_bytes()))
 }
 
-/// Whether a secret is one of `orion-server admin reset`.
+/// Returns whether a secret has the form of `orion-server admin reset`.
 #[must_use]
 pub fn is_reset_secret(secret: &str) -> bool {
     secret.starts_with(RESET)
@@ -193,15 +193,15 @@ fn read_reset(file: &Path) -> Option<Reset> {
     };
     let mut parts = text.strip_prefix(RESET)?.split(':');
     let (user, expires_at) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    // A file that was cut short lets nobody in.
+    // A truncated file is not a valid secret.
     if parts.next()?.len() < 40 || parts.next().is_some() {
         return None;
     }
     Some(Reset { text: Secret::new(text), user, expires_at })
 }
 
-/// Writes a new reset secret into a backend's data folder, for the account that owns the folder
-/// alone. Gives the file.
+/// Writes a new reset secret into a backend's data folder, readable only by the account that owns the folder.
+/// Returns the file's path.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,19 +1,19 @@
-//! Requests that read or judge much: one at a time a person, and two in all. Whoever comes meanwhile is
-//! told so and does not wait, so that none pile up.
+//! Limits requests that read or evaluate much: one at a time for a person, two in all. A request above the
+//! limit is rejected instead of queued, so that none pile up.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use orion_domain::{ErrorCode, ToolError, UserName};
 
-/// How many there may be at once.
+/// Maximum number of heavy requests at once.
 const MOST: usize = 2;
 
-/// See the module.
+/// The people whose heavy requests are in flight.
 #[derive(Debug, Default)]
 pub struct HeavyRequests(Arc<Mutex<Vec<UserName>>>);
 
-/// One of them under way. Clones share it; it is over when the last is dropped: when the work has ended,
-/// or has come to its next stop after whoever asked for it went away.
+/// A heavy request in flight. Clones share it. It ends when the last clone is dropped: when the work ends, or
+/// reaches its next stop after the client disconnected.
 #[derive(Debug, Clone)]
 pub struct HeavyRequest {
     _held: Arc<Held>,
@@ -26,10 +26,10 @@ struct Held {
 }
 
 impl HeavyRequests {
-    /// A turn for this person.
+    /// Starts a heavy request of this person.
     ///
     /// # Errors
-    /// `RESOURCE_EXHAUSTED` where they have one, or all are taken.
+    /// `RESOURCE_EXHAUSTED` where the person has one in flight, or the backend as many as it runs at once.
     pub fn begin(&self, user: &UserName) -> Result<HeavyRequest, ToolError> {
         let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let refused = |message: String| Err(ToolError::new(ErrorCode::ResourceExhausted, message));

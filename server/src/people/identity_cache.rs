@@ -1,5 +1,5 @@
-//! Who is signed in at the moment: tokens that were looked up lately, and word of every change to
-//! those who hold a stream open.
+//! Caches the identities of tokens that were looked up recently, and publishes every change of an account to
+//! the open streams.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,51 +10,51 @@ use tokio::sync::broadcast;
 
 use super::{HeavyRequests, LoginThrottle, TokenKind};
 
-/// How long a token that was looked up stays known without looking again, in milliseconds. Changes
-/// that this backend makes count at once; this is for those that are made behind its back.
-const REMEMBER_MS: i64 = 5_000;
-/// How many tokens are remembered.
-const REMEMBERED: usize = 10_000;
-/// How many changes a stream may lag behind; one that lags more ends.
+/// How long a looked-up token stays cached, in milliseconds. Changes by this backend take effect at once; the
+/// limit is for changes by other processes.
+const CACHE_TTL_MS: i64 = 5_000;
+/// How many tokens are cached.
+const MAX_CACHED: usize = 10_000;
+/// How many changes a stream may lag behind; a stream that lags more ends.
 const BACKLOG: usize = 256;
 
-/// Who makes a request, and by what.
+/// The caller of a request, and the token that it came with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The person, with the role they have by now.
+    /// The person, with their current role.
     pub caller: Caller,
-    /// The hash of the token.
+    /// SHA-256 of the token.
     pub token: Digest,
-    /// What the token is good for.
+    /// The token's kind and scopes.
     pub kind: TokenKind,
-    /// Until when, Unix milliseconds.
+    /// When the token expires, in Unix milliseconds.
     pub expires_at: i64,
 }
 
-/// Why a stream that is open ends.
+/// Why an open stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// The token is good no more.
+    /// The token was revoked or has expired.
     SignedOut,
-    /// The person may do something else by now.
+    /// The person's role changed.
     RoleChanged,
 }
 
-/// What changed.
+/// A change of an account or a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Somebody's role.
+    /// A person's role changed.
     Role(UserName),
-    /// All that stands for somebody has ended.
+    /// An account was disabled, which ends its sessions and tokens.
     Disabled(UserName),
-    /// Somebody's sessions have ended, but for the one that is named.
+    /// A person's sessions ended, except the one named.
     Sessions(UserName, Option<Digest>),
-    /// One token has ended.
+    /// One token was revoked.
     Token(Digest),
 }
 
 impl Change {
-    /// What it means for whoever is this.
+    /// Returns why this change ends the streams of an identity. `None` where it does not.
     #[must_use]
     pub fn ends(&self, who: &Identity) -> Option<StreamEnd> {
         match self {
@@ -69,8 +69,8 @@ impl Change {
     }
 }
 
-/// Waits until what somebody came with ends. `changes` were subscribed to before the token was looked up
-/// at `now` (Unix milliseconds), so that none is missed.
+/// Waits until an identity's token ends or its role changes. `changes` must be subscribed before the token is
+/// looked up at `now` (Unix milliseconds), so that no change is missed.
 pub async fn ended(
     identity: Identity,
     mut changes: broadcast::Receiver<Change>,
@@ -85,7 +85,7 @@ pub async fn ended(
                         return ending;
                     }
                 }
-                // Nobody knows what was missed, so it is taken for the worst.
+                // The missed changes are unknown, so the stream ends.
                 Err(_) => return StreamEnd::RoleChanged,
             }
         }
@@ -103,16 +103,16 @@ struct CachedIdentity {
     epoch: u64,
 }
 
-/// See the module.
+/// The cached identities, with the limits that belong to people.
 #[derive(Debug)]
 pub struct IdentityCache {
-    /// How often passwords are tried.
+    /// The limit on wrong passwords.
     pub tries: LoginThrottle,
-    /// Who has the backend read or judge much at the moment.
+    /// The limit on requests that read or evaluate much.
     pub heavy: HeavyRequests,
     remembered: DashMap<Digest, CachedIdentity>,
-    /// Counts the changes. What was looked up under an earlier one is not believed, so that a
-    /// look-up that a change overtook is not remembered past it.
+    /// Number of changes so far. An entry from an earlier epoch is not used, so that a lookup that a change
+    /// overtook is not cached past it.
     epoch: AtomicU64,
     changes: broadcast::Sender<Change>,
 }
@@ -130,38 +130,38 @@ impl Default for IdentityCache {
 }
 
 impl IdentityCache {
-    /// Tells everybody of a change that is on record.
+    /// Publishes a change that is stored already.
     pub fn changed(&self, change: Change) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        // Nobody listening is no error: nobody has a stream open.
+        // Sending fails only where no stream is open.
         let _ = self.changes.send(change);
     }
 
-    /// Changes from this moment on.
+    /// Subscribes to the changes from now on.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
     }
 
-    /// To be taken before a token is looked up.
+    /// Returns the current epoch; read it before a token is looked up.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Who holds a token, where it was looked up lately and nothing has changed since.
+    /// Returns the identity of a token that was looked up recently, if nothing changed since.
     #[must_use]
     pub fn recall(&self, token: Digest, now: i64) -> Option<Identity> {
         let entry = self.remembered.get(&token)?;
         let good = entry.epoch == self.epoch()
-            && now - entry.at < REMEMBER_MS
+            && now - entry.at < CACHE_TTL_MS
             && now < entry.identity.expires_at;
         good.then(|| entry.identity.clone())
     }
 
-    /// Keeps what was looked up in this epoch.
+    /// Caches an identity that was looked up in this epoch.
     pub fn remember(&self, identity: Identity, epoch: u64, now: i64) {
-        if self.remembered.len() >= REMEMBERED {
+        if self.remembered.len() >= MAX_CACHED {
             self.remembered.clear();
         }
         self.remembered.insert(identity.token, CachedIdentity { identity, at: now, epoch });
@@ -187,7 +187,7 @@ mod tests {
         let bob = identity("bob", TokenKind::Session);
         people.remember(bob.clone(), people.epoch(), 0);
         assert_eq!(people.recall(bob.token, 1), Some(bob.clone()));
-        assert_eq!(people.recall(bob.token, REMEMBER_MS), None);
+        assert_eq!(people.recall(bob.token, CACHE_TTL_MS), None);
         let overtaken = people.epoch();
         people.changed(Change::Role(bob.caller.user.clone()));
         assert_eq!(people.recall(bob.token, 1), None);

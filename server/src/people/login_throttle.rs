@@ -1,9 +1,9 @@
-//! How often passwords are tried: a limit for each account from each source, and a wider one for
-//! each account from everywhere.
+//! Limits wrong passwords: for each account from each source, and with a higher limit for each account from
+//! all sources.
 //!
-//! The wider limit must not be a way to lock somebody out: it does not hold for the backend's own
-//! machine, nor for a source from which that person has signed in since the backend started. Names
-//! that nobody has are counted like any other, so that a limit tells nothing about them.
+//! The limit for all sources must not let an attacker lock a person out. It does not apply to the backend's
+//! own machine, nor to a source from which the person signed in since the backend started. Names without an
+//! account are counted like any other, so that a limit does not reveal which accounts exist.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,26 +13,26 @@ use orion_domain::UserName;
 
 use crate::listen::Source;
 
-/// How long wrong passwords count, in milliseconds.
+/// How long a wrong password counts, in milliseconds.
 const WINDOW_MS: i64 = 15 * 60 * 1000;
 /// How many wrong passwords one source may give for one account in that time.
 const FROM_ONE_SOURCE: u32 = 10;
-/// How many all strange sources together may.
+/// How many wrong passwords all unfamiliar sources together may give for one account.
 const FROM_EVERYWHERE: u32 = 100;
-/// How many of each are remembered; the oldest are forgotten first.
-const REMEMBERED: usize = 10_000;
+/// How many entries each map keeps; the oldest are dropped first.
+const MAX_ENTRIES: usize = 10_000;
 
-/// There were too many wrong passwords.
+/// Too many wrong passwords were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "too many wrong passwords for this account; try again in {minutes} min, or sign in from a place where it worked before"
 )]
 pub struct Limited {
-    /// When it may be tried again, in minutes.
+    /// Minutes until the next attempt is allowed.
     pub minutes: i64,
 }
 
-/// What was tried since when.
+/// How many attempts were made since a time in Unix milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     since: i64,
@@ -43,19 +43,19 @@ struct Window {
 struct Counts {
     from_one: HashMap<(UserName, Source), Window>,
     from_all: HashMap<UserName, Window>,
-    /// Where people have signed in, and when.
+    /// The sources from which people have signed in, and when.
     familiar: HashMap<(UserName, Source), Window>,
 }
 
-/// See the module.
+/// The attempts of every account and source.
 #[derive(Debug, Default)]
 pub struct LoginThrottle(Mutex<Counts>);
 
 impl LoginThrottle {
-    /// Counts an attempt before it is looked at, so that many at once are many.
+    /// Counts an attempt before it is checked, so that concurrent attempts are all counted.
     ///
     /// # Errors
-    /// [`Limited`]: it must not be looked at.
+    /// [`Limited`]: the password must not be checked.
     pub fn attempt(&self, user: &UserName, source: &Source, now: i64) -> Result<(), Limited> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pair = (user.clone(), source.clone());
@@ -69,7 +69,7 @@ impl LoginThrottle {
         Ok(())
     }
 
-    /// The attempt was a right one.
+    /// Records a successful attempt.
     pub fn succeeded(&self, user: &UserName, source: &Source, now: i64) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pair = (user.clone(), source.clone());
@@ -104,15 +104,15 @@ fn count<K: Hash + Eq + Clone>(windows: &mut HashMap<K, Window>, key: K, now: i6
     window.tries += 1;
 }
 
-/// Forgets windows that are over, where there is a `now`, and the oldest where that is not enough.
+/// Drops the windows that are over, where there is a `now`, and the oldest where that is not enough.
 fn make_room<K: Hash + Eq + Clone>(windows: &mut HashMap<K, Window>, now: Option<i64>) {
-    if windows.len() < REMEMBERED {
+    if windows.len() < MAX_ENTRIES {
         return;
     }
     if let Some(now) = now {
         windows.retain(|_, window| now - window.since < WINDOW_MS);
     }
-    if windows.len() >= REMEMBERED {
+    if windows.len() >= MAX_ENTRIES {
         let oldest = windows.iter().min_by_key(|(_, window)| window.since);
         if let Some(key) = oldest.map(|(key, _)| key.clone()) {
             windows.remove(&key);
@@ -179,13 +179,13 @@ mod tests {
     #[test]
     fn a_flood_of_names_takes_no_more_room_and_does_not_clear_what_is_newer() {
         let (tries, there) = (LoginThrottle::default(), from([192, 0, 2, 1]));
-        for n in 0..REMEMBERED + 10 {
+        for n in 0..MAX_ENTRIES + 10 {
             let at = i64::try_from(n).unwrap();
             tries.attempt(&user(&format!("n{n}")), &there, at).unwrap();
         }
         let counts = tries.0.lock().unwrap();
-        assert_eq!((counts.from_one.len(), counts.from_all.len()), (REMEMBERED, REMEMBERED));
+        assert_eq!((counts.from_one.len(), counts.from_all.len()), (MAX_ENTRIES, MAX_ENTRIES));
         assert!(!counts.from_all.contains_key(&user("n0")));
-        assert!(counts.from_all.contains_key(&user(&format!("n{}", REMEMBERED + 9))));
+        assert!(counts.from_all.contains_key(&user(&format!("n{}", MAX_ENTRIES + 9))));
     }
 }

@@ -1,4 +1,5 @@
-//! Passwords: Argon2id, a few at a time, and the same time for a name that nobody has.
+//! Hashes and checks passwords with Argon2id, a few at a time. An unknown name takes as long as a wrong
+//! password.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
@@ -11,27 +12,27 @@ use tokio::sync::{Semaphore, oneshot};
 use super::SignInError;
 use crate::store::StoreError;
 
-/// The shortest password, in characters.
+/// Minimum length of a password, in characters.
 pub(super) const SHORTEST: usize = 12;
-/// The longest password, in bytes.
+/// Maximum length of a password, in bytes.
 pub(super) const LONGEST: usize = 1024;
-/// How many may wait for their turn.
+/// How many passwords may wait for a slot.
 const MAX_WAITING: usize = 32;
-/// How long one waits for it.
+/// Maximum time that a password waits for a slot.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Each password takes 19 MiB and a core, whoever asks. Half of the cores are left for others.
+/// Each password takes 19 MiB and a core. Half of the cores are left for other work.
 static HASHING: LazyLock<HashSlots> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     HashSlots::new((cores / 2).clamp(1, 4), MAX_WAITING)
 });
 
-/// A hash of no password that anyone knows.
+/// A hash whose password nobody knows.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$b3Jpb24tbm9ib2R5LXNhbHQ$IRuyv/2ztdwmvBwQgTwIWu9ShM2XWLqjT7w3U9TKSTM";
 
 /// Hashes a new password.
 ///
 /// # Errors
-/// It is too short or too long.
+/// The password is too short or too long, or too many passwords are being checked.
 pub async fn hash(password: String) -> Result<String, SignInError> {
     if password.chars().count() < SHORTEST || password.len() > LONGEST {
         return Err(SignInError::Length);
@@ -42,11 +43,11 @@ pub async fn hash(password: String) -> Result<String, SignInError> {
     hash.await?.map_err(|_| SignInError::Store(StoreError::Unavailable))
 }
 
-/// Compares with the stored hash, or with one that nothing matches, so that an unknown name takes
+/// Compares a password with the stored hash, or with one that nothing matches, so that an unknown name takes
 /// as long as a wrong password.
 ///
 /// # Errors
-/// [`SignInError::Busy`]: it was not compared.
+/// [`SignInError::Busy`]: the password was not compared.
 pub async fn verify(stored: Option<String>, password: String) -> Result<bool, SignInError> {
     if password.len() > LONGEST {
         return Ok(false);
@@ -60,35 +61,35 @@ pub async fn verify(stored: Option<String>, password: String) -> Result<bool, Si
     Ok(matches.await? && known)
 }
 
-/// So many at once, and so many that wait.
+/// Slots for passwords that are computed, and for those that wait.
 #[derive(Debug)]
 struct HashSlots {
-    turns: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     waiting: Semaphore,
 }
 
 impl HashSlots {
     fn new(at_once: usize, waiting: usize) -> Self {
-        Self { turns: Arc::new(Semaphore::new(at_once)), waiting: Semaphore::new(waiting) }
+        Self { slots: Arc::new(Semaphore::new(at_once)), waiting: Semaphore::new(waiting) }
     }
 
-    /// Computes in its turn, in a thread of its own. What nobody waits for any more is not begun; what
-    /// was begun keeps its turn to its end, so that there are never more at once.
+    /// Computes in a slot, on a blocking thread. Work whose caller left before the start is skipped. Work
+    /// that has started keeps its slot to the end, so that the limit is never exceeded.
     async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SignInError> {
         let waiting = self.waiting.try_acquire().map_err(|_| SignInError::Busy)?;
-        let turn = tokio::time::timeout(WAIT_TIMEOUT, Arc::clone(&self.turns).acquire_owned());
-        let turn = turn.await.ok().and_then(Result::ok).ok_or(SignInError::Busy)?;
+        let slot = tokio::time::timeout(WAIT_TIMEOUT, Arc::clone(&self.slots).acquire_owned());
+        let slot = slot.await.ok().and_then(Result::ok).ok_or(SignInError::Busy)?;
         drop(waiting);
         let (answer, answered) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             if !answer.is_closed() {
-                // Whoever waited may be gone by now.
+                // The caller may have left.
                 answer.send(work()).ok();
             }
-            drop(turn);
+            drop(slot);
         });
         answered.await.map_err(|_| SignInError::Store(StoreError::Unavailable))
     }
@@ -128,13 +129,13 @@ mod tests {
         use std::sync::atomic::{AtomicUsize, Ordering};
         use std::sync::mpsc;
 
-        let (turns, begun) = (Arc::new(HashSlots::new(1, 2)), Arc::new(AtomicUsize::new(0)));
+        let (slots, begun) = (Arc::new(HashSlots::new(1, 2)), Arc::new(AtomicUsize::new(0)));
         let (release, held) = mpsc::channel::<()>();
         let held = Arc::new(std::sync::Mutex::new(held));
         let login = || {
-            let (turns, begun, held) = (Arc::clone(&turns), Arc::clone(&begun), Arc::clone(&held));
+            let (slots, begun, held) = (Arc::clone(&slots), Arc::clone(&begun), Arc::clone(&held));
             tokio::spawn(async move {
-                turns
+                slots
                     .compute(move || {
                         begun.fetch_add(1, Ordering::SeqCst);
                         held.lock().unwrap().recv().ok();
@@ -147,16 +148,16 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        // The client of one that is computed hangs up, and those of two that wait.
+        // The client of the running computation disconnects, and so do those of two that wait.
         let first = login();
         until(&|| begun.load(Ordering::SeqCst) == 1).await;
         let waiting = [login(), login()];
-        until(&|| turns.waiting.available_permits() == 0).await;
+        until(&|| slots.waiting.available_permits() == 0).await;
         assert_eq!(login().await.unwrap(), Err(SignInError::Busy));
         first.abort();
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
-        until(&|| turns.waiting.available_permits() == 2).await;
-        assert_eq!(turns.turns.available_permits(), 0, "another could be computed beside it");
+        until(&|| slots.waiting.available_permits() == 2).await;
+        assert_eq!(slots.slots.available_permits(), 0, "another could be computed beside it");
 
         let last = login();
         release.send(()).unwrap();

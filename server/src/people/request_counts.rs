@@ -1,17 +1,17 @@
-//! How many of something each person has at the moment.
+//! Counts how many requests or calls each person has in flight.
 
 use std::sync::Arc;
 
 use dashmap::DashMap;
 use orion_domain::UserName;
 
-/// See the module. Clones count together.
+/// The number of items that each person has in flight. Clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     of_people: Arc<DashMap<UserName, u32>>,
 }
 
-/// One of a person's; dropped when it is over.
+/// One counted item of a person; dropping it ends the count.
 #[derive(Debug)]
 pub struct CountedRequest {
     user: UserName,
@@ -19,7 +19,7 @@ pub struct CountedRequest {
 }
 
 impl Counts {
-    /// One more of this person; none where they have so many.
+    /// Counts one more item of this person. `None` where they have `most` already.
     #[must_use]
     pub fn add_below(&self, user: &UserName, most: u32) -> Option<CountedRequest> {
         let mut count = self.of_people.entry(user.clone()).or_default();
@@ -31,14 +31,14 @@ impl Counts {
         Some(CountedRequest { user: user.clone(), counts: self.clone() })
     }
 
-    /// One more of this person, however many they have.
+    /// Counts one more item of this person, however many they have.
     #[must_use]
     pub fn add(&self, user: &UserName) -> CountedRequest {
         *self.of_people.entry(user.clone()).or_default() += 1;
         CountedRequest { user: user.clone(), counts: self.clone() }
     }
 
-    /// Whether nobody has any.
+    /// Returns whether nobody has any item.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.of_people.is_empty()

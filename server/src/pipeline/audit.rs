@@ -1,4 +1,5 @@
-//! The record of a call: opened before anything is sent, closed when it ends, denials included.
+//! The stored row of a call: opened before anything is sent, closed when the call ends. Denied calls are
+//! stored too.
 
 use std::sync::Arc;
 
@@ -17,43 +18,43 @@ use crate::bus::Change;
 use crate::clock::{new_uuid, now_ms};
 use crate::store::{CallRow, CloseCall, ClosedBy, NewCall, Provenance, StoreError};
 
-/// How many characters of the name of a tool that does not exist are recorded.
+/// The most characters that are stored of the name of a tool that does not exist.
 pub const NAMED: usize = 128;
 
-/// A call as it came in, with the identity it keeps.
+/// A call as it was received, with the identity that it keeps.
 #[derive(Debug, Clone)]
 pub struct CallContext {
-    /// Its id.
+    /// The id of the call.
     pub id: CallId,
-    /// For whom.
+    /// The person that the call is made for.
     pub caller: Caller,
-    /// What was asked.
+    /// The requested call.
     pub request: CallRequest,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub created_at: i64,
-    /// What strangers may have had to do with it.
+    /// The untrusted content that may have influenced the call.
     pub strangers: Provenance,
-    /// The plan that it belongs to.
+    /// The plan that the call belongs to. None for a call of its own.
     pub plan: Option<PlanId>,
-    /// Whether the device is to report what it observes of the paths: of a preview.
+    /// Whether the device reports what it observes of the paths. Set for previews.
     pub observe: bool,
-    /// What the preview observed, which must still be so when the call runs.
+    /// What the preview observed. It must be unchanged when the call runs.
     pub observed: Vec<Observation>,
-    /// Whether the one who asked goes on at once and looks for the end later.
+    /// Whether the requester continues at once and reads the result later.
     pub background: bool,
-    /// Whether the backend asks for itself, to show what another call would do.
+    /// Whether the backend makes the call for itself, to preview another call.
     pub is_internal: bool,
-    /// Why its risk is higher than its tool's, as its device said.
+    /// Why the risk is higher than the tool's, as the device reported.
     pub raises: Vec<RiskRaise>,
-    /// The call that ended so that this one is asked about: its device reported a higher risk.
+    /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
     pub replaces: Option<CallId>,
-    /// SHA-256 of the session or token that it was asked with; none where nobody asked over the wire.
+    /// SHA-256 of the session or token of the request. None if the request did not come over the network.
     pub token: Option<Digest>,
 }
 
 impl CallContext {
-    /// Gives a request its identity. It came from no chat with content of strangers. Of a tool that
-    /// changes nothing there is no preview: it is a call like any, judged, counted and recorded so.
+    /// Creates the context of a request, with a new id and without untrusted content of a chat. A tool without
+    /// effects has no preview: a dry run of it is evaluated, counted and stored like any call.
     #[must_use]
     pub fn new(caller: Caller, mut request: CallRequest) -> Self {
         let (id, created_at) = (CallId::new(new_uuid()), now_ms());
@@ -76,17 +77,17 @@ impl CallContext {
         }
     }
 
-    /// The arguments in the form that is recorded.
+    /// Returns the arguments in the form that is stored.
     #[must_use]
     pub fn canonical(&self) -> CanonicalArguments {
         CanonicalArguments::from_value(&Value::Object(self.request.arguments.clone()))
     }
 }
 
-/// The row of a call that passed the gate, in the state in which it enters the record.
+/// Returns the row of a call that passed the gate, in the state in which it is stored.
 #[must_use]
-pub fn row(backend: &Backend, judged: &EvaluatedCall, state: CallState) -> NewCall {
-    let EvaluatedCall { incoming, target, parsed, .. } = judged;
+pub fn row(backend: &Backend, evaluated: &EvaluatedCall, state: CallState) -> NewCall {
+    let EvaluatedCall { incoming, target, parsed, .. } = evaluated;
     let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
     NewCall {
         id: incoming.id,
@@ -100,11 +101,11 @@ pub fn row(backend: &Backend, judged: &EvaluatedCall, state: CallState) -> NewCa
         recovered: incoming.request.recovered,
         tainted: incoming.strangers.taint(),
         quoted: incoming.strangers.quoted,
-        touches: judged.touches(),
-        decision: judged.decision().as_str().to_owned(),
-        rule: judged.rule(),
+        touches: evaluated.touches(),
+        decision: evaluated.decision().as_str().to_owned(),
+        rule: evaluated.rule(),
         policy_version: target.device.policy.version.clone(),
-        risk: Some(judged.risk()),
+        risk: Some(evaluated.risk()),
         undo: parsed.undo.clone(),
         has_effects: target.spec.has_effects && !incoming.request.dry_run,
         state,
@@ -121,13 +122,13 @@ pub fn row(backend: &Backend, judged: &EvaluatedCall, state: CallState) -> NewCa
     }
 }
 
-/// Until when a call may wait for its device, Unix milliseconds.
+/// Returns until when a call may wait for its device, Unix milliseconds.
 fn queued_until(backend: &Backend, incoming: &CallContext) -> Option<i64> {
     let time = backend.config.queue_time(&incoming.request)?;
     Some(incoming.created_at + i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2))
 }
 
-fn unjudged_row(backend: &Backend, incoming: &CallContext, target: Option<&Target>) -> NewCall {
+fn unevaluated_row(backend: &Backend, incoming: &CallContext, target: Option<&Target>) -> NewCall {
     let canonical = incoming.canonical();
     let risk: Option<Risk> = target.map(|target| target.spec.risk);
     let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
@@ -167,17 +168,17 @@ fn unjudged_row(backend: &Backend, incoming: &CallContext, target: Option<&Targe
     }
 }
 
-/// Records a call that did not pass the gate, opened and closed at once.
+/// Stores a call that did not pass the gate, opened and closed at once.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn deny(
     backend: &Arc<Backend>,
     incoming: CallContext,
     target: Option<&Target>,
     refusal: ToolError,
 ) -> Result<CallView, StoreError> {
-    let mut row = unjudged_row(backend, &incoming, target);
+    let mut row = unevaluated_row(backend, &incoming, target);
     row.rule = refusal
         .details
         .get("rule")
@@ -186,16 +187,16 @@ pub async fn deny(
     open_and_close(backend, row, refusal).await
 }
 
-/// The same for a call that was judged as a whole.
+/// Stores a denied call whose evaluation is complete, opened and closed at once.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn deny_judged(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     refusal: ToolError,
 ) -> Result<CallView, StoreError> {
-    let row = row(backend, judged, CallState::Received);
+    let row = row(backend, evaluated, CallState::Received);
     open_and_close(backend, row, refusal).await
 }
 
@@ -204,35 +205,35 @@ async fn open_and_close(
     row: NewCall,
     refusal: ToolError,
 ) -> Result<CallView, StoreError> {
-    let reply = CallView::of_new(&row);
-    let mut close = closing(&reply, refusal);
-    // A call that never began cannot have timed out, whatever one like it came to before.
+    let view = CallView::of_new(&row);
+    let mut close = closing(&view, refusal);
+    // A call that was never sent cannot time out, even if a similar call before it did.
     if !CallState::Received.can_become(close.state) || !close.state.is_closed() {
         close.state = CallState::Denied;
     }
-    let reply = reply.ended(close.state, close.result.clone(), close.at);
+    let view = view.ended(close.state, close.result.clone(), close.at);
     tracing::info!(
-        call = %reply.call, user = %reply.caller.user, tool = ?reply.tool, code = ?close.code,
+        call = %view.call, user = %view.caller.user, tool = ?view.tool, code = ?close.code,
         "a call was denied"
     );
     backend.store.open_and_close_call(row, close).await?;
-    backend.bus.publish(Change::CallClosed(reply.call));
-    Ok(reply)
+    backend.bus.publish(Change::CallClosed(view.call));
+    Ok(view)
 }
 
-/// How a call ends that the backend ends by itself.
+/// Returns how a call ends that the backend ends by itself.
 #[must_use]
-pub fn closing(reply: &CallView, error: ToolError) -> CloseCall {
+pub fn closing(view: &CallView, error: ToolError) -> CloseCall {
     let (state, code) = (error.code.final_state(), error.code);
     let meta = Meta {
-        call_id: reply.call.to_string(),
-        device: reply.device.as_ref().map(ToString::to_string).unwrap_or_default(),
-        tool: reply.tool.clone(),
+        call_id: view.call.to_string(),
+        device: view.device.as_ref().map(ToString::to_string).unwrap_or_default(),
+        tool: view.tool.clone(),
         ..Meta::default()
     };
-    let envelope = Envelope::failure(error, reply.dry_run, meta);
+    let envelope = Envelope::failure(error, view.dry_run, meta);
     CloseCall {
-        id: reply.call,
+        id: view.call,
         state,
         code: Some(code),
         result: serde_json::to_vec(&envelope).unwrap_or_default(),
@@ -242,33 +243,33 @@ pub fn closing(reply: &CallView, error: ToolError) -> CloseCall {
     }
 }
 
-/// Ends a recorded call from the backend's side and wakes those who wait for it. A call that has
-/// ended meanwhile stays as it is.
+/// Ends a stored call from the backend's side and wakes its waiters. A call that has ended already is not
+/// changed.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn close(
     backend: &Backend,
-    reply: CallView,
+    view: CallView,
     error: ToolError,
 ) -> Result<CallView, StoreError> {
-    let close = closing(&reply, error);
+    let close = closing(&view, error);
     let (state, result, at) = (close.state, close.result.clone(), close.at);
     if !backend.store.close_call(close, ClosedBy::Backend).await? {
-        return backend.store.call(&reply.call.to_string()).await.map(CallView::from);
+        return backend.store.call(&view.call.to_string()).await.map(CallView::from);
     }
-    backend.bus.publish(Change::CallClosed(reply.call));
-    Ok(reply.ended(state, result, at))
+    backend.bus.publish(Change::CallClosed(view.call));
+    Ok(view.ended(state, result, at))
 }
 
 impl CallView {
-    /// The same call, ended.
+    /// Returns the same call with its end.
     #[must_use]
     pub fn ended(self, state: CallState, result: Vec<u8>, at: i64) -> Self {
         Self { state, result, closed_at: Some(at), approval: None, ..self }
     }
 
-    /// A call that has just entered the record.
+    /// Returns the view of a new call.
     #[must_use]
     pub fn of_new(row: &NewCall) -> Self {
         Self {

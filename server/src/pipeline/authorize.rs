@@ -1,4 +1,5 @@
-//! May it? The one evaluator answers; here its question is put together.
+//! Decides whether a call may run: prepares the evaluator's input and keeps its result. The evaluator
+//! itself is in `orion_domain`.
 
 mod asked;
 mod tool;
@@ -22,36 +23,36 @@ use crate::clock::now_ms;
 
 pub use tool::{ToolRefused, tool};
 
-/// What a line of a chat says by itself: a call that was found in strangers' content.
+/// The rule name of a call that was found in untrusted content of a chat.
 const QUOTED: &str = "chat: a call that stands in content from strangers";
 
-/// What a call touches that touches nothing.
+/// The quantity of a call that touches nothing.
 const NOTHING: Quantity = Quantity { entries: Some(0), bytes: Some(0) };
 
-/// A call with its judgement.
+/// A call with its evaluation.
 #[derive(Debug)]
 pub struct EvaluatedCall {
-    /// As it was asked for.
+    /// The requested call.
     pub incoming: CallContext,
-    /// What it is about.
+    /// The tool and the device.
     pub target: Target,
-    /// Its arguments, validated.
+    /// The validated arguments.
     pub parsed: ParsedCall,
-    /// What the device said that it would do, where it was asked.
+    /// The preview of the device. None if the device was not asked.
     pub preview: Option<Preview>,
-    /// What it observed of the paths with that.
+    /// What the device observed of the paths in that preview.
     pub observed: Vec<Observation>,
-    /// When it was judged.
+    /// The time of the evaluation.
     at: Moment,
     counts: Counts,
-    /// Held while nothing else may be counted.
-    turn: Mutex<Option<OwnedMutexGuard<()>>>,
-    /// What stands against it besides the policy.
-    barred: Option<ToolError>,
+    /// Held while no other call may be counted.
+    rate_lock: Mutex<Option<OwnedMutexGuard<()>>>,
+    /// Why the call does not run, whatever the policy says. None if only the policy decides.
+    blocked: Option<ToolError>,
     evaluation: Evaluation,
 }
 
-/// What was counted for a call.
+/// The earlier calls and the quantity of a call.
 #[derive(Debug, Clone, Default)]
 struct Counts {
     earlier: Vec<u32>,
@@ -79,13 +80,13 @@ fn question<'a>(
     }
 }
 
-/// Judges the whole call, with nothing counted.
+/// Evaluates the whole call, with nothing counted.
 #[must_use]
 pub fn call(incoming: CallContext, target: Target, parsed: ParsedCall) -> EvaluatedCall {
     let (at, counts) = (target.device.timezone.moment(now_ms()), Counts::default());
     let question = question(&incoming, &target, Some(&parsed), at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
-    let turn = Mutex::default();
+    let rate_lock = Mutex::default();
     EvaluatedCall {
         incoming,
         target,
@@ -94,51 +95,51 @@ pub fn call(incoming: CallContext, target: Target, parsed: ParsedCall) -> Evalua
         observed: Vec::new(),
         at,
         counts,
-        turn,
-        barred: None,
+        rate_lock,
+        blocked: None,
         evaluation,
     }
 }
 
 impl EvaluatedCall {
-    /// What was asked of the evaluator.
+    /// Returns the evaluator's input.
     #[must_use]
     pub fn question(&self) -> Question<'_> {
         question(&self.incoming, &self.target, Some(&self.parsed), self.at, &self.counts)
     }
 
-    /// When it was judged.
+    /// Returns the time of the evaluation.
     #[must_use]
     pub const fn at(&self) -> Moment {
         self.at
     }
 
-    /// The same call, judged by how often the like was done before.
+    /// Evaluates the call with the number of earlier calls for each rule.
     #[must_use]
     pub fn counted(self, earlier: Vec<u32>) -> Self {
         let counts = Counts { earlier, ..self.counts };
-        Self { counts, ..self }.judged_again()
+        Self { counts, ..self }.reevaluate()
     }
 
-    /// The same call, judged by what was counted and measured for that one.
+    /// Evaluates the call with the counts and the quantity of another.
     #[must_use]
     pub fn counted_like(self, other: &Self) -> Self {
-        Self { counts: other.counts.clone(), ..self }.judged_again()
+        Self { counts: other.counts.clone(), ..self }.reevaluate()
     }
 
-    /// The same call, which nobody else is counted before until it is released.
+    /// Keeps the rate lock until the call is released: no other call is counted before that.
     #[must_use]
-    pub fn holding(self, turn: Option<OwnedMutexGuard<()>>) -> Self {
-        Self { turn: Mutex::new(turn), ..self }
+    pub fn holding(self, rate_lock: Option<OwnedMutexGuard<()>>) -> Self {
+        Self { rate_lock: Mutex::new(rate_lock), ..self }
     }
 
-    /// The same call, which does not run whatever the policy says.
+    /// Blocks the call, whatever the policy says.
     #[must_use]
     pub fn barred(self, error: ToolError) -> Self {
-        Self { barred: Some(error), ..self }
+        Self { blocked: Some(error), ..self }
     }
 
-    /// Whether both were judged for the same person by the same that is known of the device.
+    /// Returns whether both were evaluated for the same caller and the same snapshot of the device.
     #[must_use]
     pub fn is_as_known(&self, other: &Self) -> bool {
         !self.is_barred()
@@ -146,43 +147,43 @@ impl EvaluatedCall {
             && Arc::ptr_eq(&self.target.device, &other.target.device)
     }
 
-    /// Whether it does not run whatever the policy says.
+    /// Returns whether the call is blocked, whatever the policy says.
     #[must_use]
     pub const fn is_barred(&self) -> bool {
-        self.barred.is_some()
+        self.blocked.is_some()
     }
 
-    /// The same call, judged by how much it would touch.
+    /// Evaluates the call with the quantity that the preview reports.
     #[must_use]
     pub fn measured(self, preview: Preview) -> Self {
         let counts = Counts { quantity: preview.quantity(), ..self.counts };
-        Self { counts, preview: Some(preview), ..self }.judged_again()
+        Self { counts, preview: Some(preview), ..self }.reevaluate()
     }
 
-    /// The same with what the device observed of the paths.
+    /// Adds what the device observed of the paths.
     #[must_use]
     pub fn observed(self, observed: Vec<Observation>) -> Self {
         Self { observed, ..self }
     }
 
-    fn judged_again(self) -> Self {
+    fn reevaluate(self) -> Self {
         let evaluation = evaluate(&self.question(), &self.target.device.policy);
         Self { evaluation, ..self }
     }
 
-    /// Lets the next call be counted: this one is on the record.
+    /// Releases the rate lock, after this call is stored: the next call can be counted.
     pub fn release(&self) {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.rate_lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Whether the policy has such a rule.
+    /// Returns whether a rule of the policy matches the predicate.
     #[must_use]
     pub fn has_rule(&self, is_it: impl Fn(&CompiledRule, &Question<'_>) -> bool) -> bool {
         let question = self.question();
         self.target.device.policy.rules.iter().any(|rule| is_it(rule, &question))
     }
 
-    /// Whether the call is not denied whatever it touches.
+    /// Returns whether the call is not denied if it touches nothing.
     #[must_use]
     pub fn may_run_if_small(&self) -> bool {
         let counted = Counted { earlier: &self.counts.earlier, quantity: Some(NOTHING) };
@@ -190,14 +191,14 @@ impl EvaluatedCall {
         evaluate(&question, &self.target.device.policy).decision() != Decision::Deny
     }
 
-    /// The same call, judged as if it touched nothing: as long as nobody can tell how much it does.
+    /// Evaluates the call as if it touched nothing, while its quantity is unknown.
     #[must_use]
     pub fn as_if_small(self) -> Self {
         let counts = Counts { quantity: Some(NOTHING), ..self.counts };
-        Self { counts, ..self }.judged_again()
+        Self { counts, ..self }.reevaluate()
     }
 
-    /// Whether the call stands in what strangers wrote and no rule says that it does not matter.
+    /// Returns whether the call was found in untrusted content and no rule ignores that.
     #[must_use]
     pub fn is_quoted(&self) -> bool {
         let ignored = self.evaluation.evidence().iter().any(|line| match line.reason {
@@ -226,12 +227,12 @@ impl EvaluatedCall {
         self.incoming.strangers.quoted && !self.incoming.request.dry_run && !ignored
     }
 
-    /// Whether it is asked about only because it stands in what strangers wrote.
+    /// Returns whether approval is needed only because the call was found in untrusted content.
     fn is_asked_as_quoted(&self) -> bool {
         self.is_quoted() && self.evaluation.decision() < Decision::Ask
     }
 
-    /// What holds.
+    /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> Decision {
         if self.is_barred() {
@@ -243,8 +244,8 @@ impl EvaluatedCall {
         }
     }
 
-    /// Whether a person's yes may hold for more than this one call: nothing asks but the tool's own
-    /// risk, which is not critical, or a rule that is content with one yes of anybody.
+    /// Returns whether an approval may cover more than this one call. Approval may be needed only for the
+    /// tool's own risk, below critical, or by a rule that accepts one approval from anybody.
     #[must_use]
     pub fn may_stand(&self) -> bool {
         let plain = |line: &Evidence| match line.layer {
@@ -253,7 +254,7 @@ impl EvaluatedCall {
         };
         let Approvers { role: _, count, not_requester, second_if_any, reason } = self.approvers();
         self.decision() == Decision::Ask
-            // An answer holds for one tool, and what is done again is another's.
+            // A standing approval covers one tool, and a redo runs another one.
             && self.parsed.undo.as_ref().is_none_or(|undo| !undo.redo)
             && !self.preview_first()
             && !self.incoming.strangers.taint()
@@ -265,20 +266,19 @@ impl EvaluatedCall {
             && !reason
     }
 
-    /// The risk that it was judged by: its tool's, or a higher one.
+    /// Returns the risk of the evaluation: the tool's risk, or a higher one.
     #[must_use]
     pub fn risk(&self) -> Risk {
         self.evaluation.risk().max(self.target.spec.risk)
     }
 
-    /// Why its risk is higher than its tool's.
+    /// Returns why the risk is higher than the tool's.
     #[must_use]
     pub fn raises(&self) -> &[RiskRaise] {
         self.evaluation.raises()
     }
 
-    /// The same call, judged by what its device saw that raises its risk. Whoever holds the turn of
-    /// the call keeps it.
+    /// Evaluates the call with the risk raises that its device reported. The original keeps the rate lock.
     #[must_use]
     pub fn raised(&self, raises: Vec<RiskRaise>) -> Self {
         let mut incoming = self.incoming.clone();
@@ -291,29 +291,29 @@ impl EvaluatedCall {
             observed: self.observed.clone(),
             at: self.at,
             counts: self.counts.clone(),
-            turn: Mutex::default(),
-            barred: self.barred.clone(),
+            rate_lock: Mutex::default(),
+            blocked: self.blocked.clone(),
             evaluation: self.evaluation.clone(),
         }
-        .judged_again()
+        .reevaluate()
     }
 
-    /// Who has to say yes, where a person is asked.
+    /// Returns who has to approve the call, if approval is needed.
     #[must_use]
     pub const fn approvers(&self) -> Approvers {
         self.evaluation.approvers()
     }
 
-    /// Whether nobody can say yes without having been shown a preview.
+    /// Returns whether approvers must have been shown a preview.
     #[must_use]
     pub const fn preview_first(&self) -> bool {
         self.evaluation.preview_first()
     }
 
-    /// The name of the line that decided.
+    /// Returns the name of the rule that decided.
     #[must_use]
     pub fn rule(&self) -> String {
-        if let Some(error) = &self.barred {
+        if let Some(error) = &self.blocked {
             return error.code.to_string();
         }
         if self.is_asked_as_quoted() {
@@ -322,10 +322,10 @@ impl EvaluatedCall {
         self.evaluation.rule_name(&self.question(), &self.target.device.policy)
     }
 
-    /// What the caller is told where there is no permit.
+    /// Returns the error for the caller if there is no permit.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
-        if let Some(error) = &self.barred {
+        if let Some(error) = &self.blocked {
             return error.clone();
         }
         if self.is_asked_as_quoted() {
@@ -341,10 +341,10 @@ impl EvaluatedCall {
         self.evaluation.refusal(&self.question(), &self.target.device.policy)
     }
 
-    /// The right to run it.
+    /// Returns the permit to run the call.
     ///
     /// # Errors
-    /// What the caller is told instead.
+    /// The error for the caller.
     pub fn permit(&self, approved: Option<Approved>) -> Result<Permit, Box<ToolError>> {
         if self.is_barred() || (approved.is_none() && self.is_asked_as_quoted()) {
             return Err(Box::new(self.refusal()));
@@ -352,7 +352,7 @@ impl EvaluatedCall {
         self.evaluation.permit(&self.question(), &self.target.device.policy, approved)
     }
 
-    /// Everything that was said, with the names of the lines, and which decided.
+    /// Returns all evidence, with the name of each rule and whether it decided.
     #[must_use]
     pub fn trace(&self) -> Vec<(Evidence, String, bool)> {
         trace(&self.evaluation, &self.question(), &self.target.device.policy)

@@ -1,4 +1,4 @@
-//! How much one person has under way, and whose turn it is where calls are counted.
+//! Limits the calls in flight of each person, and locks the counting of a person's calls on a device.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::people::{CountedRequest, Counts};
 
-/// From how many turns on those that nobody takes are forgotten.
-const TURNS: usize = 1024;
+/// From this number of rate locks on, unused ones are dropped.
+const MAX_IDLE_LOCKS: usize = 1024;
 
-/// See the module.
+/// The calls in flight of each person, and the rate locks.
 #[derive(Debug, Default)]
 pub struct CallLimits {
     under_way: Counts,
     attempted: Arc<DashSet<CallId>>,
-    turns: DashMap<(UserName, DeviceId), Arc<Mutex<()>>>,
+    rate_locks: DashMap<(UserName, DeviceId), Arc<Mutex<()>>>,
 }
 
-/// A call that another may be made in place of; dropped when that is settled.
+/// A call that another may still replace; dropped when that is decided.
 #[derive(Debug)]
 pub struct Attempted {
     call: CallId,
@@ -27,21 +27,21 @@ pub struct Attempted {
 }
 
 impl CallLimits {
-    /// From here on another call may be made in place of this one.
+    /// Marks a call that another may replace from this moment on.
     pub fn attempted(&self, call: CallId) -> Attempted {
         self.attempted.insert(call);
         Attempted { call, attempted: Arc::clone(&self.attempted) }
     }
 
-    /// Whether another call may yet be made in place of this one.
+    /// Returns whether another call may still replace this one.
     pub fn is_attempted(&self, call: CallId) -> bool {
         self.attempted.contains(&call)
     }
 
-    /// A place among at most so many, for a call until it has ended or waits for somebody.
+    /// Returns one of `most` slots of a person, held until the call ends or waits for a person.
     ///
     /// # Errors
-    /// `RESOURCE_EXHAUSTED` where all are taken.
+    /// `RESOURCE_EXHAUSTED` if no slot is free.
     pub fn acquire_slot(&self, user: &UserName, most: u32) -> Result<CountedRequest, ToolError> {
         self.under_way.add_below(user, most).ok_or_else(|| {
             let message = format!(
@@ -51,14 +51,14 @@ impl CallLimits {
         })
     }
 
-    /// Waits until nobody else counts this person's calls on this device. Whoever holds it has
-    /// counted and not yet recorded what is to be counted next.
+    /// Waits until no other call of this person on this device is being counted. The holder has counted and
+    /// has not stored the call that is counted next.
     pub async fn rate_lock(&self, user: &UserName, device: DeviceId) -> OwnedMutexGuard<()> {
-        if self.turns.len() >= TURNS {
-            self.turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        if self.rate_locks.len() >= MAX_IDLE_LOCKS {
+            self.rate_locks.retain(|_, lock| Arc::strong_count(lock) > 1);
         }
-        let turn = Arc::clone(&self.turns.entry((user.clone(), device)).or_default());
-        turn.lock_owned().await
+        let lock = Arc::clone(&self.rate_locks.entry((user.clone(), device)).or_default());
+        lock.lock_owned().await
     }
 }
 
@@ -92,11 +92,11 @@ mod tests {
         let (load, ann): (CallLimits, UserName) = (CallLimits::default(), "ann".parse().unwrap());
         let device = |number: usize| DeviceId::new(Uuid::from_u128(number as u128));
         let held = load.rate_lock(&ann, device(0)).await;
-        for number in 1..=TURNS {
+        for number in 1..=MAX_IDLE_LOCKS {
             drop(load.rate_lock(&ann, device(number)).await);
         }
-        assert_eq!(load.turns.len(), 2);
-        assert!(load.turns.get(&(ann, device(0))).unwrap().try_lock().is_err());
+        assert_eq!(load.rate_locks.len(), 2);
+        assert!(load.rate_locks.get(&(ann, device(0))).unwrap().try_lock().is_err());
         drop(held);
     }
 }

@@ -1,5 +1,5 @@
-//! A person stops a call. One that was not sent ends here and now; one that was sent is its
-//! device's to stop, which says what became of it.
+//! Cancels a call. A call that was not sent ends at once. For a sent call the device receives a cancel and
+//! reports the outcome.
 
 use orion_domain::{CallState, Caller, ErrorCode, ToolError};
 use serde_json::json;
@@ -11,12 +11,12 @@ use crate::clock::now_ms;
 use crate::fleet::ToDevice;
 use crate::store::{CallRow, ClosedBy, StoreError};
 
-/// Stops a call, and tells where it is now. A call that has ended stays as it is.
+/// Cancels a call and returns its state. A call that has ended is not changed.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<CallView, StoreError> {
-    // A step that waits ends with its plan, and not by itself.
+    // A step that waits for approval ends with its plan, not alone.
     let waits_with_plan = call.plan.is_some() && call.state == CallState::AwaitingApproval;
     let is_over = call.state.is_closed() && call.state != CallState::Unknown;
     if is_over || waits_with_plan {
@@ -27,8 +27,8 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Cal
     if let Some(question) = backend.store.withdraw_approval(id, now_ms()).await? {
         backend.bus.publish(Change::Approval(question.id, id));
     }
-    // A person may have approved it in this very moment: either this finds it unsent and it is
-    // never sent, or it was sent and its record must say what the device did.
+    // A person may approve the call at this moment. Either it is closed unsent here and never sent, or it
+    // was sent and its result must come from the device.
     let error = ToolError::new(
         ErrorCode::Cancelled,
         format!("{} cancelled this call before it was sent.", by.user),
@@ -39,7 +39,7 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Cal
     } else if !backend.fleet.waiting().stop(id)
         && let Some(device) = device
     {
-        // Nobody waits for it any more; where its device is there it may still run.
+        // No task waits for the call, but a connected device may still run it.
         backend.fleet.notify(device, ToDevice::Cancel(id));
     }
     backend.store.call(&id.to_string()).await.map(CallView::from)

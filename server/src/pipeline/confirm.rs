@@ -1,4 +1,4 @@
-//! The human gate: a call that wants a person becomes a question, and enough yeses become a permit
+//! The approval step: a call that needs approval gets an approval request. Enough approvals become a permit
 //! for exactly that call, once.
 
 mod answer;
@@ -28,111 +28,112 @@ pub use answer::{AnswerError, AnswerResult, AnswerScope, ApprovalAnswer, decide}
 pub use run::{expire, resume_approved};
 pub use standing::{LONGEST_RULE_MS, revoke_rule};
 
-/// Records the call as waiting and asks. The reply says where to answer. Where a yes that was given
-/// for this chat holds, the call runs and nobody is asked. An approver who changed a call is named as
-/// the one who wrote this one.
+/// Stores the call as waiting, with an approval request that the view names. If a standing approval covers
+/// the call, it runs and nobody is asked. `written_by` is the approver who wrote this call as a change of
+/// another.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn ask(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     written_by: Option<&UserName>,
 ) -> Result<CallView, StoreError> {
     if written_by.is_none()
-        && let Some(standing) = standing::find(backend, judged).await?
+        && let Some(standing) = standing::find(backend, evaluated).await?
     {
-        let (reply, call) = entering(backend, judged);
-        // What only its disk shows was not said before, and is asked about.
-        let run = run_standing(backend, judged, (reply, Some(call)), standing);
-        return Box::pin(raise::attempt(backend, judged, run)).await;
+        let (view, call) = entering(backend, evaluated);
+        // Risks that only the device's disk shows were not covered, and need an approval.
+        let run = run_standing(backend, evaluated, (view, Some(call)), standing);
+        return Box::pin(raise::attempt(backend, evaluated, run)).await;
     }
-    let (seen, told) = match seen(backend, judged).await {
+    let (seen, report) = match seen(backend, evaluated).await {
         Ok(seen) => seen,
-        // Nobody is asked about what nobody can be shown: that waits until the device is back.
-        Err(error) if queue::may_wait(backend, judged, &error) => {
-            return queue::wait(backend, judged).await;
+        // Nobody is asked without a preview: the call waits until the device is back.
+        Err(error) if queue::may_wait(backend, evaluated, &error) => {
+            return queue::wait(backend, evaluated).await;
         }
-        Err(error) => return audit::deny_judged(backend, judged, error).await,
+        Err(error) => return audit::deny_judged(backend, evaluated, error).await,
     };
-    // What the device saw that raises the risk is judged before anybody is asked.
-    let raised = judged.raised(seen.preview.raises());
+    // The risk raises that the device reports are evaluated before anybody is asked.
+    let raised = evaluated.raised(seen.preview.raises());
     if raised.decision() == Decision::Deny {
-        DeviceReport::record_any(told, backend).await?;
+        DeviceReport::record_any(report, backend).await?;
         return audit::deny_judged(backend, &raised, raised.refusal()).await;
     }
-    let (reply, call) = entering(backend, &raised);
-    let asked = put(backend, &raised, (reply, Some(call)), (seen, told), written_by).await;
-    judged.release();
+    let (view, call) = entering(backend, &raised);
+    let asked = put(backend, &raised, (view, Some(call)), (seen, report), written_by).await;
+    evaluated.release();
     asked
 }
 
-/// The same for a call that waited for its device, which is back.
+/// Requests approval for a call that waited for its device, after the device is back.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(super) async fn ask_waiting(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
-    reply: CallView,
+    evaluated: &EvaluatedCall,
+    view: CallView,
 ) -> Result<CallView, StoreError> {
-    if let Some(standing) = standing::find(backend, judged).await? {
-        let run = run_standing(backend, judged, (reply, None), standing);
-        return Box::pin(raise::attempt(backend, judged, run)).await;
+    if let Some(standing) = standing::find(backend, evaluated).await? {
+        let run = run_standing(backend, evaluated, (view, None), standing);
+        return Box::pin(raise::attempt(backend, evaluated, run)).await;
     }
-    judged.release();
-    match seen(backend, judged).await {
-        Ok((seen, told)) => {
-            let raised = judged.raised(seen.preview.raises());
+    evaluated.release();
+    match seen(backend, evaluated).await {
+        Ok((seen, report)) => {
+            let raised = evaluated.raised(seen.preview.raises());
             if raised.decision() == Decision::Deny {
-                DeviceReport::record_any(told, backend).await?;
-                return audit::close(backend, reply, raised.refusal()).await;
+                DeviceReport::record_any(report, backend).await?;
+                return audit::close(backend, view, raised.refusal()).await;
             }
-            put(backend, &raised, (reply, None), (seen, told), None).await
+            put(backend, &raised, (view, None), (seen, report), None).await
         }
-        // It went away again, and the call waits on.
-        Err(error) if queue::is_away(backend, judged.target.device.id, &error) => Ok(reply),
-        Err(error) => audit::close(backend, reply, error).await,
+        // The device disconnected again, and the call keeps waiting.
+        Err(error) if queue::is_away(backend, evaluated.target.device.id, &error) => Ok(view),
+        Err(error) => audit::close(backend, view, error).await,
     }
 }
 
-/// A call that is not on the record yet, and its row.
-fn entering(backend: &Backend, judged: &EvaluatedCall) -> (CallView, NewCall) {
-    let row = audit::row(backend, judged, CallState::Received);
+/// Returns a call that is not stored yet, and its row.
+fn entering(backend: &Backend, evaluated: &EvaluatedCall) -> (CallView, NewCall) {
+    let row = audit::row(backend, evaluated, CallState::Received);
     (CallView::of_new(&row), row)
 }
 
-/// What people are shown. Of a call that changes something, that is a preview, with an observation of
-/// each path that it touches: the yes is bound to both. What the device told is recorded with the question.
+/// Returns what the approval request shows. For a call with effects, that is a preview with an observation
+/// of each path that it touches: the approval is bound to both. The device report is stored with the
+/// approval request.
 ///
 /// # Errors
 /// Why nobody is asked.
 async fn seen(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<(PreviewResult, Option<DeviceReport>), ToolError> {
-    let (seen, told) = match &judged.preview {
+    let (seen, report) = match &evaluated.preview {
         Some(preview) => {
-            (PreviewResult { preview: preview.clone(), observed: judged.observed.clone() }, None)
+            (PreviewResult { preview: preview.clone(), observed: evaluated.observed.clone() }, None)
         }
-        None => run(backend, judged).await.unwrap_or_else(|unseen| (unseen.into(), None)),
+        None => run(backend, evaluated).await.unwrap_or_else(|error| (error.into(), None)),
     };
-    match enough(judged, seen) {
-        Ok(seen) => Ok((seen, told)),
+    match enough(evaluated, seen) {
+        Ok(seen) => Ok((seen, report)),
         Err(error) => {
-            DeviceReport::record_any(told, backend).await.map_err(not_asked)?;
+            DeviceReport::record_any(report, backend).await.map_err(not_asked)?;
             Err(error)
         }
     }
 }
 
-/// Whether it is enough to ask a person by.
-fn enough(judged: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResult, ToolError> {
+/// Returns what is shown if it is enough to ask a person.
+fn enough(evaluated: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResult, ToolError> {
     match &seen.preview {
-        // Nobody is asked about what would come to nothing.
+        // Nobody is asked about a call that would fail.
         Preview::WouldFail(error) => return Err(error.clone()),
-        Preview::Missing if judged.target.spec.has_effects => return Err(no_preview()),
-        Preview::Missing if judged.preview_first() => {
+        Preview::Missing if evaluated.target.spec.has_effects => return Err(no_preview()),
+        Preview::Missing if evaluated.preview_first() => {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
                 "A preview has to be shown first, and a call that changes nothing has none. Nobody is asked: the rule that wants one has to be changed.",
@@ -143,71 +144,72 @@ fn enough(judged: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResult, 
     seen.comparable()
 }
 
-/// Puts the question about a call, with the row of the call where that is not on the record yet.
+/// Stores the approval request of a call, with the row of the call if it is not stored yet.
 async fn put(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     entry: (CallView, Option<NewCall>),
-    (PreviewResult { preview, observed }, told): (PreviewResult, Option<DeviceReport>),
+    (PreviewResult { preview, observed }, report): (PreviewResult, Option<DeviceReport>),
     written_by: Option<&UserName>,
 ) -> Result<CallView, StoreError> {
     let quantity = preview.quantity().unwrap_or_default();
-    let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(judged) };
+    let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card(evaluated) };
     let question = NewApproval {
         preview: preview.kept(),
         card,
         written_by: written_by.cloned(),
-        ..question(backend, judged, ApprovalBasis::Preview, observed, now_ms())
+        ..question(backend, evaluated, ApprovalBasis::Preview, observed, now_ms())
     };
     let (id, expires_at) = (question.id, question.expires_at);
-    let mut reply = match enter(backend, judged, entry, question, told).await? {
-        Ok(reply) => reply,
+    let mut view = match enter(backend, evaluated, entry, question, report).await? {
+        Ok(view) => view,
         Err(ended) => return Ok(ended),
     };
-    tracing::info!(call = %reply.call, approval = %id, tool = %reply.tool, "a person is asked");
+    tracing::info!(call = %view.call, approval = %id, tool = %view.tool, "a person is asked");
 
-    let error = judged.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
-    let waiting = audit::closing(&reply, error);
-    reply.state = CallState::AwaitingApproval;
-    reply.result = waiting.result;
-    reply.approval = Some(id);
-    Ok(reply)
+    let error =
+        evaluated.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
+    let waiting = audit::closing(&view, error);
+    view.state = CallState::AwaitingApproval;
+    view.result = waiting.result;
+    view.approval = Some(id);
+    Ok(view)
 }
 
-/// Records a question with what comes along. Where there are as many as may be, the call ends with that,
-/// and its end is given inside.
+/// Stores an approval request with what is committed in the same transaction. If the limit of open requests
+/// is reached, the call ends and the inner error is its final view.
 async fn enter(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
-    (reply, call): (CallView, Option<NewCall>),
+    evaluated: &EvaluatedCall,
+    (view, call): (CallView, Option<NewCall>),
     question: NewApproval,
-    told: Option<DeviceReport>,
+    report: Option<DeviceReport>,
 ) -> Result<Result<CallView, CallView>, StoreError> {
     let (id, is_new) = (question.id, call.is_some());
-    let along = CommittedWith { call, preview: told.as_ref().map(DeviceReport::end) };
+    let along = CommittedWith { call, preview: report.as_ref().map(DeviceReport::end) };
     let refused = match backend.store.ask(question, along).await {
         Ok(is_end) => {
-            if let Some(told) = told
-                && let Err(error) = told.recorded(backend, is_end).await
+            if let Some(report) = report
+                && let Err(error) = report.recorded(backend, is_end).await
             {
-                tracing::error!(call = %reply.call, %error, "what a device told late of a preview could not be recorded");
+                tracing::error!(call = %view.call, %error, "what a device told late of a preview could not be recorded");
             }
-            backend.bus.publish(Change::Approval(id, reply.call));
-            return Ok(Ok(reply));
+            backend.bus.publish(Change::Approval(id, view.call));
+            return Ok(Ok(view));
         }
         Err(refused) => refused,
     };
     let full = match refused {
         AskError::Store(error) => {
             if !is_new {
-                run::break_off(backend, &reply).await;
+                run::break_off(backend, &view).await;
             }
-            DeviceReport::record_any(told, backend).await?;
+            DeviceReport::record_any(report, backend).await?;
             return Err(error);
         }
         full @ (AskError::TooManyOfPerson | AskError::TooMany) => full,
     };
-    DeviceReport::record_any(told, backend).await?;
+    DeviceReport::record_any(report, backend).await?;
     let error = ToolError::new(
         ErrorCode::ResourceExhausted,
         format!(
@@ -215,48 +217,47 @@ async fn enter(
         ),
     );
     let ended = if is_new {
-        audit::deny_judged(backend, judged, error).await
+        audit::deny_judged(backend, evaluated, error).await
     } else {
-        audit::close(backend, reply, error).await
+        audit::close(backend, view, error).await
     };
     ended.map(Err)
 }
 
-/// Runs a call on a yes that was given for its chat, with an approval of its own all the same.
+/// Runs a call on a standing approval of its chat. The call still gets an approval of its own.
 async fn run_standing(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     entry: (CallView, Option<NewCall>),
     standing: StandingApproval,
 ) -> Result<CallView, StoreError> {
     let question = NewApproval {
-        card: card(judged),
+        card: card(evaluated),
         standing: Some(standing),
-        ..question(backend, judged, ApprovalBasis::Standing, Vec::new(), now_ms())
+        ..question(backend, evaluated, ApprovalBasis::Standing, Vec::new(), now_ms())
     };
     let id = question.id;
-    let entered = enter(backend, judged, entry, question, None).await;
-    judged.release();
-    let reply = match entered? {
-        Ok(reply) => reply,
+    let entered = enter(backend, evaluated, entry, question, None).await;
+    evaluated.release();
+    let view = match entered? {
+        Ok(view) => view,
         Err(ended) => return Ok(ended),
     };
     match backend.store.approval(&id.to_string()).await {
         Ok(approval) => run::run_approved(backend, &approval, None).await?,
         Err(error) => {
-            run::break_off(backend, &reply).await;
+            run::break_off(backend, &view).await;
             return Err(error);
         }
     };
-    let ended = backend.store.call(&reply.call.to_string()).await.map(CallView::from)?;
-    // Nobody is asked any more.
+    let ended = backend.store.call(&view.call.to_string()).await.map(CallView::from)?;
     Ok(CallView { approval: None, ..ended })
 }
 
-/// The question about a call, asked at this moment (Unix milliseconds).
+/// Returns the approval request of a call, made at `now`, Unix milliseconds.
 pub(super) fn question(
     backend: &Backend,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     basis: ApprovalBasis,
     observed: Vec<Observation>,
     now: i64,
@@ -264,42 +265,43 @@ pub(super) fn question(
     let expires_at = expires_at(backend, now);
     NewApproval {
         id: ApprovalId::new(new_uuid()),
-        call: judged.incoming.id,
-        binding: judged.binding(basis, &observed, expires_at).digest(),
-        tool: judged.target.spec.name.to_owned(),
-        device: (judged.target.device.id, judged.target.device.name.clone()),
-        arguments: judged.parsed.arguments.as_bytes().to_vec(),
-        risk: judged.risk(),
-        touches: judged.touches(),
-        rule: judged.rule(),
-        requester: judged.incoming.caller.user.clone(),
-        conversation: judged.incoming.caller.conversation,
-        approvers: judged.approvers(),
-        may_stand: judged.may_stand() && judged.decision() == Decision::Ask,
+        call: evaluated.incoming.id,
+        binding: evaluated.binding(basis, &observed, expires_at).digest(),
+        tool: evaluated.target.spec.name.to_owned(),
+        device: (evaluated.target.device.id, evaluated.target.device.name.clone()),
+        arguments: evaluated.parsed.arguments.as_bytes().to_vec(),
+        risk: evaluated.risk(),
+        touches: evaluated.touches(),
+        rule: evaluated.rule(),
+        requester: evaluated.incoming.caller.user.clone(),
+        conversation: evaluated.incoming.caller.conversation,
+        approvers: evaluated.approvers(),
+        may_stand: evaluated.may_stand() && evaluated.decision() == Decision::Ask,
         preview: None,
         observed,
         card: Card::default(),
         standing: None,
         written_by: None,
-        plan: judged.incoming.plan,
+        plan: evaluated.incoming.plan,
         created_at: now,
         expires_at,
     }
 }
 
-/// When a question of this moment runs out.
+/// Returns when an approval request made at `now` expires, Unix milliseconds.
 pub(super) fn expires_at(backend: &Backend, now: i64) -> i64 {
     now + i64::from(backend.config.approvals.expire_seconds) * 1000
 }
 
-/// What the card of a call shows, before a preview.
-pub(super) fn card(judged: &EvaluatedCall) -> Card {
+/// Returns what the approval card of a call shows, before a preview.
+pub(super) fn card(evaluated: &EvaluatedCall) -> Card {
     Card {
-        risk_because: judged.risk_because(),
-        can_undo: judged.target.spec.undo && !judged.raises().contains(&RiskRaise::CannotBeUndone),
-        strangers: judged.incoming.strangers.clone(),
+        risk_because: evaluated.risk_because(),
+        can_undo: evaluated.target.spec.undo
+            && !evaluated.raises().contains(&RiskRaise::CannotBeUndone),
+        strangers: evaluated.incoming.strangers.clone(),
         entries: None,
         bytes: None,
-        raises: judged.raises().to_vec(),
+        raises: evaluated.raises().to_vec(),
     }
 }

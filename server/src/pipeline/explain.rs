@@ -1,6 +1,6 @@
-//! Why a call would be allowed, asked about or denied: the same steps with the same counts, with
-//! nothing recorded and nothing sent. Only where somebody wants the device's own word is it asked, by a
-//! preview, which then tells how much the call touches as well.
+//! Explains why a call would be allowed, need approval or be denied. The same steps run with the same
+//! counts; nothing is stored and nothing is sent. Only on request, the device evaluates a preview of the
+//! call, which also reports the quantity.
 
 use std::sync::Arc;
 
@@ -19,36 +19,36 @@ use crate::fleet::DeviceSnapshot;
 use crate::policy::FILE_NAME;
 use crate::store::StoreError;
 
-/// What would become of a call.
+/// The explanation of a call.
 #[derive(Debug)]
 pub struct Explanation {
-    /// What holds.
+    /// The decision.
     pub decision: Decision,
-    /// What the caller would be told, where it would not simply run.
+    /// The error for the caller. None if the call would run without approval.
     pub refusal: Option<ToolError>,
-    /// Every line that was said, its name, and whether it decided.
+    /// All evidence, with the name of each rule and whether it decided.
     pub trace: Vec<(Evidence, String, bool)>,
-    /// The tool by its own name and the device, where they were found.
+    /// The tool's name, without aliases, and the device. None if one of them was not found.
     pub target: Option<(&'static str, Arc<DeviceSnapshot>)>,
-    /// Canonical JSON, where the arguments fitted.
+    /// Canonical JSON. Empty if the arguments are invalid.
     pub arguments: Vec<u8>,
-    /// What it would touch, a line each.
+    /// What the call would touch, one line each.
     pub touches: Vec<String>,
-    /// Whether a rule asks how much it would touch and nobody has told: then it counts as too much.
+    /// Whether a rule needs the quantity and no preview reported it; then it counts as too large.
     pub is_unmeasured: bool,
 }
 
 impl Explanation {
-    /// The smallest changes that would let the call run, one line each.
+    /// Returns the smallest changes that would let the call run, one line each.
     #[must_use]
     pub fn remedies(&self) -> Vec<String> {
-        let told = self.refusal.as_ref().and_then(|refusal| refusal.details.get("remedy"));
-        let lines = told.and_then(Value::as_array).into_iter().flatten();
+        let remedy = self.refusal.as_ref().and_then(|refusal| refusal.details.get("remedy"));
+        let lines = remedy.and_then(Value::as_array).into_iter().flatten();
         lines.filter_map(Value::as_str).map(|line| self.placed(line)).collect()
     }
 
-    /// A change of grants, named where it can be made: a device that the policy file names has none
-    /// of its own.
+    /// Names the place where grants can be changed: a device that the policy file names has none of its
+    /// own.
     fn placed(&self, remedy: &str) -> String {
         let Some((_, known)) = &self.target else { return remedy.to_owned() };
         let Some(line) = known.policy_line() else { return remedy.to_owned() };
@@ -56,7 +56,7 @@ impl Explanation {
         remedy.replace(&either, &format!("{FILE_NAME} line {line}, then orion policy apply"))
     }
 
-    /// That the device is not held strictly, in words; empty where it is.
+    /// Returns a sentence if the device is in dangerous mode, otherwise an empty text.
     #[must_use]
     pub fn mode(&self) -> String {
         let Some((_, known)) = &self.target else { return String::new() };
@@ -75,15 +75,15 @@ fn dangerous(known: &DeviceSnapshot) -> Option<(String, String)> {
     Some((mode.by.to_string(), mode.reason.clone()))
 }
 
-/// Judges without doing. What the device told in a preview of the call says how much it would touch.
+/// Evaluates a call without running it. `preview` is a preview of the call, which reports the quantity.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn explain(
     backend: &Backend,
     caller: Caller,
     request: CallRequest,
-    told: Option<&CallView>,
+    preview: Option<&CallView>,
 ) -> Result<Explanation, StoreError> {
     let incoming = CallContext::new(caller, request);
     let (target, parsed) = match gate::take(backend, &incoming).await? {
@@ -92,30 +92,30 @@ pub async fn explain(
     };
     let found = Some((target.spec.name, Arc::clone(&target.device)));
     let arguments = parsed.arguments.as_bytes().to_vec();
-    let (judged, is_unmeasured) =
-        known(backend, authorize::call(incoming, target, parsed), told).await?;
-    let refusal = (judged.decision() != Decision::Allow).then(|| judged.refusal());
-    let trace = judged.trace();
-    let (decision, touches) = (judged.decision(), judged.touches());
+    let (evaluated, is_unmeasured) =
+        known(backend, authorize::call(incoming, target, parsed), preview).await?;
+    let refusal = (evaluated.decision() != Decision::Allow).then(|| evaluated.refusal());
+    let trace = evaluated.trace();
+    let (decision, touches) = (evaluated.decision(), evaluated.touches());
     Ok(Explanation { decision, refusal, trace, target: found, arguments, touches, is_unmeasured })
 }
 
-/// The call by everything that is known of it, and whether how much it touches is missing.
+/// Evaluates the call with everything that is known of it. Returns whether its quantity is missing.
 async fn known(
     backend: &Backend,
-    mut judged: EvaluatedCall,
-    told: Option<&CallView>,
+    mut evaluated: EvaluatedCall,
+    preview: Option<&CallView>,
 ) -> Result<(EvaluatedCall, bool), StoreError> {
-    if judged.has_rule(|rule, question| rule.rule.limit.is_some() && rule.counts(question)) {
-        let earlier = rate_limit::earlier(backend, &judged).await?;
-        judged = judged.counted(earlier);
+    if evaluated.has_rule(|rule, question| rule.rule.limit.is_some() && rule.counts(question)) {
+        let earlier = rate_limit::earlier(backend, &evaluated).await?;
+        evaluated = evaluated.counted(earlier);
     }
-    if !rate_limit::is_measured(&judged) {
-        return Ok((judged, false));
+    if !rate_limit::is_measured(&evaluated) {
+        return Ok((evaluated, false));
     }
-    match told.filter(|reply| reply.state == CallState::Succeeded) {
-        Some(reply) => Ok((judged.measured(Preview::Shown(reply.result.clone())), false)),
-        None => Ok((judged, true)),
+    match preview.filter(|view| view.state == CallState::Succeeded) {
+        Some(view) => Ok((evaluated.measured(Preview::Shown(view.result.clone())), false)),
+        None => Ok((evaluated, true)),
     }
 }
 
@@ -131,19 +131,19 @@ fn refused(Stopped { target, error, trace }: Stopped) -> Explanation {
     }
 }
 
-/// The device's own word on a call.
+/// The device's own evaluation of a call.
 #[derive(Debug)]
 pub enum DeviceVerdict {
-    /// It was not asked, and why.
+    /// The device was not asked, for this reason.
     NotAsked(String),
-    /// What came of the preview there.
+    /// The view of the preview call.
     Asked(Box<CallView>),
 }
 
-/// Has the device judge a call by a preview of it, which is recorded as the call that it is.
+/// Has the device evaluate a call by a preview, which is stored as a call of its own.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn ask_device(
     backend: &Arc<Backend>,
     caller: Caller,
@@ -161,8 +161,8 @@ pub async fn ask_device(
         return Ok(not_asked(&unsent(&known.name)));
     }
     let preview = CallContext { is_internal: true, ..CallContext::new(caller, preview) };
-    let reply = run_incoming(backend, preview).await?;
-    Ok(DeviceVerdict::Asked(Box::new(reply)))
+    let view = run_incoming(backend, preview).await?;
+    Ok(DeviceVerdict::Asked(Box::new(view)))
 }
 
 fn unsent(device: &DeviceName) -> String {

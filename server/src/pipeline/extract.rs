@@ -1,10 +1,10 @@
-//! The first step: what a model wrote becomes requests for calls. The reading itself is pure and
-//! lives in the domain; here it meets aliases.
+//! The first step: turns tool calls that a model wrote into call requests. The parser is pure and lives in
+//! `orion_domain`.
 
 use orion_domain::CallRequest;
 use orion_domain::extract::ExtractedCall;
 
-/// The request that an extracted call makes.
+/// Returns the request of an extracted call.
 #[must_use]
 pub fn request(call: ExtractedCall) -> CallRequest {
     let ExtractedCall { tool, device, dry_run, queue, arguments, recovered, id: _ } = call;

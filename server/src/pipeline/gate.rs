@@ -1,6 +1,5 @@
-//! What comes before the judgement of a whole call, in one order for whoever makes calls, plans them or
-//! only asks what would become of one: the tool and the device, whether the tool is for this person
-//! there, and only then the arguments.
+//! The checks before the whole call is evaluated, in one order for calls, plans and explanations: first the
+//! tool and the device, then whether the caller may use the tool there, and only then the arguments.
 
 use orion_catalog::ParsedCall;
 use orion_domain::ToolError;
@@ -12,22 +11,22 @@ use super::validate::{self, Target};
 use crate::backend::Backend;
 use crate::store::StoreError;
 
-/// A call that came no further.
+/// A call that did not pass the gate.
 #[derive(Debug)]
 pub(super) struct Stopped {
-    /// What it is about, where that was found.
+    /// The tool and the device. None if they were not found.
     pub(super) target: Option<Target>,
-    /// What the caller is told.
+    /// The error for the caller.
     pub(super) error: ToolError,
-    /// Every line that was said of the tool, its name, and whether it decided; nothing where the tool
-    /// was not what stopped the call.
+    /// The evidence about the tool, with the name of each rule and whether it decided. Empty if the call
+    /// was stopped for another reason.
     pub(super) trace: Vec<(Evidence, String, bool)>,
 }
 
-/// The tool and the device of a call, where the tool is for this person there.
+/// Returns the tool and the device of a call, if the caller may use the tool there.
 ///
 /// # Errors
-/// Where it was stopped.
+/// Why the call was stopped.
 pub(super) fn target(backend: &Backend, incoming: &CallContext) -> Result<Target, Box<Stopped>> {
     let stopped = |target, error| Box::new(Stopped { target, error, trace: Vec::new() });
     let target =
@@ -44,10 +43,10 @@ pub(super) fn target(backend: &Backend, incoming: &CallContext) -> Result<Target
     }
 }
 
-/// Takes a call to where it can be judged as a whole.
+/// Prepares a call for its whole evaluation.
 ///
 /// # Errors
-/// The record cannot be read; inside, where it was stopped.
+/// The database cannot be read. The inner error is why the call was stopped.
 pub(super) async fn take(
     backend: &Backend,
     incoming: &CallContext,

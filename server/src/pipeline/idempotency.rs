@@ -1,5 +1,5 @@
-//! The same call again: one that comes under a key which its person has used before is answered
-//! from the record and not run twice. The same key for another call is refused.
+//! Idempotency keys: a request with a key that its person has used before gets the stored result, and the
+//! call does not run twice. The same key for a different call is rejected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use super::{CallView, queue};
 use crate::backend::Backend;
 use crate::store::{CallRow, StoreError};
 
-/// The longest key, in bytes.
-const LONGEST: usize = 256;
-/// How often it is looked whether a call was made in place of another.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The maximum length of a key, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+/// How often to check whether a call was replaced by another.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The answer to a call whose key was used before, or is no key; none for a call that is new.
+/// Returns the result for a key that was used before or is invalid. Returns `None` for a new call.
 ///
 /// # Errors
-/// The record cannot be read or kept.
+/// The database cannot be read or written.
 pub async fn answer(
     backend: &Arc<Backend>,
     incoming: &CallContext,
 ) -> Result<Option<CallView>, StoreError> {
     let Some(key) = &incoming.request.idempotency_key else { return Ok(None) };
-    if key.len() > LONGEST {
+    if key.len() > MAX_KEY_BYTES {
         let error = ToolError::new(
             ErrorCode::InvalidArgument,
-            format!("An idempotency key has at most {LONGEST} bytes."),
+            format!("An idempotency key has at most {MAX_KEY_BYTES} bytes."),
         );
         return refuse(backend, incoming, error).await.map(Some);
     }
@@ -46,22 +46,22 @@ pub async fn answer(
         .with("earlier_call", earlier.id.to_string());
         return refuse(backend, incoming, error).await.map(Some);
     }
-    // The second request waits as long as it would for a call of its own.
+    // The second request waits as long as a call of its own would.
     let wait = if incoming.background {
         Duration::ZERO
     } else {
         backend.config.call_timeout(incoming.request.timeout_ms)
     };
     let until = Instant::now() + wait;
-    let reply = ended(backend, earlier.id, until).await?;
-    let reply = match replacing(backend, incoming, key, &reply, until).await? {
+    let view = ended(backend, earlier.id, until).await?;
+    let view = match replacing(backend, incoming, key, &view, until).await? {
         Some(other) => ended(backend, other, until).await?,
-        None => reply,
+        None => view,
     };
-    Ok(Some(refused_before(reply)))
+    Ok(Some(refused_before(view)))
 }
 
-/// The call that was made in place of one which its device refused, and has its key.
+/// Returns the call that replaced one which its device refused, and that has its key.
 async fn replacing(
     backend: &Backend,
     incoming: &CallContext,
@@ -73,29 +73,29 @@ async fn replacing(
         return Ok(None);
     }
     while backend.load.is_attempted(refused.call) && Instant::now() < until {
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
     let holder = backend.store.find_idempotent(&incoming.caller.user, key).await?;
     Ok(holder.map(|holder| holder.id).filter(|id| *id != refused.call))
 }
 
-/// Says of a refusal that it is the earlier call's: who asks again may have changed what it was about.
-fn refused_before(reply: CallView) -> CallView {
+/// Adds to a refusal that it is the earlier call's: the cause may have changed since.
+fn refused_before(view: CallView) -> CallView {
     const BEFORE: &str = "This is the answer to the first call under this idempotency key, which stands. Give another key to make the call anew.";
-    if !matches!(reply.state, CallState::Denied | CallState::Refused) {
-        return reply;
+    if !matches!(view.state, CallState::Denied | CallState::Refused) {
+        return view;
     }
-    let Ok(mut envelope) = serde_json::from_slice::<Envelope>(&reply.result) else { return reply };
-    let Some(error) = &mut envelope.error else { return reply };
+    let Ok(mut envelope) = serde_json::from_slice::<Envelope>(&view.result) else { return view };
+    let Some(error) = &mut envelope.error else { return view };
     error.message = format!("{} {BEFORE}", error.message);
     envelope.message.clone_from(&error.message);
     match serde_json::to_vec(&envelope) {
-        Ok(result) => CallView { result, ..reply },
-        Err(_) => reply,
+        Ok(result) => CallView { result, ..view },
+        Err(_) => view,
     }
 }
 
-/// Denies under no key: the one that was given is taken, or is none.
+/// Denies the call without a key: the given key is in use or invalid.
 async fn refuse(
     backend: &Arc<Backend>,
     incoming: &CallContext,
@@ -106,8 +106,8 @@ async fn refuse(
     audit::deny(backend, incoming, None, error).await
 }
 
-/// Whether it asks for what the earlier call asked for. That one may have been recorded before its
-/// device was found and its arguments were completed.
+/// Returns whether the request is for the same call as the earlier one. The earlier call may have been
+/// stored before its device was found and its arguments were completed.
 fn is_same(backend: &Backend, incoming: &CallContext, earlier: &CallRow) -> bool {
     let request = &incoming.request;
     let found = find(&request.tool);
@@ -128,7 +128,7 @@ fn is_same(backend: &Backend, incoming: &CallContext, earlier: &CallRow) -> bool
             || completed(backend, incoming, earlier) == Some(earlier.arguments_digest))
 }
 
-/// The digest of the arguments with every default.
+/// Returns the digest of the arguments with all defaults.
 fn completed(
     backend: &Backend,
     incoming: &CallContext,
@@ -145,17 +145,17 @@ fn completed(
     Some(parsed.arguments.digest())
 }
 
-/// A call when it has ended, or waits for a person or its device; as it is when this time is over.
+/// Returns a call when it has ended, or waits for a person or its device, or at this deadline.
 async fn ended(backend: &Backend, call: CallId, until: Instant) -> Result<CallView, StoreError> {
     let mut changes = backend.bus.watch_call(call);
     loop {
-        let reply = CallView::from(backend.store.call(&call.to_string()).await?);
-        if reply.state == CallState::Queued {
-            return Ok(queue::describe(reply));
+        let view = CallView::from(backend.store.call(&call.to_string()).await?);
+        if view.state == CallState::Queued {
+            return Ok(queue::describe(view));
         }
-        let is_over = reply.state.is_closed() || reply.state == CallState::AwaitingApproval;
+        let is_over = view.state.is_closed() || view.state == CallState::AwaitingApproval;
         if is_over || timeout_at(until, changes.changed()).await.is_err() {
-            return Ok(reply);
+            return Ok(view);
         }
     }
 }

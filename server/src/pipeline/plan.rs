@@ -1,5 +1,6 @@
-//! Several calls as one: each judged and previewed like a call, shown together, approved once by the
-//! hash of all of it, and run in order; what is not as it was shown is not done.
+//! Plans: several calls as one. Each step is evaluated and previewed like a call, and all are shown
+//! together. One approval covers the hash of the whole plan. The steps run in order; a step that differs
+//! from what was shown does not run.
 
 mod create;
 mod run;
@@ -20,43 +21,43 @@ use crate::store::{
 pub use create::{MAX_PLAN_BYTES, create};
 pub use run::recover;
 
-/// The longest reason that is kept, in characters.
-const REASON: usize = 1000;
+/// The maximum length of a stored reason, in characters.
+const MAX_REASON_CHARS: usize = 1000;
 
-/// A plan as a person asks for it. Nothing in it has been checked.
+/// A requested plan. Nothing in it has been checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanRequest {
     /// The steps in order; each names its device.
     pub steps: Vec<CallRequest>,
-    /// Whether it goes on where a step fails.
+    /// Whether the plan continues after a step fails.
     pub keep_going: bool,
 }
 
 /// Why a plan is not made. Nobody is asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
-    /// One step cannot be.
+    /// A step is not possible.
     #[error("step {number}: {error}")]
     Step {
-        /// Which, from 1.
+        /// The number of the step, from 1.
         number: u32,
-        /// The tool, as it was asked for.
+        /// The tool, as requested.
         tool: String,
-        /// The device, as it was asked for.
+        /// The device, as requested.
         device: String,
-        /// Why.
+        /// Why the step is not possible.
         error: Box<ToolError>,
     },
-    /// The plan as a whole cannot be.
+    /// The plan as a whole is not possible.
     #[error("{0}")]
     Plan(Box<ToolError>),
-    /// The record cannot be kept.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Takes a person's word on a plan, by the hash of what they saw. When enough have said yes it
-/// starts, and goes on by itself.
+/// Applies a person's vote on a plan, with the hash of what they saw. When enough people have approved, the
+/// plan starts in the background.
 ///
 /// # Errors
 /// See [`DecidePlanError`]; nothing was decided then.
@@ -74,7 +75,7 @@ pub async fn decide(
         hash,
         by: by.clone(),
         yes,
-        reason: reason.chars().take(REASON).collect(),
+        reason: reason.chars().take(MAX_REASON_CHARS).collect(),
         at: now_ms(),
     };
     let shared = Arc::clone(backend);
@@ -99,7 +100,7 @@ async fn take(
             } = &error
                 && let Some(step) = plan.steps.iter().find(|step| step.number == *number)
             {
-                // Somebody tried to say yes who may not.
+                // A person tried to approve without being allowed to.
                 let body = json!({"plan_id": plan.id, "by": by, "role": role});
                 let store = &backend.store;
                 store.audit_call_event("approval.refused", step.call, body, now_ms()).await?;
@@ -125,10 +126,10 @@ fn rejected(by: &UserName, reason: &str) -> ToolError {
     ToolError::new(ErrorCode::ApprovalRejected, message.trim_end_matches([':', ' ']))
 }
 
-/// Ends the plans that nobody answered in time, and the calls that waited.
+/// Ends the plans that nobody answered in time, and their waiting calls.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
     let expired = backend.store.expire_plans(now_ms).await?;
     let count = expired.len();
@@ -138,7 +139,7 @@ pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError>
             ErrorCode::ApprovalExpired,
             "Nobody answered the plan of this call in time. Make the plan again to be asked again.",
         );
-        // One that cannot be ended must not keep the others waiting; a restart ends it.
+        // A plan that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_waiting(backend, &plan, &error).await {
             tracing::error!(plan = %id, %error, "the calls of a plan that ran out could not be ended");
         }
@@ -147,7 +148,7 @@ pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError>
     Ok(count)
 }
 
-/// Ends the calls of a plan that wait still.
+/// Ends the calls of a plan that still wait.
 async fn close_waiting(
     backend: &Backend,
     plan: &PlanRow,
@@ -160,7 +161,7 @@ async fn close_waiting(
     Ok(())
 }
 
-/// Ends a call that was not sent; one that was stays its device's to end.
+/// Ends a call that was not sent. A sent call ends with its device's result.
 async fn close_unsent(backend: &Backend, call: &str, error: ToolError) -> Result<(), StoreError> {
     let row = backend.store.call(call).await?;
     let id = row.id;
@@ -171,7 +172,7 @@ async fn close_unsent(backend: &Backend, call: &str, error: ToolError) -> Result
     Ok(())
 }
 
-/// Wakes those who follow a plan or its questions.
+/// Wakes the watchers of a plan and of its approval requests.
 fn publish(backend: &Backend, plan: &PlanRow) {
     backend.bus.publish(Change::Plan(plan.id));
     for question in &plan.questions {
@@ -179,13 +180,13 @@ fn publish(backend: &Backend, plan: &PlanRow) {
     }
 }
 
-/// A step that was never begun, in the words that its call ends with.
+/// Returns the error of a step that did not start.
 fn skipped(plan: PlanId, why: &str) -> ToolError {
     ToolError::new(ErrorCode::Cancelled, format!("This step of the plan was not begun: {why}."))
         .with("plan_id", plan.to_string())
 }
 
-/// Whether a step's end lets the plan go on by itself.
+/// Returns whether the plan continues after this state of a step.
 const fn is_good(state: StepState) -> bool {
     matches!(state, StepState::Succeeded)
 }

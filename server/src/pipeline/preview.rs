@@ -1,4 +1,4 @@
-//! What a call would do, as its device says without doing it.
+//! Previews: what a call would do, as its device reports in a dry run.
 
 mod cut;
 
@@ -20,26 +20,26 @@ use super::route::{self, End};
 use crate::backend::Backend;
 use crate::store::StoreError;
 
-/// How long it may take: what it touches is looked through.
+/// How long a preview may take; the device reads through everything that the call touches.
 const PREVIEW_TIMEOUT: Duration = Duration::from_secs(20);
-/// The largest preview that is kept, in bytes. It is the device's own words, and a card is short.
-const LARGEST: usize = 64 * 1024;
-/// The most bytes of paths in what a device sees.
-const LARGEST_SEEN: usize = 512 * 1024;
+/// The largest stored preview, in bytes. The device writes it, and an approval card is short.
+const MAX_PREVIEW_BYTES: usize = 64 * 1024;
+/// The most bytes of paths in the observations of a preview.
+const MAX_OBSERVED_PATH_BYTES: usize = 512 * 1024;
 
-/// What the device said.
+/// The result of a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Preview {
     /// An envelope, JSON.
     Shown(Vec<u8>),
-    /// It would not do what it should.
+    /// The call would fail.
     WouldFail(ToolError),
-    /// It did not say, or not soon enough.
+    /// The device did not report, or not in time.
     Missing,
 }
 
 impl Preview {
-    /// What raises the risk of the call, as the device saw.
+    /// Returns why the risk is higher, as the device reported.
     #[must_use]
     pub fn raises(&self) -> Vec<RiskRaise> {
         match self {
@@ -50,7 +50,7 @@ impl Preview {
         }
     }
 
-    /// How much the call touches, where that is told.
+    /// Returns how much the call touches. None if the device did not report it.
     #[must_use]
     pub fn quantity(&self) -> Option<Quantity> {
         let Self::Shown(bytes) = self else { return None };
@@ -60,7 +60,7 @@ impl Preview {
         (quantity != Quantity::default()).then_some(quantity)
     }
 
-    /// As it is kept for the card.
+    /// Returns the preview as it is stored for the approval card. None if there is none.
     #[must_use]
     pub fn kept(self) -> Option<Vec<u8>> {
         match self {
@@ -70,17 +70,17 @@ impl Preview {
     }
 }
 
-/// What a device says of a call before it runs.
+/// What a device reports of a call before it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreviewResult {
-    /// What it would do.
+    /// What the call would do.
     pub preview: Preview,
-    /// What it observed of each path that the call touches.
+    /// The observation of each path that the call touches.
     pub observed: Vec<Observation>,
 }
 
 impl PreviewResult {
-    /// Why nobody is asked, where a change of something would not show.
+    /// Checks that a later change of each path would be noticed; otherwise nobody is asked.
     ///
     /// # Errors
     /// `PRECONDITION_FAILED` with the path.
@@ -98,8 +98,8 @@ impl PreviewResult {
 }
 
 impl From<PreviewError> for PreviewResult {
-    fn from(unseen: PreviewError) -> Self {
-        let preview = match unseen {
+    fn from(error: PreviewError) -> Self {
+        let preview = match error {
             PreviewError::WouldFail(error) => Preview::WouldFail(error),
             PreviewError::NotSaid(_) => Preview::Missing,
         };
@@ -107,74 +107,74 @@ impl From<PreviewError> for PreviewResult {
     }
 }
 
-/// Asks the device for a dry run of a call, and for what it observes of the paths. A tool that changes
-/// nothing has none: it would be the call itself, before anybody said yes to it.
-pub async fn preview(backend: &Arc<Backend>, judged: &EvaluatedCall) -> PreviewResult {
-    observe(backend, judged).await.unwrap_or_else(PreviewResult::from)
+/// Asks the device for a dry run of a call and for observations of the paths. A tool without effects has no
+/// preview: it would be the call itself, before anybody approved it.
+pub async fn preview(backend: &Arc<Backend>, evaluated: &EvaluatedCall) -> PreviewResult {
+    observe(backend, evaluated).await.unwrap_or_else(PreviewResult::from)
 }
 
-/// What the device said, or why the call would not do what it should; none where it said neither.
-fn said(reply: &CallView) -> Option<Result<Envelope, ToolError>> {
-    let mut envelope: Envelope = serde_json::from_slice(&reply.result).ok()?;
+/// Returns the device's report, or why the call would fail. None if the device sent neither.
+fn parse_envelope(view: &CallView) -> Option<Result<Envelope, ToolError>> {
+    let mut envelope: Envelope = serde_json::from_slice(&view.result).ok()?;
     match envelope.error.take() {
         Some(error) => Some(Err(error)),
-        None => (reply.state == CallState::Succeeded).then_some(Ok(envelope)),
+        None => (view.state == CallState::Succeeded).then_some(Ok(envelope)),
     }
 }
 
 /// Why there is no preview.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PreviewError {
-    /// The call would not do what it should.
+    /// The call would fail.
     WouldFail(ToolError),
-    /// The device did not say.
+    /// The device did not report.
     NotSaid(ToolError),
 }
 
 impl From<PreviewError> for ToolError {
-    fn from(unseen: PreviewError) -> Self {
-        match unseen {
+    fn from(error: PreviewError) -> Self {
+        match error {
             PreviewError::WouldFail(error) | PreviewError::NotSaid(error) => error,
         }
     }
 }
 
-/// The same as [`preview`], for those who go no further without.
+/// Asks for a preview as [`preview`] does, for callers that do not continue without one.
 ///
 /// # Errors
-/// [`Unseen`].
+/// See [`PreviewError`].
 pub async fn observe(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<PreviewResult, PreviewError> {
-    let (seen, told) = run(backend, judged).await?;
-    DeviceReport::record_any(told, backend).await.map_err(not_asked)?;
+    let (seen, report) = run(backend, evaluated).await?;
+    DeviceReport::record_any(report, backend).await.map_err(not_asked)?;
     Ok(seen)
 }
 
-/// The same, and what the device told is not on the record yet where it is given: it is recorded with
-/// what follows from it.
+/// Asks for a preview as [`observe`] does. A returned device report is not stored yet: the caller stores it
+/// with what follows from it.
 ///
 /// # Errors
-/// [`Unseen`].
+/// See [`PreviewError`].
 pub async fn run(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<(PreviewResult, Option<DeviceReport>), PreviewError> {
-    if !judged.target.spec.has_effects {
+    if !evaluated.target.spec.has_effects {
         return Ok((PreviewResult { preview: Preview::Missing, observed: Vec::new() }, None));
     }
-    let (reply, told) = dry_run(backend, judged).await.map_err(PreviewError::NotSaid)?;
-    match read(judged, &reply) {
-        Ok(seen) => Ok((seen, told)),
-        Err(unseen) => {
-            DeviceReport::record_any(told, backend).await.map_err(not_asked)?;
-            Err(unseen)
+    let (view, report) = dry_run(backend, evaluated).await.map_err(PreviewError::NotSaid)?;
+    match read(evaluated, &view) {
+        Ok(seen) => Ok((seen, report)),
+        Err(error) => {
+            DeviceReport::record_any(report, backend).await.map_err(not_asked)?;
+            Err(error)
         }
     }
 }
 
-/// What is said where the record cannot be kept.
+/// Returns the error for a database that cannot be written.
 pub fn not_asked(error: StoreError) -> PreviewError {
     PreviewError::NotSaid(ToolError::new(
         ErrorCode::Internal,
@@ -182,33 +182,33 @@ pub fn not_asked(error: StoreError) -> PreviewError {
     ))
 }
 
-fn read(judged: &EvaluatedCall, reply: &CallView) -> Result<PreviewResult, PreviewError> {
+fn read(evaluated: &EvaluatedCall, view: &CallView) -> Result<PreviewResult, PreviewError> {
     let would_fail =
-        matches!(reply.state, CallState::Failed | CallState::Refused | CallState::Denied);
-    let mut envelope = match said(reply) {
+        matches!(view.state, CallState::Failed | CallState::Refused | CallState::Denied);
+    let mut envelope = match parse_envelope(view) {
         Some(Ok(envelope)) => envelope,
         Some(Err(error)) if would_fail => return Err(PreviewError::WouldFail(error)),
         Some(Err(error)) => return Err(PreviewError::NotSaid(error)),
         None => return Err(PreviewError::NotSaid(no_preview())),
     };
-    // For comparing, not for reading: it holds digests of what people may not read.
+    // Observations are for comparison only: they hold digests of files that people may not read.
     let Some(observed) = envelope.meta.observed.take() else {
         let message = format!(
             "The agent on {} is too old: it does not report what it observes. Update it.",
-            judged.target.device.name
+            evaluated.target.device.name
         );
         return Err(PreviewError::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
     };
-    // What a device says too much of is not kept, and a path that it is silent about not compared.
+    // Too large observations are not stored, and a preview that leaves out a path is not used.
     let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
-    let is_whole = judged.parsed.touches.are_all_in(&observed);
-    if observed.len() > MOST_OBSERVED || bytes > LARGEST_SEEN || !is_whole {
+    let is_whole = evaluated.parsed.touches.are_all_in(&observed);
+    if observed.len() > MOST_OBSERVED || bytes > MAX_OBSERVED_PATH_BYTES || !is_whole {
         return Err(PreviewError::NotSaid(no_preview()));
     }
-    Ok(PreviewResult { preview: Preview::Shown(fitting(envelope, LARGEST)), observed })
+    Ok(PreviewResult { preview: Preview::Shown(fitting(envelope, MAX_PREVIEW_BYTES)), observed })
 }
 
-/// What is said where a device gave no preview of a call that is not approved without one.
+/// Returns the error for a missing preview of a call that needs one for its approval.
 pub fn no_preview() -> ToolError {
     let message = "The device gave no preview, and nobody is asked without one. Try again.";
     ToolError::new(ErrorCode::PreconditionFailed, message)
@@ -216,29 +216,29 @@ pub fn no_preview() -> ToolError {
 
 async fn dry_run(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<(CallView, Option<DeviceReport>), ToolError> {
     let request = CallRequest {
         dry_run: true,
         idempotency_key: None,
         timeout_ms: u64::try_from(PREVIEW_TIMEOUT.as_millis()).ok(),
-        ..judged.incoming.request.clone()
+        ..evaluated.incoming.request.clone()
     };
-    let (caller, token) = (judged.incoming.caller.clone(), judged.incoming.token);
+    let (caller, token) = (evaluated.incoming.caller.clone(), evaluated.incoming.token);
     let incoming = CallContext {
-        plan: judged.incoming.plan,
+        plan: evaluated.incoming.plan,
         observe: true,
         token,
         is_internal: true,
         ..CallContext::new(caller, request)
     };
-    let dry = authorize::call(incoming, judged.target.clone(), judged.parsed.clone());
+    let dry = authorize::call(incoming, evaluated.target.clone(), evaluated.parsed.clone());
     let permit = dry.permit(None).map_err(|error| *error)?;
     match route::until_told(backend, &dry, permit).await.map_err(not_asked)? {
-        End::Recorded(reply) => Ok((reply, None)),
-        End::Reported(reply, answer) => {
-            let told = DeviceReport::of(dry.target.device.id, answer);
-            Ok((told.ends(reply), Some(told)))
+        End::Recorded(view) => Ok((view, None)),
+        End::Reported(view, answer) => {
+            let report = DeviceReport::of(dry.target.device.id, answer);
+            Ok((report.ends(view), Some(report)))
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Calls that wait for a device that is away. They stand in the record, survive a restart, and are
-//! judged anew when the device is back: by what holds then, for the person as they are let in then.
+//! Calls that wait for a device that is not connected. They are stored, survive a restart, and are
+//! evaluated again when the device is back: under the policy and with the caller's permissions of that
+//! moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,65 +20,66 @@ use crate::clock::now_ms;
 use crate::fleet::Session;
 use crate::store::{CallRow, ClosedBy, Label, Provenance, QueueError, StoreError};
 
-/// How many calls that waited are sent to one device at a time. The rest of its places stay free for
-/// calls of this moment.
-const AT_ONCE: usize = 8;
-/// How long until what could not be sent is tried again.
-const RETRY: Duration = Duration::from_secs(10);
+/// The most queued calls that are sent to one device at a time. The other slots stay free for new calls.
+const MAX_CONCURRENT: usize = 8;
+/// How long until an unsent call is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Puts a call on the record as waiting for its device.
+/// Stores a call as waiting for its device.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(super) async fn wait(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<CallView, StoreError> {
-    let row = audit::row(backend, judged, CallState::Queued);
-    let (device, reply) = (judged.target.device.id, CallView::of_new(&row));
+    let row = audit::row(backend, evaluated, CallState::Queued);
+    let (device, view) = (evaluated.target.device.id, CallView::of_new(&row));
     match backend.store.open_queued_call(row, backend.config.queue_limits()).await {
         Ok(()) => {}
         Err(QueueError::Store(error)) => return Err(error),
         Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
-            return audit::deny_judged(backend, judged, no_room(backend, &reply, full)).await;
+            return audit::deny_judged(backend, evaluated, no_room(backend, &view, full)).await;
         }
     }
-    judged.release();
-    Ok(waiting(backend, device, reply))
+    evaluated.release();
+    Ok(waiting(backend, device, view))
 }
 
-/// Whether a call whose preview came to this may wait for its device, which is away.
-pub(super) fn may_wait(backend: &Backend, judged: &EvaluatedCall, error: &ToolError) -> bool {
-    is_away(backend, judged.target.device.id, error)
-        && backend.config.queue_time(&judged.incoming.request).is_some()
+/// Returns whether a call whose preview failed with this error may wait for its device, which is not
+/// connected.
+pub(super) fn may_wait(backend: &Backend, evaluated: &EvaluatedCall, error: &ToolError) -> bool {
+    is_away(backend, evaluated.target.device.id, error)
+        && backend.config.queue_time(&evaluated.incoming.request).is_some()
 }
 
-/// Whether this is said because the device is away, and not by the device.
+/// Returns whether the backend made this error because the device is not connected.
 pub(super) fn is_away(backend: &Backend, device: DeviceId, error: &ToolError) -> bool {
     error.code == ErrorCode::DeviceOffline && !backend.fleet.is_online(device)
 }
 
-/// Lets a call wait of which its device would have to tell how much it touches. It tells that when it is
-/// back, and the call is judged by it then; what wants a person whatever it touches is asked about now.
+/// Queues a call whose quantity only its device can report. The call is evaluated with the quantity when
+/// the device is back. A call that needs approval for any quantity gets its approval request now.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(super) async fn wait_unmeasured(
     backend: &Arc<Backend>,
-    judged: EvaluatedCall,
+    evaluated: EvaluatedCall,
 ) -> Result<CallView, StoreError> {
-    let judged = if judged.decision() == Decision::Deny { judged.as_if_small() } else { judged };
-    match judged.decision() {
-        Decision::Allow => wait(backend, &judged).await,
-        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &judged, None).await,
-        Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
+    let evaluated =
+        if evaluated.decision() == Decision::Deny { evaluated.as_if_small() } else { evaluated };
+    match evaluated.decision() {
+        Decision::Allow => wait(backend, &evaluated).await,
+        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &evaluated, None).await,
+        Decision::Deny => audit::deny_judged(backend, &evaluated, evaluated.refusal()).await,
     }
 }
 
-/// Lets a call that has a person's yes wait for its device, which is away; `None` where it may not.
+/// Queues an approved call for its device, which is not connected. Returns `None` if the call may not wait.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(super) async fn wait_approved(
     backend: &Arc<Backend>,
     row: &CallRow,
@@ -86,30 +88,30 @@ pub(super) async fn wait_approved(
     if row.queued_until.is_none_or(|until| until <= now_ms()) {
         return Ok(None);
     }
-    let reply = CallView::from(row.clone());
+    let view = CallView::from(row.clone());
     if row.state == CallState::Queued {
-        return Ok(Some(waiting(backend, device, reply)));
+        return Ok(Some(waiting(backend, device, view)));
     }
     match backend.store.queue_call(row.id, backend.config.queue_limits(), now_ms()).await {
-        Ok(true) => Ok(Some(waiting(backend, device, reply))),
-        // Somebody else moved it on, and it is theirs.
+        Ok(true) => Ok(Some(waiting(backend, device, view))),
+        // Another task changed the call's state and continues with it.
         Ok(false) => backend.store.call(&row.id.to_string()).await.map(|row| Some(row.into())),
         Err(QueueError::Store(error)) => Err(error),
         Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
-            let error = no_room(backend, &reply, full);
-            audit::close(backend, reply, error).await.map(Some)
+            let error = no_room(backend, &view, full);
+            audit::close(backend, view, error).await.map(Some)
         }
     }
 }
 
-/// What is said of a call that would wait where as many wait as may.
-fn no_room(backend: &Backend, reply: &CallView, full: QueueError) -> ToolError {
-    let device = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
+/// Returns the error for a call that would wait when the limit of waiting calls is reached.
+fn no_room(backend: &Backend, view: &CallView, full: QueueError) -> ToolError {
+    let device = view.device.as_ref().map(ToString::to_string).unwrap_or_default();
     let limits = backend.config.queue_limits();
     let message = if full == QueueError::PersonFull {
         format!(
             "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have. `orion calls list --open` shows them; cancel some or try again later.",
-            limits.per_person, reply.caller.user
+            limits.per_person, view.caller.user
         )
     } else {
         format!(
@@ -120,41 +122,41 @@ fn no_room(backend: &Backend, reply: &CallView, full: QueueError) -> ToolError {
     ToolError::new(ErrorCode::ResourceExhausted, message)
 }
 
-/// What the caller of a call that waits is told.
-fn waiting(backend: &Backend, device: DeviceId, reply: CallView) -> CallView {
-    tracing::info!(call = %reply.call, tool = %reply.tool, "a call waits for its device");
-    backend.bus.publish(Change::CallMoved(reply.call));
-    // It may have come back while the call was recorded.
+/// Publishes a queued call and returns its view for the caller.
+fn waiting(backend: &Backend, device: DeviceId, view: CallView) -> CallView {
+    tracing::info!(call = %view.call, tool = %view.tool, "a call waits for its device");
+    backend.bus.publish(Change::CallMoved(view.call));
+    // The device may have connected while the call was stored.
     if let Some(session) = backend.fleet.session(device) {
         session.wake();
     }
-    describe(reply)
+    describe(view)
 }
 
-/// A call that waits for its device, with what is said of it.
-pub(super) fn describe(reply: CallView) -> CallView {
-    let name = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
-    let call = reply.call;
+/// Returns the view of a queued call, with the error that explains the wait.
+pub(super) fn describe(view: CallView) -> CallView {
+    let name = view.device.as_ref().map(ToString::to_string).unwrap_or_default();
+    let call = view.call;
     let error = ToolError::new(
         ErrorCode::DeviceOffline,
         format!(
             "{name} is not connected. The call waits for it and runs when it is back; `orion calls cancel {call}` stops it."
         ),
     )
-    .with("queued_until", reply.queued_until);
-    let told = audit::closing(&reply, error);
-    CallView { state: CallState::Queued, result: told.result, approval: None, ..reply }
+    .with("queued_until", view.queued_until);
+    let closing = audit::closing(&view, error);
+    CallView { state: CallState::Queued, result: closing.result, approval: None, ..view }
 }
 
-/// Sends what waits for this device, oldest first, for as long as the session lives.
-/// Nothing waits at first where `any_waits` says so.
+/// Sends the queued calls of this device, oldest first, until the session ends. `any_waits` is false if no
+/// call waits at the start.
 pub(super) async fn serve(
     backend: &Arc<Backend>,
     device: DeviceId,
     session: &Session,
     any_waits: bool,
 ) {
-    let at_once = Arc::new(Semaphore::new(AT_ONCE));
+    let at_once = Arc::new(Semaphore::new(MAX_CONCURRENT));
     let mut may_wait = any_waits;
     loop {
         let left = may_wait
@@ -166,17 +168,17 @@ pub(super) async fn serve(
                 }
             };
         may_wait = true;
-        // What could not be sent this time is looked at again.
+        // Calls that could not be sent are tried again.
         tokio::select! {
             () = session.woken() => {}
-            () = tokio::time::sleep(RETRY), if left => {}
+            () = tokio::time::sleep(RETRY_INTERVAL), if left => {}
             () = session.ended() => return,
             () = backend.shutdown.cancelled() => return,
         }
     }
 }
 
-/// Begins to send what waits, and gives how many calls that were.
+/// Starts sending the queued calls, and returns how many there were.
 async fn deliver(
     backend: &Arc<Backend>,
     device: DeviceId,
@@ -191,7 +193,7 @@ async fn deliver(
         found += page.len();
         for call in page {
             let place = tokio::select! {
-                // A backend that stops begins nothing.
+                // No call starts while the backend stops.
                 biased;
                 () = session.ended() => return Ok(found),
                 () = backend.shutdown.cancelled() => return Ok(found),
@@ -208,12 +210,12 @@ async fn deliver(
     }
 }
 
-/// Sends one call that waited, if it still may run. It has its place before it is judged, so that what
-/// was judged is sent at once, and a yes that is spent is not spent in vain.
+/// Sends one queued call, if it may still run. The slot is acquired before the evaluation, so that an
+/// evaluated call is sent at once and no approval is consumed in vain.
 async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<(), StoreError> {
     let Some(_delivery) = backend.fleet.delivery(call) else { return Ok(()) };
     let user = backend.store.call(&call.to_string()).await?.caller.user;
-    let Some(way) = DispatchSlot::wait_for(backend, device, &user).await else { return Ok(()) };
+    let Some(slot) = DispatchSlot::wait_for(backend, device, &user).await else { return Ok(()) };
     let row = backend.store.call(&call.to_string()).await?;
     if row.state != CallState::Queued {
         return Ok(());
@@ -221,40 +223,40 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
     if row.queued_until.unwrap_or(row.deadline_at) <= now_ms() {
         return end_overdue(backend, row).await;
     }
-    // What is sent counts among its person's calls under way, and waits on where those are too many.
+    // A sent call counts among the person's calls in flight. If those are too many, it keeps waiting.
     let most = backend.config.calls.in_flight_per_person;
     let Ok(_place) = backend.load.acquire_slot(&row.caller.user, most) else { return Ok(()) };
     if let Some(approval) = row.approval {
         let approval = backend.store.approval(&approval.to_string()).await?;
-        return run_approved(backend, &approval, Some(way)).await.map(drop);
+        return run_approved(backend, &approval, Some(slot)).await.map(drop);
     }
-    let judged = reauthorize::from_row(backend, &row, strangers(&row), Vec::new()).await?;
-    let reply = CallView::from(row);
-    let judged = match judged {
-        Ok(judged) => judged,
-        // It went away again while it was asked how much the call touches.
+    let evaluated = reauthorize::from_row(backend, &row, strangers(&row), Vec::new()).await?;
+    let view = CallView::from(row);
+    let evaluated = match evaluated {
+        Ok(evaluated) => evaluated,
+        // The device disconnected again while it was asked for the quantity.
         Err(error) if is_away(backend, device, &error) => return Ok(()),
-        Err(error) => return audit::close(backend, reply, error).await.map(drop),
+        Err(error) => return audit::close(backend, view, error).await.map(drop),
     };
-    match judged.decision() {
-        Decision::Allow => match judged.permit(None) {
+    match evaluated.decision() {
+        Decision::Allow => match evaluated.permit(None) {
             Ok(permit) => {
-                let sent = route::resume(backend, &judged, permit, reply, None, way);
-                raise::attempt(backend, &judged, sent).await
+                let sent = route::resume(backend, &evaluated, permit, view, None, slot);
+                raise::attempt(backend, &evaluated, sent).await
             }
-            Err(error) => audit::close(backend, reply, *error).await,
+            Err(error) => audit::close(backend, view, *error).await,
         },
-        // Now its device can show what it would do. Meanwhile the place is another call's.
+        // The connected device can show a preview. The slot is free for another call until the approval.
         Decision::Ask | Decision::DryRunFirst => {
-            drop(way);
-            confirm::ask_waiting(backend, &judged, reply).await
+            drop(slot);
+            confirm::ask_waiting(backend, &evaluated, view).await
         }
-        Decision::Deny => audit::close(backend, reply, judged.refusal()).await,
+        Decision::Deny => audit::close(backend, view, evaluated.refusal()).await,
     }
     .map(drop)
 }
 
-/// What is said of a call that could run when it was made and wants a person by now.
+/// Returns the error for a call that needed no approval when it was made, and needs one now.
 pub(super) fn needs_a_person() -> ToolError {
     ToolError::new(
         ErrorCode::ApprovalExpired,
@@ -262,7 +264,7 @@ pub(super) fn needs_a_person() -> ToolError {
     )
 }
 
-/// What strangers had to do with a call, as far as its row tells.
+/// Returns the provenance of a call, as far as its row has it.
 fn strangers(row: &CallRow) -> Provenance {
     let label = Label {
         call: row.id,
@@ -274,16 +276,16 @@ fn strangers(row: &CallRow) -> Provenance {
     Provenance { content, occurs: Vec::new(), quoted: row.quoted }
 }
 
-/// Ends the calls that have waited for their device for as long as they may, and those whose yes has
-/// run out meanwhile. Gives how many were looked at; there may be more.
+/// Ends the calls that have waited for their device too long, and those whose approval has expired. Returns
+/// how many were read; there may be more.
 ///
 /// # Errors
-/// The record cannot be read or kept.
+/// The database cannot be read or written.
 pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
     let overdue = backend.store.overdue_calls(now_ms).await?;
     let found = overdue.len();
     for row in overdue {
-        // One that is being sent looks at its time itself.
+        // A call that is being sent checks its own deadline.
         if let Some(_delivery) = backend.fleet.delivery(row.id) {
             end_overdue(backend, row).await?;
         }

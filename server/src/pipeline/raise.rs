@@ -1,5 +1,5 @@
-//! A call that needed nobody, until its device saw on its disk that the risk is higher: the device runs
-//! nothing and says why, and a person is asked with a preview.
+//! A call that needed no approval, until its device found a higher risk on its disk. The device does not
+//! run it and reports why, and a person is asked with a preview.
 
 use std::sync::Arc;
 
@@ -14,45 +14,45 @@ use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::store::StoreError;
 
-/// Makes an attempt at a call that needs nobody. Where its device reports a higher risk, that attempt is
-/// over, and the same call is made once more with the risk that it has: then a person is asked.
+/// Attempts a call that needs no approval. If its device reports a higher risk, the attempt ends, and the
+/// same call is made once more with that risk: then it needs approval.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(super) async fn attempt(
     backend: &Arc<Backend>,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     attempt: impl Future<Output = Result<CallView, StoreError>>,
 ) -> Result<CallView, StoreError> {
-    // Whoever sends the same key again waits for what follows.
-    let key = judged.incoming.request.idempotency_key.as_ref();
-    let _attempted = key.map(|_| backend.load.attempted(judged.incoming.id));
-    let reply = attempt.await?;
-    let raises = reported(judged, &reply);
+    // A request with the same key waits for what follows.
+    let key = evaluated.incoming.request.idempotency_key.as_ref();
+    let _attempted = key.map(|_| backend.load.attempted(evaluated.incoming.id));
+    let view = attempt.await?;
+    let raises = reported(evaluated, &view);
     if raises.is_empty() {
-        return Ok(reply);
+        return Ok(view);
     }
-    let again = again(backend, judged, raises).await?;
-    match again.decision() {
+    let retry = retry(backend, evaluated, raises).await?;
+    match retry.decision() {
         Decision::Ask | Decision::DryRunFirst => {
             tracing::info!(
-                call = %reply.call, again = %again.incoming.id, "a device reports a higher risk"
+                call = %view.call, again = %retry.incoming.id, "a device reports a higher risk"
             );
-            confirm::ask(backend, &again, None).await
+            confirm::ask(backend, &retry, None).await
         }
-        Decision::Deny => audit::deny_judged(backend, &again, again.refusal()).await,
-        // The device holds something stricter than what is known here, and its word stands.
-        Decision::Allow => Ok(reply),
+        Decision::Deny => audit::deny_judged(backend, &retry, retry.refusal()).await,
+        // The device has a stricter limit than the backend knows, and its refusal counts.
+        Decision::Allow => Ok(view),
     }
 }
 
-/// Why a device would not run a call that needed nobody; empty where it is not about the risk.
-fn reported(judged: &EvaluatedCall, reply: &CallView) -> Vec<RiskRaise> {
-    let may_change = judged.target.spec.has_effects && !judged.incoming.request.dry_run;
-    if reply.state != CallState::Refused || !may_change {
+/// Returns why a device refused a call that needed no approval. Empty if the reason is not the risk.
+fn reported(evaluated: &EvaluatedCall, view: &CallView) -> Vec<RiskRaise> {
+    let may_change = evaluated.target.spec.has_effects && !evaluated.incoming.request.dry_run;
+    if view.state != CallState::Refused || !may_change {
         return Vec::new();
     }
-    let envelope: Option<Envelope> = serde_json::from_slice(&reply.result).ok();
+    let envelope: Option<Envelope> = serde_json::from_slice(&view.result).ok();
     let error = envelope.and_then(|envelope| envelope.error);
     let Some(error) = error.filter(|error| error.code == ErrorCode::ApprovalRequired) else {
         return Vec::new();
@@ -64,14 +64,14 @@ fn reported(judged: &EvaluatedCall, reply: &CallView) -> Vec<RiskRaise> {
     RiskRaise::ALL.into_iter().filter(is_named).collect()
 }
 
-/// The same call in place of that attempt, judged by what holds now and by what the device reports. The idempotency key
-/// goes with it.
-async fn again(
+/// Returns the same call as a replacement of the attempt, evaluated under the active policy and with the
+/// reported raises. It keeps the idempotency key.
+async fn retry(
     backend: &Backend,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     raises: Vec<RiskRaise>,
 ) -> Result<EvaluatedCall, StoreError> {
-    let EvaluatedCall { incoming, target, parsed, .. } = judged;
+    let EvaluatedCall { incoming, target, parsed, .. } = evaluated;
     let incoming = CallContext {
         id: CallId::new(new_uuid()),
         created_at: now_ms(),
@@ -79,6 +79,6 @@ async fn again(
         replaces: Some(incoming.id),
         ..incoming.clone()
     };
-    let again = authorize::call(incoming, target.clone(), parsed.clone());
-    Ok(reauthorize::afresh(backend, &again).await?.counted_like(judged))
+    let retry = authorize::call(incoming, target.clone(), parsed.clone());
+    Ok(reauthorize::afresh(backend, &retry).await?.counted_like(evaluated))
 }

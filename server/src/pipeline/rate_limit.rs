@@ -1,5 +1,5 @@
-//! What only the backend can know of a call: how often this person did the like on this device, and
-//! how much it would touch. Rules with a limit or an amount are judged by it.
+//! Evaluates what only the backend can know of a call: how many similar calls this person made on this
+//! device, and how much the call would touch. Rules with a limit or an amount use these counts.
 
 use std::sync::Arc;
 
@@ -15,98 +15,99 @@ use super::validate::Target;
 use crate::backend::Backend;
 use crate::store::{Admitted, StoreError};
 
-/// How many earlier calls are looked at. Whoever has made more within a rule's time has reached its
+/// The most earlier calls that are read. A person with more calls within a rule's time has reached its
 /// limit.
-const LOOKED_AT: u32 = 5_000;
-/// How many bytes of their arguments are read, where a rule asks for paths. Of calls beyond that nobody
-/// knows what they touched, so they count.
-const ARGUMENTS_BYTES: u32 = 8 * 1024 * 1024;
+const MAX_CALLS_READ: u32 = 5_000;
+/// The most bytes of their arguments that are read, if a rule names paths. Calls beyond that always count,
+/// because their paths are unknown.
+const MAX_ARGUMENTS_BYTES: u32 = 8 * 1024 * 1024;
 
-/// How often a call is judged anew because something changed while it was judged.
-const ROUNDS: usize = 4;
+/// How often a call is evaluated again because something changed during its evaluation.
+const MAX_ROUNDS: usize = 4;
 
-/// Judges a whole call by everything that is known of it, at the end of all waiting.
+/// Evaluates a whole call with everything that is known of it, after all waiting.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn judge(
     backend: &Arc<Backend>,
     incoming: CallContext,
     target: Target,
     parsed: ParsedCall,
 ) -> Result<EvaluatedCall, StoreError> {
-    let mut judged = authorize::call(incoming, target, parsed);
+    let mut evaluated = authorize::call(incoming, target, parsed);
     let is_limited = |rule: &CompiledRule, question: &Question<'_>| {
         rule.rule.limit.is_some() && rule.counts(question)
     };
-    let mut turn = None;
-    for _ in 0..ROUNDS {
-        if judged.is_barred() {
-            return Ok(judged.holding(turn));
+    let mut rate_lock = None;
+    for _ in 0..MAX_ROUNDS {
+        if evaluated.is_barred() {
+            return Ok(evaluated.holding(rate_lock));
         }
-        if judged.has_rule(is_limited) {
-            if turn.is_none() {
-                let (user, device) = (&judged.incoming.caller.user, judged.target.device.id);
-                // Held until the call is on the record, so that two at once are counted one by one.
-                turn = Some(backend.load.rate_lock(user, device).await);
-                judged = reauthorize::afresh(backend, &judged).await?;
+        if evaluated.has_rule(is_limited) {
+            if rate_lock.is_none() {
+                let (user, device) = (&evaluated.incoming.caller.user, evaluated.target.device.id);
+                // Held until the call is stored, so that two concurrent calls are counted one after the
+                // other.
+                rate_lock = Some(backend.load.rate_lock(user, device).await);
+                evaluated = reauthorize::afresh(backend, &evaluated).await?;
                 continue;
             }
-            let earlier = earlier(backend, &judged).await?;
-            judged = judged.counted(earlier);
+            let earlier = earlier(backend, &evaluated).await?;
+            evaluated = evaluated.counted(earlier);
         }
-        if !is_measured(&judged) {
-            return Ok(judged.holding(turn));
+        if !is_measured(&evaluated) {
+            return Ok(evaluated.holding(rate_lock));
         }
-        let PreviewResult { preview, observed } = preview(backend, &judged).await;
-        let anew = reauthorize::afresh(backend, &judged).await?;
-        if anew.is_as_known(&judged) {
-            return Ok(judged.measured(preview).observed(observed).holding(turn));
+        let PreviewResult { preview, observed } = preview(backend, &evaluated).await;
+        let current = reauthorize::afresh(backend, &evaluated).await?;
+        if current.is_as_known(&evaluated) {
+            return Ok(evaluated.measured(preview).observed(observed).holding(rate_lock));
         }
-        judged = anew;
+        evaluated = current;
     }
     let error = ToolError::new(
         ErrorCode::PreconditionFailed,
         format!(
             "What holds on {} changed again and again while this call was judged. Try again.",
-            judged.target.device.name
+            evaluated.target.device.name
         ),
     );
-    Ok(judged.barred(error).holding(turn))
+    Ok(evaluated.barred(error).holding(rate_lock))
 }
 
-/// Whether a rule may say something else once a preview told how much the call touches. Of what
-/// changes nothing there is no preview, and how much it touches stays unknown.
-pub(super) fn is_measured(judged: &EvaluatedCall) -> bool {
-    judged.target.spec.has_effects
-        && !judged.incoming.request.dry_run
-        && judged.has_rule(CompiledRule::measures)
-        && judged.may_run_if_small()
+/// Returns whether a preview's quantity may change the result of a rule. Tools without effects have no
+/// preview, so their quantity stays unknown.
+pub(super) fn is_measured(evaluated: &EvaluatedCall) -> bool {
+    evaluated.target.spec.has_effects
+        && !evaluated.incoming.request.dry_run
+        && evaluated.has_rule(CompiledRule::measures)
+        && evaluated.may_run_if_small()
 }
 
-/// For each rule of the policy, how many earlier calls it spoke of within its own time.
+/// Returns, for each rule of the policy, how many earlier calls it applies to within its own time.
 pub(super) async fn earlier(
     backend: &Backend,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<Vec<u32>, StoreError> {
-    let rules = &judged.target.device.policy.rules;
+    let rules = &evaluated.target.device.policy.rules;
     let longest = rules.iter().filter_map(|rule| rule.rule.limit).map(|limit| limit.per_seconds);
     let needs_arguments =
         rules.iter().any(|rule| rule.rule.limit.is_some() && !rule.rule.paths.is_empty());
-    let now = judged.at().unix_ms;
+    let now = evaluated.at().unix_ms;
     let since = |seconds: u32| now - i64::from(seconds) * 1000;
     let rows = backend
         .store
         .admitted_calls(
-            &judged.incoming.caller.user,
-            judged.target.device.id,
+            &evaluated.incoming.caller.user,
+            evaluated.target.device.id,
             since(longest.max().unwrap_or(0)),
-            judged.incoming.id,
-            LOOKED_AT,
-            if needs_arguments { ARGUMENTS_BYTES } else { 0 },
+            evaluated.incoming.id,
+            MAX_CALLS_READ,
+            if needs_arguments { MAX_ARGUMENTS_BYTES } else { 0 },
         )
         .await?;
-    let more = u32::try_from(rows.len()).is_ok_and(|found| found >= LOOKED_AT);
+    let more = u32::try_from(rows.len()).is_ok_and(|found| found >= MAX_CALLS_READ);
     let count = |rule: &CompiledRule| {
         let Some(limit) = rule.rule.limit else { return 0 };
         let from = since(limit.per_seconds);
@@ -115,21 +116,21 @@ pub(super) async fn earlier(
             return limit.calls;
         }
         let most = usize::try_from(limit.calls).unwrap_or(usize::MAX);
-        let counted = within.filter(|row| counts(rule, judged, row)).take(most).count();
+        let counted = within.filter(|row| counts(rule, evaluated, row)).take(most).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
     };
     Ok(rules.iter().map(count).collect())
 }
 
-/// Whether a rule speaks of an earlier call. One that cannot be read any more counts.
-fn counts(rule: &CompiledRule, judged: &EvaluatedCall, row: &Admitted) -> bool {
+/// Returns whether a rule applies to an earlier call. A call that cannot be decoded counts.
+fn counts(rule: &CompiledRule, evaluated: &EvaluatedCall, row: &Admitted) -> bool {
     let Some((spec, _)) = find(&row.tool) else { return false };
-    let question = judged.question();
+    let question = evaluated.question();
     let parsed = if rule.rule.paths.is_empty() {
         None
     } else {
         let Ok(arguments) = serde_json::from_slice(&row.arguments) else { return true };
-        let Some(places) = judged.target.device.places() else { return true };
+        let Some(places) = evaluated.target.device.places() else { return true };
         match spec.parse(arguments, places) {
             Ok(parsed) => Some(parsed),
             Err(_) => return true,

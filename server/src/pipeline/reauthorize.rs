@@ -1,5 +1,5 @@
-//! Waiting takes time. What has waited is judged anew: as the person is let in by now, and by what
-//! holds on the device by now.
+//! Evaluates a call again after it has waited: with the caller's permissions and the device's policy of
+//! this moment.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::store::{CallRow, Provenance, StoreError};
 
-/// The person that a call is made for, with the role that they have by now. With the session or token that
-/// it was asked with, where there was one, that must still be good.
+/// Returns the caller with their current role. The session or token of the request, if there was one, must
+/// still be valid.
 ///
 /// # Errors
-/// The record cannot be read; inside, what the caller is told where the call is not made any more.
+/// The database cannot be read. The inner error is for the caller if the call may not be made any more.
 pub async fn person(
     backend: &Backend,
     caller: &Caller,
@@ -47,15 +47,15 @@ pub async fn person(
     Ok(Ok(Caller { role: user.role, ..caller.clone() }))
 }
 
-/// The same call as it is judged at this moment, with nothing counted.
+/// Evaluates the same call at this moment, with nothing counted.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn afresh(
     backend: &Backend,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<EvaluatedCall, StoreError> {
-    let EvaluatedCall { incoming, target, parsed, .. } = judged;
+    let EvaluatedCall { incoming, target, parsed, .. } = evaluated;
     let (mut incoming, parsed) = (incoming.clone(), parsed.clone());
     let asked_as = incoming.caller.role;
     match person(backend, &incoming.caller, incoming.token).await? {
@@ -78,11 +78,12 @@ pub async fn afresh(
     })
 }
 
-/// A call that stands on the record, as it is judged at this moment with everything counted: for the
-/// person as they are let in by now, and never with a higher role than the one that asked.
+/// Evaluates a stored call at this moment, with everything counted: with the caller's current permissions,
+/// and never with a higher role than the requester had.
 ///
 /// # Errors
-/// The record cannot be read; inside, why the call does not run any more, whatever was said to it.
+/// The database cannot be read. The inner error is why the call may not run any more, even if it was
+/// approved.
 pub async fn from_row(
     backend: &Arc<Backend>,
     row: &CallRow,
@@ -125,13 +126,13 @@ pub async fn from_row(
         Err(error) => return Ok(Err(error)),
     };
     let fits = validate::arguments(backend, &incoming.caller, &target, arguments).await?;
-    let judged = match fits {
+    let evaluated = match fits {
         Ok(parsed) => rate_limit::judge(backend, incoming, target, parsed).await?,
         Err(error) => return Ok(Err(error)),
     };
-    // Its device was asked how much it touches, and said that it would not do what it should.
-    Ok(match &judged.preview {
+    // The device was asked for the quantity, and reported that the call would fail.
+    Ok(match &evaluated.preview {
         Some(Preview::WouldFail(error)) => Err(error.clone()),
-        Some(Preview::Shown(_) | Preview::Missing) | None => Ok(judged),
+        Some(Preview::Shown(_) | Preview::Missing) | None => Ok(evaluated),
     })
 }

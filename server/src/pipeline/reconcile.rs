@@ -1,4 +1,5 @@
-//! What became of a call, where only its device knows: asked when the device is back.
+//! Reconciles calls whose outcome only their device knows: asks the device when it connects, and while it
+//! stays connected.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,76 +15,76 @@ use crate::bus::Change;
 use crate::fleet::{DeviceSnapshot, SendError, Session, ToDevice};
 use crate::store::{CallRow, ClosedBy, StateChange, StoreError};
 
-/// The most calls that a device is asked about at once, as many as are read at once.
+/// The most calls in one query to a device, and in one read of the database.
 pub const MOST_ASKED: usize = 256;
-/// How long a device that is slow to take a question is given before it is asked again.
-const RETRY: Duration = Duration::from_secs(1);
-/// How long a device has to say something of each call of a question before it is asked about more. Of
-/// those that it does not remember it says nothing.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long to wait before a query is sent again to a device that is slow to receive.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a device may take to report on each call of a query before the next query is sent. It does not
+/// report on calls that it does not remember.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long one device may take when all are asked.
 const ASK_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long they are asked again about a call that ended as unknown, in milliseconds. What a device does not
-/// remember by then it does not remember later.
-const NEWS_MS: i64 = 10 * 60_000;
-/// How many of them are asked at once.
-const AT_ONCE: usize = 16;
+/// How long a call that ended as unknown is asked about, in milliseconds. A device that does not remember
+/// it by then will not remember it later.
+const UNKNOWN_WINDOW_MS: i64 = 10 * 60_000;
+/// The most devices that are asked at once.
+const MAX_CONCURRENT: usize = 16;
 
-/// Asks a device that has just connected about the calls that nobody waits for any more, and sends it
-/// what waits for it.
+/// Asks a device that has just connected about the calls that no task waits for, and sends it its queued
+/// calls.
 pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
     let (shared, session) = (Arc::clone(backend), session.clone());
     backend.tasks.spawn(async move {
-        // Most have nothing open. What comes to wait from here on wakes the session.
+        // Most devices have no open calls. A call that is queued later wakes the session.
         let any_open = shared.store.has_open_calls(device).await.unwrap_or(true);
         let mut asking = Asking::new(&shared, device, &session, i64::MIN);
-        let turn = session.asked().lock().await;
-        // In boxes, for they are soon over, and what is served goes on as long as the device is there.
+        let query_lock = session.asked().lock().await;
+        // Boxed: these futures end soon, while `queue::serve` lasts as long as the session.
         let is_over = !any_open || !Box::pin(asking.go_on()).await;
-        // A device that is asked much gets what waits for it all the same.
+        // Queued calls are sent to the device even if it is asked about many calls.
         let rest = Box::pin(async {
             if !is_over {
                 asking.finish().await;
             }
-            drop(turn);
+            drop(query_lock);
         });
         tokio::join!(rest, queue::serve(&shared, device, &session, any_open));
     });
 }
 
-/// Asks devices that stay connected: a report may be lost at the moment when nobody waits for the call any more,
-/// or its write may fail. Returns how many devices were asked.
+/// Asks connected devices: a report may be lost when the task that waits for the call ends, or fail to be
+/// stored. Returns how many devices were asked.
 ///
 /// # Errors
-/// The store does not respond.
+/// The database cannot be read.
 pub async fn ask_all(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
-    let since = now_ms - NEWS_MS;
+    let since = now_ms - UNKNOWN_WINDOW_MS;
     let devices = backend.store.devices_with_unsettled_calls(since).await?;
     let count = devices.len();
     let ask = |device| ask_again(backend, device, since);
-    futures_util::stream::iter(devices).for_each_concurrent(AT_ONCE, ask).await;
+    futures_util::stream::iter(devices).for_each_concurrent(MAX_CONCURRENT, ask).await;
     Ok(count)
 }
 
 async fn ask_again(backend: &Backend, device: DeviceId, since: i64) {
     let Some(session) = backend.fleet.session(device) else { return };
-    // It is asked what there was when it connected still, which is more.
-    let Some(_turn) = session.asked().try_lock() else { return };
+    // The queries from when the device connected are still running, and they cover more calls.
+    let Some(_query_lock) = session.asked().try_lock() else { return };
     let asking = Asking::new(backend, device, &session, since);
-    // Others do not wait for a device that does not keep up.
+    // Other devices do not wait for a slow one.
     timeout(ASK_TIMEOUT, asking.finish()).await.ok();
 }
 
-/// Going through what a device is to say of calls.
+/// The queries to one device, page by page.
 struct Asking<'a> {
     backend: &'a Backend,
     device: DeviceId,
     session: &'a Session,
-    /// Of those that became unknown it is asked about later ones.
+    /// Unix milliseconds. Only calls that became unknown after this are asked about.
     since: i64,
-    /// How far that is.
+    /// The last call that was read. None before the first page.
     after: Option<CallId>,
-    /// The last question.
+    /// The calls of the last query.
     asked: Vec<CallId>,
 }
 
@@ -96,7 +97,7 @@ impl<'a> Asking<'a> {
         while self.go_on().await {}
     }
 
-    /// Asks the next question; `false` where there is none or the device goes.
+    /// Sends the next query. Returns `false` if there is none or the device disconnects.
     async fn go_on(&mut self) -> bool {
         match self.ask().await {
             Ok(more) => more,
@@ -111,28 +112,28 @@ impl<'a> Asking<'a> {
         let Self { backend, device, session, since, after, .. } = *self;
         let page = backend.store.unsettled_calls(device, after, since).await?;
         let Some(last) = page.last() else { return Ok(false) };
-        // What it has to say of the ones before comes first, however much that is.
+        // The device first reports on the previous query, however many calls that had.
         tokio::select! {
             biased;
             () = session.ended() => return Ok(false),
             () = backend.shutdown.cancelled() => return Ok(false),
             () = session.asked().all_resolved(&self.asked) => {}
-            () = sleep(ANSWER) => {}
+            () = sleep(ANSWER_TIMEOUT) => {}
         }
-        // Whoever waits for a call's answer asks about it; and a call that ended with somebody waiting,
-        // since it was read, has its answer.
+        // A task that waits for a call asks about it itself. The calls are read again, because such a call
+        // may have ended since the first read.
         let waiting = backend.fleet.waiting();
-        let unheard: HashSet<_> =
+        let unclaimed: HashSet<_> =
             page.iter().map(|call| call.id).filter(|id| !waiting.is_expected(*id)).collect();
         let now = backend.store.unsettled_calls(device, after, since).await?;
-        let open: Vec<_> = now.into_iter().filter(|call| unheard.contains(&call.id)).collect();
+        let open: Vec<_> = now.into_iter().filter(|call| unclaimed.contains(&call.id)).collect();
         self.after = Some(last.id);
         self.asked = open.iter().map(|call| call.id).collect();
         if !self.asked.is_empty() && !deliver(backend, session, || session.ask(&self.asked)).await {
             return Ok(false);
         }
         for call in open.iter().filter(|call| call.is_stopped) {
-            // Said to the link before, it may not have arrived.
+            // The cancel was sent on the earlier connection and may not have arrived.
             if !deliver(backend, session, || session.send(ToDevice::Cancel(call.id))).await {
                 return Ok(false);
             }
@@ -141,30 +142,30 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Tells a device something, again where it does not keep up; `false` where it goes meanwhile.
+/// Sends a message to a device, again while the device is slow. Returns `false` if the device disconnects.
 async fn deliver(
     backend: &Backend,
     session: &Session,
-    tell: impl Fn() -> Result<(), SendError>,
+    send: impl Fn() -> Result<(), SendError>,
 ) -> bool {
-    while let Err(unsent) = tell() {
+    while let Err(unsent) = send() {
         if unsent == SendError::Closed {
             return false;
         }
         tokio::select! {
             () = session.ended() => return false,
             () = backend.shutdown.cancelled() => return false,
-            () = sleep(RETRY) => {}
+            () = sleep(RETRY_INTERVAL) => {}
         }
     }
     true
 }
 
-/// Whether its device may have forgotten that it ran this call: its state was found to be an older one
-/// after the call was sent to it. What it never saw, it then may have seen.
+/// Returns whether the device may have forgotten that it ran this call: its state was found to be an older
+/// one after the call was sent. It may have run a call that it reports as never seen.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub(super) async fn may_be_forgotten(backend: &Backend, row: &CallRow) -> Result<bool, StoreError> {
     let Some((device, _)) = row.device else { return Ok(false) };
     let sent = row.history.iter().find(|change| change.state == CallState::Dispatched);
@@ -172,7 +173,7 @@ pub(super) async fn may_be_forgotten(backend: &Backend, row: &CallRow) -> Result
     Ok(backend.store.forgot_at(device).await?.is_some_and(|forgot| sent_at <= forgot))
 }
 
-/// What is said of a call that its device may have forgotten.
+/// Returns the error for a call that its device may have forgotten.
 pub(super) fn forgotten(row: &CallRow) -> ToolError {
     let name = row.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default();
     let message = format!(
@@ -182,11 +183,11 @@ pub(super) fn forgotten(row: &CallRow) -> ToolError {
     ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "forgotten")
 }
 
-/// Ends a call of which its device says that it never arrived. What is said of a call that was not
-/// sent to this device, or that has ended, changes nothing.
+/// Ends a call that its device reports as never received. A report about a call that was not sent to this
+/// device, or that has ended, changes nothing.
 ///
 /// # Errors
-/// The record cannot be read or kept; the device is asked again when it connects the next time.
+/// The database cannot be read or written; the device is asked again when it connects the next time.
 pub async fn never_ran(
     backend: &Backend,
     known: &DeviceSnapshot,
@@ -204,7 +205,7 @@ pub async fn never_ran(
         return Ok(());
     }
     if may_be_forgotten(backend, &row).await? {
-        // Said once: the next time that it says so there is nothing new.
+        // Recorded once; repeated reports add nothing.
         let is_unknown = |change: &&StateChange| change.state == CallState::Unknown;
         if row.history.iter().filter(is_unknown).count() < 2 {
             let error = forgotten(&row);

@@ -1,4 +1,4 @@
-//! The last step: the device's answer goes on the record, and then to whoever waits.
+//! The last step: the device's result is stored, then waiters are woken.
 
 use orion_domain::audit::AuditRow;
 use orion_domain::{CallState, DeviceId, Digest, ErrorCode};
@@ -12,39 +12,40 @@ use crate::clock::now_ms;
 use crate::fleet::{DeviceResult, ToDevice};
 use crate::store::{CloseCall, ClosedBy, StoreError, Witness};
 
-/// What stands in the audit of a call whose device told another end than was recorded.
+/// The audit kind of a result that differs from the stored one.
 const LATE_RESULT: &str = "call.late_result";
-/// From how many rows about one call on no more are added for what its device tells of it.
-const MOST_OF_CALL: u32 = 16;
+/// From this number of audit rows about one call on, late results of its device are not recorded.
+const MAX_CALL_ROWS: u32 = 16;
 
-/// What became of an answer that nobody waited for.
+/// What happened to a result that no task waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LateResult {
-    /// It is on the record, or says what is there already.
+    /// The result is stored, or equals the stored one.
     Taken,
-    /// It is about a call that was not sent to this device, and was dropped.
+    /// The call was not sent to this device, and the result was dropped.
     NotItsOwn,
 }
 
-/// Closes a call with its device's answer and tells the device that it may forget it.
+/// Closes a call with its device's result and acknowledges it to the device, which may then forget the
+/// call.
 ///
 /// # Errors
-/// The record cannot be kept; the device keeps the answer and sends it again.
+/// The database cannot be written; the device keeps the result and sends it again.
 pub async fn close(
     backend: &Backend,
     device: DeviceId,
-    reply: CallView,
+    view: CallView,
     answer: DeviceResult,
 ) -> Result<CallView, StoreError> {
-    let told = DeviceReport::of(device, answer);
-    let ended = told.ends(reply);
-    if told.record(backend).await? {
+    let report = DeviceReport::of(device, answer);
+    let ended = report.ends(view);
+    if report.record(backend).await? {
         return Ok(ended);
     }
     backend.store.call(&ended.call.to_string()).await.map(CallView::from)
 }
 
-/// A device's last word on a call that was sent to it.
+/// A device's final report on a call that was sent to it.
 #[derive(Debug)]
 pub struct DeviceReport {
     device: DeviceId,
@@ -52,7 +53,7 @@ pub struct DeviceReport {
 }
 
 impl DeviceReport {
-    /// Takes it at this moment.
+    /// Returns the report of a result received at this moment.
     #[must_use]
     pub fn of(device: DeviceId, answer: DeviceResult) -> Self {
         let DeviceResult { call, state, code, result, duration_us, witness } = answer;
@@ -63,40 +64,41 @@ impl DeviceReport {
         }
     }
 
-    /// The end of the call, for the record.
+    /// Returns the end of the call, as it is stored.
     #[must_use]
     pub fn end(&self) -> CloseCall {
         self.close.clone()
     }
 
-    /// The call with this end.
+    /// Returns the call with this end.
     #[must_use]
-    pub fn ends(&self, reply: CallView) -> CallView {
-        reply.ended(self.close.state, self.close.result.clone(), self.close.at)
+    pub fn ends(&self, view: CallView) -> CallView {
+        view.ended(self.close.state, self.close.result.clone(), self.close.at)
     }
 
-    /// Puts it on the record by itself and tells the device so; `false` where the call had ended before.
+    /// Stores the report in a transaction of its own and acknowledges it. Returns `false` if the call had
+    /// ended before.
     ///
     /// # Errors
-    /// The record cannot be kept; the device keeps the answer and sends it again.
+    /// The database cannot be written; the device keeps the result and sends it again.
     pub async fn record(&self, backend: &Backend) -> Result<bool, StoreError> {
         let is_end = backend.store.close_call(self.end(), ClosedBy::Device).await?;
         self.recorded(backend, is_end).await?;
         Ok(is_end)
     }
 
-    /// The same where something was told and nothing follows from it.
+    /// Stores a report as [`Self::record`] does, if there is one and nothing follows from it.
     ///
     /// # Errors
     /// As [`Self::record`].
-    pub async fn record_any(told: Option<Self>, backend: &Backend) -> Result<(), StoreError> {
-        match told {
-            Some(told) => told.record(backend).await.map(drop),
+    pub async fn record_any(report: Option<Self>, backend: &Backend) -> Result<(), StoreError> {
+        match report {
+            Some(report) => report.record(backend).await.map(drop),
             None => Ok(()),
         }
     }
 
-    /// Tells the device that it may forget a call whose end is on the record: this one, or another.
+    /// Acknowledges a call whose end is stored. `is_end` is false if the stored end is another one.
     ///
     /// # Errors
     /// As [`Self::record`].
@@ -112,11 +114,11 @@ impl DeviceReport {
     }
 }
 
-/// Takes an answer that nobody waits for: after a lost link, or after a restart of this backend.
-/// An answer to a call that is not there, or was not sent to this device, is dropped.
+/// Stores a result that no task waits for: after a lost connection, or a restart of this backend. A result
+/// for a call that does not exist, or was not sent to this device, is dropped.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn late(
     backend: &Backend,
     device: DeviceId,
@@ -135,7 +137,7 @@ pub async fn late(
             let witnesses = backend.fleet.witnesses();
             witnesses.report_unknown(&backend.store, device, call, state, witness).await?;
         }
-        // Acknowledged all the same, or the device would keep it and say it again for ever.
+        // Acknowledged even so, or the device would keep the result and send it forever.
         backend.fleet.notify(device, ToDevice::Ack(call, state));
         return Ok(LateResult::NotItsOwn);
     }
@@ -145,30 +147,30 @@ pub async fn late(
     Ok(LateResult::Taken)
 }
 
-/// What a device told of a call that had ended otherwise before: recorded beside it, so that what
-/// the device noted has its row here too. The same answer again is nothing new.
-async fn record_late_result(backend: &Backend, told: &CloseCall) -> Result<(), StoreError> {
-    let Some(witness) = told.witness.filter(|witness| witness.entry > 0) else { return Ok(()) };
-    let before = backend.store.call(&told.id.to_string()).await?;
-    if before.state == told.state && before.result.as_deref() == Some(&told.result) {
+/// Records a device's result for a call that ended differently before, beside the stored one, so that each
+/// entry of the device's log has a row here. An equal result adds nothing.
+async fn record_late_result(backend: &Backend, report: &CloseCall) -> Result<(), StoreError> {
+    let Some(witness) = report.witness.filter(|witness| witness.entry > 0) else { return Ok(()) };
+    let before = backend.store.call(&report.id.to_string()).await?;
+    if before.state == report.state && before.result.as_deref() == Some(&report.result) {
         return Ok(());
     }
-    // Told again, or again and again: once is enough, and a device cannot fill the audit.
-    let rows = backend.store.audit_rows(MOST_OF_CALL, None, Some(&told.id.to_string())).await?;
-    let is_told = |row: &AuditRow| {
+    // Once is enough for repeated reports, and a device cannot fill the audit log.
+    let rows = backend.store.audit_rows(MAX_CALL_ROWS, None, Some(&report.id.to_string())).await?;
+    let is_recorded = |row: &AuditRow| {
         let body = serde_json::from_str::<Value>(&row.body).unwrap_or_default();
         row.kind == LATE_RESULT && body["witness"]["entry"] == witness.entry
     };
-    if rows.len() >= MOST_OF_CALL as usize || rows.iter().any(is_told) {
+    if rows.len() >= MAX_CALL_ROWS as usize || rows.iter().any(is_recorded) {
         return Ok(());
     }
     let body = LateResultEvent {
-        state: told.state,
-        code: told.code,
-        result_digest: Digest::of(&told.result),
+        state: report.state,
+        code: report.code,
+        result_digest: Digest::of(&report.result),
         witness,
     };
-    backend.store.audit_call_event(LATE_RESULT, told.id, body, told.at).await
+    backend.store.audit_call_event(LATE_RESULT, report.id, body, report.at).await
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! What an undoing does, by what is on record of the call that it names.
+//! What an undo does, from the stored row of the call that it names.
 
 use orion_catalog::tools::undo_call::{Arguments, UndoCall};
 use orion_catalog::{ParsedCall, Tool as _, find};
@@ -8,11 +8,11 @@ use super::validate::Target;
 use crate::backend::Backend;
 use crate::store::{CallRow, StoreError};
 
-/// An undoing as what it does for this person on this device; any other call stays as it is.
+/// Resolves an undo to what it does for this person on this device; returns any other call unchanged.
 ///
 /// # Errors
-/// The record cannot be read; inside, what the caller is told where that cannot be done. Of a call of
-/// somebody else that is the same as of one that there is not.
+/// The database cannot be read. The inner error is for the caller if the undo is not possible; it is the
+/// same for another person's call and for a call that does not exist.
 pub(super) async fn as_it_acts(
     backend: &Backend,
     caller: &Caller,
@@ -38,7 +38,7 @@ pub(super) async fn as_it_acts(
     }
     let undo = match &row.undo {
         Some(earlier) => Undo::of_undo(named, earlier),
-        // It was refused before anybody knew what it would have done.
+        // That undo was rejected before it was known what it would do.
         None if row.tool == UndoCall::NAME => return Ok(Err(unknown(target))),
         None => Undo::of_call(named, row.tool.clone()),
     };
@@ -70,14 +70,14 @@ async fn row_of_first(
     if named.id == undo.first { Ok(Some(named)) } else { row(backend, undo.first).await }
 }
 
-/// What a call on record touched, by where paths begin on its device by now.
+/// Returns what a stored call touched, by the current places of its device.
 fn touches(target: &Target, row: &CallRow) -> Option<Touches> {
     let (spec, _) = find(&row.tool)?;
     let arguments = serde_json::from_slice(&row.arguments).ok()?;
     Some(spec.parse(arguments, target.device.places()?).ok()?.touches)
 }
 
-/// The same for a call that is none of theirs and one that there is not.
+/// Returns the error for another person's call and for a call that does not exist.
 fn unknown(target: &Target) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,

@@ -1,4 +1,5 @@
-//! Does the tool exist, which device is meant, do the arguments fit?
+//! Validates a call: whether the tool exists, which device is meant, and whether the arguments fit. It
+//! decides nothing about permissions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -13,18 +14,18 @@ use crate::backend::Backend;
 use crate::fleet::DeviceSnapshot;
 use crate::store::StoreError;
 
-/// The tool and the device that a call is about.
+/// The tool and the device of a call.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The tool.
     pub spec: &'static ToolSpec,
-    /// The alias that was used, where one was.
+    /// The alias that the request used. None if it used the tool's name.
     pub alias: Option<Alias>,
     /// The device.
     pub device: Arc<DeviceSnapshot>,
 }
 
-/// Finds tool and device, which is not held back.
+/// Finds the tool and the device, which must be approved.
 ///
 /// # Errors
 /// As [`find_target`], and `PERMISSION_DENIED`.
@@ -34,7 +35,7 @@ pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolEr
     Ok(target)
 }
 
-/// Finds tool and device, whether or not it takes calls.
+/// Finds the tool and the device, whether or not the device is approved.
 ///
 /// # Errors
 /// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`.
@@ -49,13 +50,13 @@ pub fn find_target(backend: &Backend, request: &CallRequest) -> Result<Target, T
     };
     let wanted = request.device.as_deref();
     let device = backend.fleet.find(wanted).or_else(|error| {
-        // Of a device whose identity is over it is said that it is.
+        // For a device whose identity has ended, the error says so.
         wanted.and_then(|wanted| backend.fleet.ended(wanted)).ok_or(error)
     })?;
     Ok(Target { spec, alias, device })
 }
 
-/// Whether a device is not held back.
+/// Checks that a device is approved.
 ///
 /// # Errors
 /// `PERMISSION_DENIED`.
@@ -69,11 +70,11 @@ pub fn takes_calls(device: &DeviceSnapshot) -> Result<(), ToolError> {
     ))
 }
 
-/// Takes the arguments of a person's call into the tool's own type; those of an undoing as what it does.
+/// Parses a call's arguments into the tool's own type, and resolves an undo to what it does.
 ///
 /// # Errors
-/// The record cannot be read; inside, `INVALID_ARGUMENT` with every field at fault, `INVALID_PATH`, and
-/// `PRECONDITION_FAILED` where nothing can be taken back.
+/// The database cannot be read. The inner error is `INVALID_ARGUMENT` with every invalid field,
+/// `INVALID_PATH`, or `PRECONDITION_FAILED` if nothing can be undone.
 pub async fn arguments(
     backend: &Backend,
     caller: &Caller,
@@ -128,7 +129,7 @@ static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(||
         .collect()
 });
 
-/// Every field at fault, at most sixteen.
+/// Returns every invalid field, at most sixteen.
 fn faults(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Value> {
     let Some(validator) = VALIDATORS.get(spec.name) else { return Vec::new() };
     validator

@@ -1,4 +1,4 @@
-//! Looking at a policy file, making it hold, and going back to an older one.
+//! Checks a policy file, applies it, and rolls back to an older version.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,46 +14,46 @@ use crate::clock::now_ms;
 use crate::fleet::enrollment;
 use crate::store::{NewPolicy, PolicyRow, StoreError};
 
-/// How many characters of a note are kept.
-const NOTE: usize = 500;
-/// How many findings of a refused file the audit holds.
-const AUDITED: usize = 20;
+/// The maximum length of a stored note, in characters.
+const MAX_NOTE_CHARS: usize = 500;
+/// The most findings of a rejected file in the audit log.
+const MAX_AUDITED_FINDINGS: usize = 20;
 
-/// A file that is new, or one that was accepted before.
+/// Whether a file is new or was accepted before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Text {
-    /// Everything is looked at.
+    /// Every check applies.
     New,
-    /// Nothing that changes with time or with the fleet is held against it.
+    /// Checks that depend on the time or on the devices do not apply.
     Accepted,
 }
 
-/// What there is to say of a policy file.
+/// The result of checking a policy file.
 #[derive(Debug)]
 pub struct Checked {
-    /// The file, where it is valid.
+    /// The parsed file. None if it is invalid.
     pub file: Option<PolicyFile>,
-    /// What is wrong, or worth a look.
+    /// Errors and warnings.
     pub findings: Vec<Finding>,
-    /// What it would change on which device, where it is valid.
+    /// What the file would change on each device. Empty if it is invalid.
     pub changes: Vec<DeviceChange>,
 }
 
-/// What became of a policy file that was to hold.
+/// The result of applying a policy file.
 #[derive(Debug)]
 pub struct ApplyResult {
-    /// The version that holds, where the file is valid.
+    /// The active version. None if the file is invalid.
     pub row: Option<PolicyRow>,
-    /// What is wrong, or worth a look.
+    /// Errors and warnings.
     pub findings: Vec<Finding>,
-    /// What changes on which device.
+    /// What changes on each device.
     pub changes: Vec<DeviceChange>,
 }
 
-/// Looks at a policy file against the one that holds.
+/// Checks a policy file and compares it with the active one.
 ///
 /// # Errors
-/// The work could not be done at all.
+/// [`StoreError::Unavailable`] if the check panics or is cancelled.
 pub async fn check(
     backend: &Arc<Backend>,
     text: String,
@@ -66,7 +66,7 @@ pub async fn check(
 }
 
 fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
-    let lint_context = match kind {
+    let context = match kind {
         Text::Accepted => LintContext::default(),
         Text::New => {
             let known = backend.fleet.all().into_iter().filter(|known| !known.has_ended());
@@ -75,7 +75,7 @@ fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
             LintContext { devices: Some(devices), now_ms: Some(now_ms()) }
         }
     };
-    let (file, findings) = orion_policy::check(text, FILE_NAME, &lint_context);
+    let (file, findings) = orion_policy::check(text, FILE_NAME, &context);
     let Some(file) = file else {
         return Checked { file: None, findings, changes: Vec::new() };
     };
@@ -84,10 +84,10 @@ fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
     Checked { file: after.file, findings, changes }
 }
 
-/// Makes a policy file hold on every device, if it is valid. What holds already makes no version.
+/// Applies a valid policy file to every device. The text that is active already makes no new version.
 ///
 /// # Errors
-/// [`StoreError::Conflict`] where another version has come since `expected`.
+/// [`StoreError::Conflict`] if the active version is not `expected`.
 pub async fn apply(
     backend: &Arc<Backend>,
     by: &Caller,
@@ -108,7 +108,7 @@ async fn apply_whole(
     expected: Option<i64>,
     note: &str,
 ) -> Result<ApplyResult, StoreError> {
-    let _turn = backend.policies.turn.lock().await;
+    let _guard = backend.policies.apply_lock.lock().await;
     let active = backend.policies.active();
     if expected.is_some_and(|expected| expected != active.version()) {
         return Err(StoreError::Conflict);
@@ -118,7 +118,7 @@ async fn apply_whole(
         && !active.is_unreadable()
         && let Some(row) = active.row.as_ref().filter(|row| row.text == text)
     {
-        // Nothing is new but for devices that could not take it in when it was.
+        // Only devices that failed to load this version before get anything new.
         enrollment::refresh_all(backend).await;
         let Checked { findings, changes, .. } = checked;
         return Ok(ApplyResult { row: Some(row.clone()), findings, changes });
@@ -126,7 +126,7 @@ async fn apply_whole(
     put(backend, by, text, checked, note, None).await
 }
 
-/// Makes a new version with an older one's text.
+/// Applies an older version's text as a new version.
 ///
 /// # Errors
 /// [`StoreError::NotFound`]: there is no such version.
@@ -138,7 +138,7 @@ pub async fn roll_back(
 ) -> Result<ApplyResult, StoreError> {
     let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
     let work = async move {
-        let _turn = shared.policies.turn.lock().await;
+        let _guard = shared.policies.apply_lock.lock().await;
         let row = shared.store.policy(version).await?;
         let checked = check(&shared, row.text.clone(), Text::Accepted).await?;
         put(&shared, &by, row.text, checked, &note, Some(version)).await
@@ -155,7 +155,8 @@ async fn put(
     restores: Option<i64>,
 ) -> Result<ApplyResult, StoreError> {
     let Checked { file, findings, changes } = checked;
-    let note: String = note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(NOTE).collect();
+    let note: String =
+        note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(MAX_NOTE_CHARS).collect();
     if file.is_none() {
         refused(backend, by, &text, &findings, &note, restores).await?;
         return Ok(ApplyResult { row: None, findings, changes });
@@ -184,7 +185,8 @@ async fn refused(
     restores: Option<i64>,
 ) -> Result<(), StoreError> {
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
-    let shown: Vec<_> = errors.clone().take(AUDITED).map(ToString::to_string).collect();
+    let shown: Vec<_> =
+        errors.clone().take(MAX_AUDITED_FINDINGS).map(ToString::to_string).collect();
     let body = json!({
         "by": by.user,
         "sha256": Digest::of(text.as_bytes()),

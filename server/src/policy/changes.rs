@@ -1,4 +1,4 @@
-//! What another policy changes on each device, in words.
+//! Describes what another policy changes on each device.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::fleet::{DeviceSnapshot, Fleet, PolicyTerms};
 /// What changes on one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceChange {
-    /// Its name.
+    /// The device's name.
     pub device: DeviceName,
-    /// A line each: `tools + open_app`.
+    /// One line for each change: `tools + open_app`.
     pub lines: Vec<String>,
 }
 
-/// The devices on which something changes, by name.
+/// Returns the devices on which something changes, by name.
 pub(super) fn changes(fleet: &Fleet, after: &Active) -> Vec<DeviceChange> {
     let devices: BTreeMap<_, _> = fleet
         .all()
@@ -64,7 +64,7 @@ fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
 }
 
 fn rules(before: &[Rule], after: &[Rule]) -> Vec<String> {
-    // Where it is written is no change of what it says.
+    // The source of a rule is not part of what the rule says.
     let by_id = |rules: &[Rule]| -> BTreeMap<String, Rule> {
         let bare = |rule: &Rule| Rule { source: String::new(), ..rule.clone() };
         rules.iter().map(|rule| (rule.id.clone(), bare(rule))).collect()

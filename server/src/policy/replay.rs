@@ -1,6 +1,5 @@
-//! Recorded calls judged again, by the policy that holds and by another: what would be different, and
-//! nothing else. Both are given the same calls, the same ceilings and the same clock, so that what
-//! differs comes from the policy alone.
+//! Replays stored calls under the active policy and a candidate, and reports only what differs. Both get
+//! the same calls, the same ceilings and the same clock, so that each difference comes from the policy.
 
 mod limits;
 
@@ -15,35 +14,35 @@ use orion_domain::{
 use orion_policy::PolicyFile;
 use serde_json::Value;
 
-use super::{beside, terms};
+use super::{run_blocking, terms};
 use crate::backend::Backend;
 use crate::fleet::DeviceSnapshot;
 use crate::people::HeavyRequest;
 use crate::store::{RecordedCall, StoreError, first_id_at};
 use limits::Limits;
 
-/// The most calls that are judged: the newest.
-const MOST: u64 = 100_000;
-/// How many samples there are of each kind.
-const SAMPLES: usize = 20;
+/// The most calls that are replayed: the newest.
+const MAX_CALLS: u64 = 100_000;
+/// The most samples of each kind of change.
+const MAX_SAMPLES: usize = 20;
 
-/// What would become of a call.
+/// How a call's decision would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// Ran or asked, and would be denied.
+    /// The call ran or needed approval, and would be denied.
     AllowedToDenied,
-    /// Denied, and would run by itself.
+    /// The call was denied, and would run without approval.
     DeniedToAllowed,
-    /// Denied, and would ask.
+    /// The call was denied, and would need approval.
     DeniedToAsk,
-    /// Ran by itself, and would ask.
+    /// The call ran without approval, and would need approval.
     AllowedToAsk,
-    /// Asked, and would run by itself.
+    /// The call needed approval, and would run without.
     AskToAllowed,
 }
 
 impl Change {
-    /// What differs between two decisions; `None` where nothing does.
+    /// Returns the change between two decisions. None if they are equal.
     #[must_use]
     pub const fn between(before: Decision, after: Decision) -> Option<Self> {
         use Decision::{Allow, Ask, Deny, DryRunFirst};
@@ -58,10 +57,10 @@ impl Change {
     }
 }
 
-/// How many calls came to what.
+/// The numbers of replayed calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Judged by both.
+    /// Evaluated under both policies.
     pub calls: u64,
     /// See [`Change::AllowedToDenied`].
     pub allowed_to_denied: u64,
@@ -73,16 +72,16 @@ pub struct Counts {
     pub allowed_to_ask: u64,
     /// See [`Change::AskToAllowed`].
     pub ask_to_allowed: u64,
-    /// Questions by the policy that holds.
+    /// Need approval under the active policy.
     pub asked_before: u64,
-    /// Questions by the other.
+    /// Need approval under the candidate.
     pub asked_after: u64,
-    /// Calls that nobody can judge again.
+    /// Cannot be evaluated again.
     pub not_judged: u64,
 }
 
 impl Counts {
-    /// How many would come to the same.
+    /// Returns how many calls have the same decision under both.
     #[must_use]
     pub const fn unchanged(&self) -> u64 {
         self.calls
@@ -94,37 +93,37 @@ impl Counts {
     }
 }
 
-/// A call that would be decided otherwise.
+/// A call with a different decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplaySample {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// Where.
+    /// The device of the call.
     pub device: DeviceName,
     /// The tool.
     pub tool: String,
-    /// For whom.
+    /// The person that the call was made for.
     pub user: String,
-    /// By the policy that holds.
+    /// The decision under the active policy.
     pub before: Decision,
-    /// By the other.
+    /// The decision under the candidate.
     pub after: Decision,
-    /// The line that would decide.
+    /// The name of the rule that decides under the candidate.
     pub rule: String,
-    /// What was decided when it was made.
+    /// The decision when the call was made.
     pub recorded: String,
-    /// When it was made, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
 }
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayResult {
-    /// How many.
+    /// The numbers of calls.
     pub counts: Counts,
     /// At most 20 of each kind, the oldest.
     pub samples: Vec<ReplaySample>,
-    /// Where there were too many calls: when the oldest was made that was judged.
+    /// When the oldest replayed call was made, Unix milliseconds. None if no call was left out.
     pub judged_since: Option<i64>,
 }
 
@@ -142,11 +141,11 @@ struct ReplayDevice {
     limits: Limits,
 }
 
-/// Calls judged one after the other, oldest first.
+/// The state of a replay; calls are evaluated one by one, oldest first.
 #[derive(Debug)]
 pub struct Replay {
     devices: HashMap<DeviceId, Pair>,
-    taken: HashMap<Change, usize>,
+    sampled: HashMap<Change, usize>,
     replayed: ReplayResult,
 }
 
@@ -155,7 +154,7 @@ impl Replay {
     #[must_use]
     pub fn new(devices: &[Arc<DeviceSnapshot>], candidate: &PolicyFile) -> Self {
         let pair = |known: &Arc<DeviceSnapshot>| {
-            // A mode that lasts a while is no part of either policy.
+            // Dangerous mode is temporary and part of neither policy.
             let before = known.under(known.terms.policy.clone());
             let after = known.under(terms(candidate, &known.name));
             (known.id, Pair { before: ReplayDevice::new(before), after: ReplayDevice::new(after) })
@@ -165,20 +164,20 @@ impl Replay {
             .filter(|known| known.facts.is_some() && !known.has_ended())
             .map(pair)
             .collect();
-        Self { devices, taken: HashMap::new(), replayed: ReplayResult::default() }
+        Self { devices, sampled: HashMap::new(), replayed: ReplayResult::default() }
     }
 
-    /// Judges the next call.
+    /// Evaluates the next call.
     pub fn judge(&mut self, call: &RecordedCall) {
         let pair = call.device.and_then(|device| self.devices.get_mut(&device));
-        let judged = pair.and_then(|pair| {
+        let evaluated = pair.and_then(|pair| {
             let parsed = parsed(call, &pair.before.known)?;
             let before = pair.before.judge(call, &parsed);
             let after = pair.after.judge(call, &parsed);
             Some((pair.after.known.name.clone(), before.decision, after))
         });
         let counts = &mut self.replayed.counts;
-        let Some((device, before, after)) = judged else {
+        let Some((device, before, after)) = evaluated else {
             counts.not_judged += 1;
             return;
         };
@@ -194,9 +193,9 @@ impl Replay {
             Change::AllowedToAsk => &mut counts.allowed_to_ask,
             Change::AskToAllowed => &mut counts.ask_to_allowed,
         } += 1;
-        let taken = self.taken.entry(change).or_default();
-        if *taken < SAMPLES {
-            *taken += 1;
+        let sampled = self.sampled.entry(change).or_default();
+        if *sampled < MAX_SAMPLES {
+            *sampled += 1;
             self.replayed.samples.push(ReplaySample {
                 call: call.id,
                 device,
@@ -211,14 +210,14 @@ impl Replay {
         }
     }
 
-    /// What came of it.
+    /// Returns the result.
     #[must_use]
     pub fn end(self) -> ReplayResult {
         self.replayed
     }
 }
 
-/// Arguments that the call had, by the tool's own type. One that never had any cannot be judged.
+/// Parses the stored arguments into the tool's own type. None if the call never had valid ones.
 fn parsed(call: &RecordedCall, known: &DeviceSnapshot) -> Option<ParsedCall> {
     let (spec, alias) = find(&call.tool)?;
     let Ok(Value::Object(mut arguments)) = serde_json::from_slice(&call.arguments) else {
@@ -230,14 +229,14 @@ fn parsed(call: &RecordedCall, known: &DeviceSnapshot) -> Option<ParsedCall> {
     spec.rename_arguments(&mut arguments);
     let parsed = spec.parse(arguments, known.places()?).ok()?;
     let parsed = match call.undo.clone() {
-        // It names the paths of what it does, so no other is touched.
+        // The undo names the paths of what it does, so no other path is touched.
         Some(undo) => parsed.undoing(undo, &Touches::nothing()).ok()?,
         None => parsed,
     };
     Some(parsed)
 }
 
-/// A judgement.
+/// The decision of one policy.
 struct ReplayDecision {
     decision: Decision,
     rule: String,
@@ -260,14 +259,15 @@ impl ReplayDevice {
             at: self.known.timezone.moment(call.created_at),
             tainted: call.tainted,
             raises: &[],
-            // How much a preview told is not on record with the call, so nothing is known of it.
+            // The quantity that a preview reported is not stored with the call, so it is unknown.
             counted: None,
         };
         let earlier = self.limits.earlier(&question, policy);
         question.counted = Some(Counted { earlier: &earlier, quantity: None });
         let evaluation: Evaluation = evaluate(&question, policy);
         let decision = evaluation.decision();
-        // One that people refused would be refused again; of one that was denied nobody knows.
+        // A call that a person denied would be denied again. A call that the policy denied counts, because
+        // no person decided it.
         let would_run = call.was_admitted || call.decision == Decision::Deny.as_str();
         if decision != Decision::Deny && would_run {
             self.limits.admitted(&question, policy);
@@ -276,21 +276,22 @@ impl ReplayDevice {
     }
 }
 
-/// Judges the calls that were made since a time, the newest 100,000 of them: a page at a time, on a thread
-/// that no other request waits for. Dropping this ends it with the page.
+/// Replays the calls that were made since `since` (Unix milliseconds), the newest 100,000 of them. Each
+/// page runs on a blocking thread, so that other requests continue. Dropping the future ends the replay
+/// with the page.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn replay(
     backend: &Backend,
     candidate: PolicyFile,
     since: i64,
-    turn: &HeavyRequest,
+    request: &HeavyRequest,
 ) -> Result<ReplayResult, StoreError> {
     let devices = backend.fleet.all();
-    let mut replay = beside(turn, move || Replay::new(&devices, &candidate)).await?;
+    let mut replay = run_blocking(request, move || Replay::new(&devices, &candidate)).await?;
     let mut after = first_id_at(since);
-    let newest = backend.store.newest_calls_begin(MOST, None).await?;
+    let newest = backend.store.newest_calls_begin(MAX_CALLS, None).await?;
     let mut judged_since = None;
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;
@@ -300,7 +301,7 @@ pub async fn replay(
         let page = backend.store.calls_after(&after, None).await?;
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
-        replay = beside(turn, move || {
+        replay = run_blocking(request, move || {
             page.iter().for_each(|call| replay.judge(call));
             replay
         })

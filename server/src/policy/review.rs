@@ -1,4 +1,5 @@
-//! What of a device's grants is used: each entry with who lends it, how often, and what would do.
+//! Reviews how a device's grants are used: who grants each entry, how often it is used, and what would be
+//! enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,61 +10,61 @@ use orion_domain::{Access, CallId, DevicePath, Grants, Places};
 use orion_policy::LintContext;
 use serde_json::{Value, json};
 
-use super::{FILE_NAME, beside};
+use super::{FILE_NAME, run_blocking};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
 use crate::people::HeavyRequest;
 use crate::store::{PolicyMismatch, PolicyMismatchKind, RecordedCall, StoreError, first_id_at};
 
-/// How many days of calls are looked at.
+/// The days of calls that are read.
 pub const DAYS: u32 = 30;
-/// How many calls are looked at, the newest in that time.
-const MOST: u64 = 100_000;
-/// How many calls prove something.
-const PROOFS: usize = 5;
+/// The most calls that are read, the newest of those days.
+const MAX_CALLS: u64 = 100_000;
+/// The most calls that are listed as proof.
+const MAX_PROOFS: usize = 5;
 
-/// One entry of what a device is lent.
+/// One entry of a device's grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrantReview {
     /// `tool`, `path` or `app`.
     pub kind: &'static str,
-    /// As it is written.
+    /// The entry as it is written.
     pub entry: String,
-    /// Whether the backend lends it.
+    /// Whether the backend grants it.
     pub server: bool,
-    /// Whether its owner leaves it.
+    /// Whether the ceiling of the device allows it.
     pub ceiling: bool,
-    /// How often calls that were let through used it.
+    /// The number of admitted calls that used it.
     pub uses: u64,
-    /// When last, Unix milliseconds; 0 for never.
+    /// Unix milliseconds. 0 if it was never used.
     pub last_used_at: i64,
-    /// What the linter says of it, and what the device found.
+    /// Findings of the linter and of the device.
     pub lint: Vec<String>,
-    /// A narrower entry, or to remove it; empty where it fits.
+    /// A narrower entry, or to remove it. Empty if the entry fits.
     pub proposal: String,
-    /// Calls that prove it.
+    /// The newest calls that used it.
     pub proof: Vec<CallId>,
 }
 
-/// What a device is lent, and how many calls were looked at.
+/// A device's grants, and how many calls were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Review {
-    /// How many.
+    /// The number of calls.
     pub calls: u64,
-    /// Where there were too many: when the oldest was made that was looked at, Unix milliseconds.
+    /// When the oldest call that was read was made, Unix milliseconds. None if no call was left out.
     pub looked_since: Option<i64>,
-    /// An entry each.
+    /// One review for each entry.
     pub grants: Vec<GrantReview>,
 }
 
-/// How something was used.
+/// How an entry was used.
 #[derive(Debug, Default)]
 struct Usage {
     calls: u64,
     last: i64,
     proof: Vec<CallId>,
-    /// For a path: what was done, and where.
+    /// For a path: the kinds of access, and the paths.
     access: BTreeSet<Access>,
     places: BTreeSet<DevicePath>,
 }
@@ -72,14 +73,14 @@ impl Usage {
     fn by(&mut self, call: &RecordedCall) {
         self.calls += 1;
         self.last = self.last.max(call.created_at);
-        if self.proof.len() == PROOFS {
+        if self.proof.len() == MAX_PROOFS {
             self.proof.remove(0);
         }
         self.proof.push(call.id);
     }
 }
 
-/// How the calls used what is lent.
+/// How the calls used the grants.
 #[derive(Debug, Default)]
 struct GrantUsage {
     tools: BTreeMap<String, Usage>,
@@ -88,18 +89,18 @@ struct GrantUsage {
     calls: u64,
 }
 
-/// Looks at the calls of the last 30 days, the newest 100,000 of them: a page at a time, on a thread that no
-/// other request waits for. Dropping this ends it with the page.
+/// Reviews the calls of the last 30 days, the newest 100,000 of them. Each page runs on a blocking thread,
+/// so that other requests continue. Dropping the future ends the review with the page.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn review(
     backend: &Backend,
     known: &Arc<DeviceSnapshot>,
-    turn: &HeavyRequest,
+    request: &HeavyRequest,
 ) -> Result<Review, StoreError> {
     let mut after = first_id_at(now_ms() - i64::from(DAYS) * 24 * 3_600_000);
-    let newest = backend.store.newest_calls_begin(MOST, Some(known.id)).await?;
+    let newest = backend.store.newest_calls_begin(MAX_CALLS, Some(known.id)).await?;
     let (mut uses, mut looked_since) = (GrantUsage::default(), None);
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;
@@ -110,7 +111,7 @@ pub async fn review(
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
         let known = Arc::clone(known);
-        uses = beside(turn, move || {
+        uses = run_blocking(request, move || {
             page.iter().for_each(|call| uses.see(&known, call));
             uses
         })
@@ -123,7 +124,7 @@ pub async fn review(
 impl GrantUsage {
     fn see(&mut self, known: &DeviceSnapshot, call: &RecordedCall) {
         self.calls += 1;
-        // A preview used nothing; explaining a call makes one. Nor did a call that somebody refused.
+        // A preview, which explaining a call makes, uses no grant. Nor does a call that was denied.
         if !call.was_admitted || call.dry_run {
             return;
         }
@@ -132,9 +133,9 @@ impl GrantUsage {
         let Ok(Value::Object(arguments)) = serde_json::from_slice(&call.arguments) else { return };
         let Ok(parsed) = spec.parse(arguments, places) else { return };
         for touch in &parsed.touches.paths {
-            // The narrowest entry that lends it is the one that is used.
-            let lending = known.policy.grants.allowed.iter().enumerate();
-            let covering = lending
+            // The narrowest entry that grants the access is the one in use.
+            let candidates = known.policy.grants.allowed.iter().enumerate();
+            let covering = candidates
                 .filter(|(_, it)| {
                     it.access.contains(&touch.access) && it.root.contains(&touch.path)
                 })
@@ -157,7 +158,7 @@ impl GrantUsage {
 fn entries(
     known: &DeviceSnapshot,
     uses: &GrantUsage,
-    there: &[PolicyMismatch],
+    mismatches: &[PolicyMismatch],
 ) -> Vec<GrantReview> {
     let grants = &known.policy.grants;
     let ceiling = known.policy.ceiling.as_ref();
@@ -167,15 +168,15 @@ fn entries(
         None => grants.missing_capability(spec.capabilities).is_none(),
     });
     for spec in tools {
-        let lends = |scope: &orion_domain::grants::Scope| {
+        let allows = |scope: &orion_domain::grants::Scope| {
             scope.lists_tool(spec.name) && scope.missing_capability(spec.capabilities).is_none()
         };
         let used = uses.tools.get(spec.name);
         let entry = GrantReview {
             kind: "tool",
             entry: spec.name.to_owned(),
-            server: lends(grants),
-            ceiling: ceiling.is_none_or(lends),
+            server: allows(grants),
+            ceiling: ceiling.is_none_or(allows),
             ..GrantReview::default()
         };
         found.push(used_or_not(entry, used));
@@ -202,15 +203,16 @@ fn entries(
         let quoted = format!("`{written}`");
         entry.lint = findings.iter().filter(|it| it.contains(&quoted)).cloned().collect();
         let is_app = entry.kind == "app";
-        let there = there.iter().filter(|found| {
+        let mismatches = mismatches.iter().filter(|found| {
             found.entry == written && is_app == (found.kind == PolicyMismatchKind::App)
         });
-        entry.lint.extend(there.map(PolicyMismatch::description));
+        entry.lint.extend(mismatches.map(PolicyMismatch::description));
     }
     found
 }
 
-/// Entries that cannot be read are not compiled, so positions are counted among those that can.
+/// Returns the use of the path entry with this index. Entries that cannot be read are not compiled, so
+/// indexes count only the others.
 fn used_of<'u>(known: &DeviceSnapshot, index: usize, uses: &'u GrantUsage) -> Option<&'u Usage> {
     let is_bad = |grant: &PathGrant| known.bad_grants.iter().any(|bad| bad.entry == grant.path);
     let grants = known.grants.paths.get(..=index)?;
@@ -237,7 +239,7 @@ fn path(known: &DeviceSnapshot, grant: &PathGrant, used: Option<&Usage>) -> Gran
     let access: Vec<_> = grant.access.iter().map(|access| access.as_str()).collect();
     let anchored = known.places().map(|places| Places { workspace: None, ..places.clone() });
     let root = anchored.and_then(|places| DevicePath::resolve(&places, &grant.path).ok());
-    let leaves = |scope: &orion_domain::grants::Scope| {
+    let permits = |scope: &orion_domain::grants::Scope| {
         root.as_ref().is_some_and(|root| {
             grant.access.iter().any(|access| scope.covering(root, *access).is_some())
                 || scope.allowed.iter().any(|it| root.contains(&it.root))
@@ -247,7 +249,7 @@ fn path(known: &DeviceSnapshot, grant: &PathGrant, used: Option<&Usage>) -> Gran
         kind: "path",
         entry: format!("{} ({})", grant.path, access.join(", ")),
         server: root.is_some(),
-        ceiling: known.policy.ceiling.as_ref().is_none_or(leaves),
+        ceiling: known.policy.ceiling.as_ref().is_none_or(permits),
         ..GrantReview::default()
     };
     let entry = used_or_not(entry, used);
@@ -262,7 +264,7 @@ fn path(known: &DeviceSnapshot, grant: &PathGrant, used: Option<&Usage>) -> Gran
     GrantReview { proposal, ..entry }
 }
 
-/// The folder that holds all of these: of one thing, the folder around it.
+/// Returns the folder that contains all of these paths. For a single path, that is its parent.
 fn common(places: &BTreeSet<DevicePath>) -> Option<DevicePath> {
     let mut folder = places.first()?.parent()?;
     while !places.iter().all(|place| folder.contains(place)) {
@@ -271,13 +273,13 @@ fn common(places: &BTreeSet<DevicePath>) -> Option<DevicePath> {
     Some(folder)
 }
 
-/// What the linter says of grants as they are, written as a policy file of this one device.
+/// Returns what the linter finds in the grants, written as a policy file of this one device.
 fn findings(known: &DeviceSnapshot) -> Vec<String> {
     let grants: &Grants = &known.grants;
     let file = json!({"version": 1, "devices": {known.name.as_str(): grants}}).to_string();
     let devices = [(known.name.clone(), known.policy_facts())].into();
-    let lint_context = LintContext { devices: Some(devices), now_ms: None };
-    let (_, findings) = orion_policy::check(&file, FILE_NAME, &lint_context);
+    let context = LintContext { devices: Some(devices), now_ms: None };
+    let (_, findings) = orion_policy::check(&file, FILE_NAME, &context);
     let text =
         |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();
     findings.into_iter().map(text).collect()

@@ -1,5 +1,5 @@
-//! Who may call what: one table of every RPC. A request whose row is missing is refused, and what is
-//! refused is in the audit.
+//! Decides who may call which RPC, by one table of all RPCs. A request without a row is rejected, and
+//! rejected requests are audited.
 
 mod rate_limits;
 mod refusals;
@@ -33,18 +33,18 @@ use refusals::{Refusals, Why};
 use request_limits::{BoundedBody, RequestLimits, RequestPermit};
 use revocation_guard::{GuardedBody, RevocationGuard};
 
-/// How many sources a limiter remembers before it lets go of the quiet ones.
+/// How many sources a limiter keeps before it drops the idle ones.
 const LIMITED_SOURCES: usize = 10_000;
-/// How often it is looked whether rows about refusals are due.
+/// How often due rows about rejected requests are written.
 const TICK: Duration = Duration::from_secs(1);
-/// How many requests one person may have under way beside calls: those that watch and wait.
+/// How many requests one person may have in flight beside calls: those that watch and wait.
 const BESIDE_CALLS: usize = 1_000;
-/// What is recorded instead of the name of an RPC that there is not.
+/// The RPC name in the audit log for an RPC that does not exist.
 const UNKNOWN: &str = "unknown";
 
 type Limiters = Vec<(&'static str, DefaultKeyedRateLimiter<Source>)>;
 
-/// Applies [`TABLE`] to every request and tells the handler who calls.
+/// Applies [`TABLE`] to every request and passes the caller to the handler.
 #[derive(Clone)]
 pub struct AccessLayer {
     gate: Arc<AccessService>,
@@ -58,17 +58,17 @@ struct AccessService {
     shares: RequestLimits,
 }
 
-/// Who may go on.
+/// Who was admitted.
 enum Admitted {
     /// Anyone.
     Anyone,
     /// A device.
     Device,
-    /// A person, with a part of what they may have under way.
+    /// A person, with a permit from their request limit.
     Person(Identity, RequestPermit),
 }
 
-/// Why a request goes no further, and what its sender is told.
+/// Why a request is rejected, and the status for its sender.
 struct Refused {
     why: Why,
     user: Option<String>,
@@ -82,7 +82,7 @@ impl Refused {
 }
 
 impl AccessLayer {
-    /// For both listeners of a backend. Must be called within its runtime.
+    /// Creates the layer for both listeners of a backend. Must be called within its runtime.
     #[must_use]
     pub fn new(backend: Arc<Backend>) -> Self {
         let limiters = TABLE
@@ -101,7 +101,7 @@ impl AccessLayer {
             limiters,
             refusals: Refusals::default(),
         });
-        // Among the calls: those end before the record is closed.
+        // Runs among the calls, which end before the database is closed.
         gate.backend.calls.spawn(Arc::clone(&gate).keep_record());
         Self { gate }
     }
@@ -115,7 +115,7 @@ impl<S> Layer<S> for AccessLayer {
     }
 }
 
-/// A service behind the table.
+/// A service behind the access table.
 #[derive(Clone)]
 pub struct Guarded<S> {
     gate: Arc<AccessService>,
@@ -141,7 +141,7 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let gate = Arc::clone(&self.gate);
         Box::pin(async move {
-            // Before the token is looked up, so that no change falls in between.
+            // Subscribed before the token is looked up, so that no change is missed in between.
             let changes = gate.backend.people.subscribe();
             let row = TABLE.iter().find(|row| row.0 == request.uri().path());
             let source = request.extensions().get::<Peer>().map(Source::of);
@@ -149,7 +149,7 @@ where
             let admission = request.extensions().get::<Arc<Admission>>().cloned();
             let is_closed = admission.as_ref().is_some_and(|it| it.state().closed_for().is_some());
             if is_closed {
-                // Nobody would see the answer.
+                // The connection is closed, so nobody reads this response.
                 return Ok(Status::unavailable("The connection was closed.").into_http());
             }
             match gate.admit(row, source.as_ref(), header).await {
@@ -171,7 +171,7 @@ where
                     let share = Arc::new(Mutex::new(share));
                     let kept = Some(Arc::clone(&share));
                     let mut request = request.map(|body| BoundedBody::body(body, kept));
-                    // These answer at once, and some of them end the session that asks.
+                    // These RPCs answer at once, and some of them end the session that calls.
                     let answers_at_once =
                         request.uri().path().starts_with("/orion.v1.AuthService/");
                     request.extensions_mut().insert(identity.caller.clone());
@@ -181,8 +181,8 @@ where
                     if answers_at_once {
                         return Ok(response);
                     }
-                    let leash = RevocationGuard::new(identity, changes, now_ms());
-                    Ok(response.map(|body| GuardedBody::body(body, leash, share)))
+                    let guard = RevocationGuard::new(identity, changes, now_ms());
+                    Ok(response.map(|body| GuardedBody::body(body, guard, share)))
                 }
             }
         })
@@ -190,8 +190,8 @@ where
 }
 
 impl AccessService {
-    /// Has a handler do its work. What changes something is done to its end, also where the client goes
-    /// away in the middle: a change is either whole, with everything that follows from it, or absent.
+    /// Runs a handler. A handler that changes something runs to completion even if the client disconnects.
+    /// The change and everything that follows from it happen together, or not at all.
     async fn handle<E: Send + 'static>(
         &self,
         row: Option<&Row>,
@@ -204,7 +204,7 @@ impl AccessService {
         done.unwrap_or_else(|_| Ok(super::status::broken_off().into_http()))
     }
 
-    /// Who asks, as the row wants to know it.
+    /// Admits or rejects a request by its row, and audits a rejection.
     async fn admit(
         &self,
         row: Option<&Row>,
@@ -218,7 +218,8 @@ impl AccessService {
                     "This RPC is not in the access table, so nobody may call it.",
                 ),
             ),
-            Some((path, access, _)) => match self.judge(path, *access, source, header).await {
+            Some((path, access, _)) => match self.check_access(path, *access, source, header).await
+            {
                 Ok(admitted) => return Ok(admitted),
                 Err(refused) => refused,
             },
@@ -231,7 +232,7 @@ impl AccessService {
         Err((why, status))
     }
 
-    async fn judge(
+    async fn check_access(
         &self,
         path: &'static str,
         access: Access,
@@ -337,7 +338,7 @@ impl AccessService {
         }
     }
 
-    /// Writes what is left of each minute, and hears of secrets that were made beside the backend.
+    /// Writes the due rows about rejected requests, and notices secrets that were reset beside the backend.
     async fn keep_record(self: Arc<Self>) {
         let Backend { shutdown, first_admin, store, .. } = &*self.backend;
         let mut tick = tokio::time::interval(TICK);

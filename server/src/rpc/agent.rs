@@ -1,4 +1,4 @@
-//! `AgentService`: the stream to a device. Wire messages come in here and leave as domain values.
+//! `AgentService`: the stream to a device. Wire messages become domain values here, and the reverse.
 
 mod chains;
 mod connection;
@@ -34,20 +34,20 @@ use crate::fleet::presence::{accept, disconnected, recognise};
 use crate::fleet::{DeviceSnapshot, Session, ToDevice, enrollment};
 use crate::pipeline::reconcile;
 
-/// How long a device may take to say hello.
-const HELLO: Duration = Duration::from_secs(10);
-/// How long a device should wait before it connects again, on average.
+/// Maximum time until a device sends its hello.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// Average time that a device waits before it reconnects, in milliseconds.
 const RECONNECT_MS: u64 = 500;
-/// What is said to a device that tells new ceilings again and again.
+/// Sent to a device that reports new ceilings too often.
 const TOO_OFTEN: &str =
     "it told another ceiling too often; one more is taken in five minutes at the latest";
 
-/// What is said to a device whose word of its chain cannot be kept.
+/// Sent to a device whose chain report cannot be stored.
 const NOT_RECORDED: &str = "what it says of its chain could not be recorded; it may try again";
 
 type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Send>>;
 
-/// The service behind the streams.
+/// The service behind the device streams.
 #[derive(Debug)]
 pub(super) struct Agents {
     backend: Arc<Backend>,
@@ -101,18 +101,18 @@ impl AgentService for Agents {
     }
 }
 
-/// Talks with a device whose certificate was checked, for as long as that is good, and gives what it is
-/// told.
+/// Runs the stream of a device whose certificate was checked, until the certificate is no longer valid.
+/// Returns the messages for the device.
 ///
 /// # Errors
-/// It does not greet as it should, or is not welcome.
+/// The first message is not a valid hello, or the backend rejects the device.
 pub(super) async fn talk(
     (backend, pace): (Arc<Backend>, Arc<DeviceRateLimits>),
     id: DeviceId,
     connection: Connection,
     mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Send + Unpin + 'static,
 ) -> Result<Outgoing, Status> {
-    let first = tokio::time::timeout(HELLO, incoming.next()).await;
+    let first = tokio::time::timeout(HELLO_TIMEOUT, incoming.next()).await;
     let Ok(Some(Ok(v1::LinkRequest { message: Some(link_request::Message::Hello(hello)) }))) =
         first
     else {
@@ -120,7 +120,7 @@ pub(super) async fn talk(
             "The first message of a device is its hello, within ten seconds.",
         ));
     };
-    // To its end, also where the device hangs up meanwhile: what is recorded of it is taken in as well.
+    // The task runs to completion even if the device hangs up: what it stores must also reach the caches.
     let (shared, hung_up) = (Arc::clone(&backend), CancellationToken::new());
     let _hung_up = hung_up.clone().drop_guard();
     let begun = begin((backend, pace), id, connection, hello, incoming, hung_up);
@@ -128,7 +128,7 @@ pub(super) async fn talk(
     begun.unwrap_or_else(|_| Err(Status::unavailable(NOT_RECORDED)))
 }
 
-/// What follows the first message.
+/// Accepts a device after its hello, and starts the task that runs its session.
 async fn begin(
     (backend, pace): (Arc<Backend>, Arc<DeviceRateLimits>),
     id: DeviceId,
@@ -140,8 +140,8 @@ async fn begin(
     let (chain, saw) = heads(&hello)?;
     let (greeting, unfinished) = greeting(hello)?;
     let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
-    let told = (&greeting.ceiling, workspace.as_deref().unwrap_or_default());
-    if !is_known(&backend, id, told) && !pace.may_report(id, Instant::now()) {
+    let reported = (&greeting.ceiling, workspace.as_deref().unwrap_or_default());
+    if !is_known(&backend, id, reported) && !pace.may_report(id, Instant::now()) {
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }
     let Connection { since, serial, issuer, over } = connection;
@@ -159,7 +159,7 @@ async fn begin(
     let in_flight = backend.config.calls.in_flight_per_device;
     let (session, orders) = Session::new(generation, in_flight, backend.closing.child_token());
     let (sender, outgoing) = mpsc::channel(16);
-    // The greeting and the policy go first; only then can calls be sent.
+    // The welcome and the policy are queued first; only then can calls be sent.
     let greetings = [
         link_response::Message::Welcome(v1::Welcome {
             protocol_major: PROTOCOL.major,
@@ -178,8 +178,8 @@ async fn begin(
         sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
     }
 
-    // Before it hears that it is welcome: it hangs up on the older link then. From here to the task that
-    // lets go of the session again nothing fails, and nobody breaks this off.
+    // The session is attached before the device receives its welcome, on which the device closes its older
+    // connection. From here to the task that detaches the session nothing fails and nothing is cancelled.
     enrollment::attach(&backend, &known, &session, &hung_up).await;
     let shared = Arc::clone(&backend);
     shared.tasks.spawn(async move {
@@ -195,7 +195,7 @@ async fn begin(
         let reason = tokio::select! {
             reason = &mut conversing => reason,
             reason = over => {
-                // The message in hand is still taken in.
+                // The message that is being handled is still processed.
                 session.end();
                 conversing.await;
                 reason
@@ -210,7 +210,7 @@ async fn begin(
     Ok(Box::pin(ReceiverStream::new(outgoing)))
 }
 
-/// Everything that can happen while a device is connected.
+/// Every event of a device's connection.
 enum Event {
     FromDevice(Box<link_request::Message>),
     ToDevice(ToDevice),
@@ -253,7 +253,7 @@ async fn converse(
             Event::ToDevice(order) => to_device(shared.0, order),
             Event::OtherAuthorities => renew_certificate(shared.0),
             Event::FromDevice(message) => {
-                // In a box: what it needs while it works need not be there while the device is silent.
+                // The future is boxed so that a silent device does not hold its memory.
                 match Box::pin(from_device(shared, (known, session), *message)).await {
                     Ok(()) => continue,
                     Err(reason) => return reason,
@@ -261,7 +261,7 @@ async fn converse(
             }
         };
         let message = v1::LinkResponse { message: Some(message) };
-        // A device that does not read holds up its own stream and nobody else's.
+        // A device that does not read its stream blocks only its own.
         tokio::select! {
             sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
             () = session.ended() => return "ended by the backend",

@@ -1,4 +1,4 @@
-//! `ApprovalService`: questions to people.
+//! `ApprovalService`: lists, watches and decides approval requests.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::clock::now_ms;
 use crate::pipeline::confirm::{self, AnswerResult, AnswerScope, ApprovalAnswer};
 use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, StandingRule, Vote};
 
-/// How many bytes the whole cards of a list take.
+/// Maximum total size of the uncut cards in a list, in bytes.
 const LISTED_BYTES: usize = 2 * 1024 * 1024;
-/// How many lines of what a call touches a card shows that is cut.
-const LINES: usize = 4;
-/// How many bytes of a line a card shows that is cut.
-const LINE: usize = 200;
+/// Maximum number of `touches` lines on a cut card.
+const MAX_LINES: usize = 4;
+/// Maximum length of a line on a cut card, in bytes.
+const MAX_LINE_BYTES: usize = 200;
 
 type ApprovalStream =
     Pin<Box<dyn Stream<Item = Result<v1::WatchApprovalsResponse, Status>> + Send>>;
@@ -41,7 +41,7 @@ impl ApprovalService for Api {
         let v1::ListApprovalsRequest { all } = request.into_inner();
         let ids = self.0.store.approval_ids(!all).await.map_err(status::store)?;
         let (mut approvals, mut room) = (Vec::with_capacity(ids.len()), LISTED_BYTES);
-        // One by one, because a card may be large.
+        // The rows are loaded one by one, because a card may be large.
         for id in ids {
             let row = self.0.store.approval(&id.to_string()).await.map_err(status::store)?;
             if all || row.state == ApprovalState::Open {
@@ -138,7 +138,7 @@ impl ApprovalService for Api {
     }
 }
 
-/// What a person says, from the wire.
+/// Converts a person's answer from the wire.
 fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
     let reach = match (approve, more) {
         (true, None) => AnswerScope::Once,
@@ -164,18 +164,18 @@ fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
     Ok(ApprovalAnswer::Yes(reach))
 }
 
-/// A card for a list. Once the list would be too much for one message, a card comes without what the
-/// call would do and where content came from; it can be had whole by itself.
+/// Returns a card for a list. Once the list would exceed `room`, a card is cut: the arguments, the preview
+/// and the content labels are left out. `GetApproval` returns the uncut card.
 fn within(room: &mut usize, mut card: v1::Approval) -> v1::Approval {
     if card.encoded_len() > *room {
         (card.arguments, card.preview) = (Bytes::new(), Bytes::new());
         card.content.clear();
         card.occurs_in_content.clear();
-        card.touches.truncate(LINES);
+        card.touches.truncate(MAX_LINES);
         let lines = card.touches.iter_mut().chain(&mut card.risk_because);
         let said = card.votes.iter_mut().map(|vote| &mut vote.reason);
         let others = [&mut card.rule, &mut card.reason];
-        lines.chain(said).chain(others).for_each(|line| cut(line, LINE));
+        lines.chain(said).chain(others).for_each(|line| cut(line, MAX_LINE_BYTES));
         card.is_cut = true;
     }
     *room = room.saturating_sub(card.encoded_len());
@@ -189,9 +189,9 @@ fn cut(text: &mut String, most: usize) {
     }
 }
 
-/// A card on the wire.
+/// Converts an approval request to its wire form.
 pub(super) fn approval(row: ApprovalRow) -> v1::Approval {
-    // The sentences beside the risk say what raises it.
+    // `raises` is left out: `risk_because` names what raises the risk.
     let Card { risk_because, can_undo, strangers, entries, bytes, raises: _ } = row.card;
     let Provenance { content, occurs, quoted } = strangers;
     v1::Approval {

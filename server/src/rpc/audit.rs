@@ -1,4 +1,4 @@
-//! `AuditService`: the record of everything.
+//! `AuditService`: lists, exports and verifies the audit log.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::store::{AuditVerdict, CheckpointRow, StoreError};
 
-/// How many rows are read at once for an export.
+/// How many rows an export reads at once.
 const PAGE: u32 = 1000;
-/// From which size on a part of the export is sent, in bytes.
+/// Size from which a part of the export is sent, in bytes.
 const PART: usize = 64 * 1024;
 
 type Exporting = Pin<Box<dyn Stream<Item = Result<v1::ExportAuditResponse, Status>> + Send>>;
@@ -104,13 +104,13 @@ impl AuditService for Api {
     }
 }
 
-/// An export on its way, in parts.
+/// An export in progress, sent in parts.
 struct ExportParts {
     sender: mpsc::Sender<Result<v1::ExportAuditResponse, Status>>,
     waiting: Vec<u8>,
 }
 
-/// Whoever asked has gone.
+/// The client that requested the export has disconnected.
 struct ReaderDisconnected;
 
 impl ExportParts {
@@ -128,8 +128,8 @@ impl ExportParts {
     }
 }
 
-/// Exports up to the head of this moment, which is signed first; what is written meanwhile is left for
-/// the next export. A record that cannot be signed is exported all the same, and says so at its end.
+/// Exports the audit log up to its head at the start, which is signed first. Later rows are left for the next
+/// export. An audit log that cannot be signed is still exported; its last line says so.
 async fn export(backend: &Backend, mut parts: ExportParts) {
     if let Err(error) = try_export(backend, &mut parts).await {
         parts.sender.send(Err(status::store(error))).await.ok();
@@ -167,7 +167,7 @@ async fn try_export(backend: &Backend, parts: &mut ExportParts) -> Result<(), St
             }
         }
         if after == before {
-            // A gap in the rows: the end says so.
+            // The rows have a gap; the export's last line reports it.
             break;
         }
     }

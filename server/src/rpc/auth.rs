@@ -1,4 +1,4 @@
-//! `AuthService`: who people are, and what stands for them.
+//! `AuthService`: accounts, sessions and API tokens.
 
 mod tokens;
 mod users;
@@ -43,7 +43,7 @@ impl AuthService for Api {
     ) -> Result<Response<v1::LoginResponse>, Status> {
         let source = source(&request)?;
         let v1::LoginRequest { user, password } = request.into_inner();
-        // A name that cannot be one is as wrong as one that nobody has.
+        // A name that is not valid gets the same error as one that does not exist.
         let user = user.parse().map_err(|_| status::sign_in(SignInError::Wrong))?;
         let issued = people::sign_in(&self.0.store, &self.0.people, &source, &user, password)
             .await
@@ -175,7 +175,7 @@ impl AuthService for Api {
     }
 }
 
-/// Where a request comes from.
+/// Returns the source of a request.
 fn source<T>(request: &Request<T>) -> Result<Source, Status> {
     let peer = request.extensions().get::<Peer>();
     peer.map(Source::of).ok_or_else(|| Status::internal("Nobody knows where this comes from."))

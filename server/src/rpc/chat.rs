@@ -1,4 +1,4 @@
-//! `ChatService`: talking to the fleet.
+//! `ChatService`: chats in which a model calls tools on the fleet.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::chat::{self, ChatError, Event, ToolUse};
 use crate::model::Model;
 use crate::store::StoreError;
 
-/// The longest message of a person, in bytes.
+/// Maximum length of a person's message, in bytes.
 const LONGEST: usize = 256 * 1024;
 
 type Chatting = Pin<Box<dyn Stream<Item = Result<v1::SendMessageResponse, Status>> + Send>>;
@@ -49,7 +49,7 @@ impl ChatService for Api {
         });
         let shown = ReceiverStream::new(shown)
             .map(|event| Ok(v1::SendMessageResponse { event: Some(wire(event)) }));
-        // The turn has let go of its end by then, so nothing is waited for.
+        // The chat turn has dropped its sender by then, so this does not wait.
         let failure = futures_util::stream::once(async move {
             match answering.await {
                 Ok(Ok(())) => None,

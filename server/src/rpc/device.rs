@@ -1,4 +1,4 @@
-//! `DeviceService`: the fleet, for people.
+//! `DeviceService`: how people list and manage the fleet.
 
 use orion_domain::{Caller, Grants};
 use orion_wire::v1;
@@ -140,7 +140,7 @@ impl DeviceService for Api {
     }
 }
 
-/// Grants as somebody wrote them; empty text grants nothing.
+/// Parses grants in JSON; an empty text grants nothing.
 pub(super) fn parse_grants(json: &str) -> Result<Grants, Status> {
     if json.trim().is_empty() {
         return Ok(Grants::default());
@@ -216,7 +216,7 @@ impl Api {
     }
 }
 
-/// That a device is not held strictly, while it is not.
+/// Returns the device's dangerous mode while it is active.
 fn dangerous(known: &DeviceSnapshot) -> Option<v1::DangerousMode> {
     let mode = known.terms.dangerous.as_ref().filter(|mode| now_ms() < mode.until)?;
     Some(v1::DangerousMode {

@@ -1,4 +1,4 @@
-//! `EnrollmentService`: becoming a device.
+//! `EnrollmentService`: enrolls devices and issues their first certificates.
 
 use orion_domain::Secret;
 use orion_mtls::IssuedCertificate;
@@ -65,7 +65,7 @@ impl EnrollmentService for Api {
     }
 }
 
-/// A certificate on the wire, with the authorities to trust.
+/// Converts a certificate to its wire form, with the authorities to trust.
 fn certificate(backend: &Backend, issued: IssuedCertificate) -> v1::IssuedCertificate {
     v1::IssuedCertificate {
         certificate: issued.cert_pem,

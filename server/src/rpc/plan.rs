@@ -1,4 +1,4 @@
-//! `PlanService`: several calls, approved once.
+//! `PlanService`: plans of several calls that are approved together.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::{Api, caller, status};
 use crate::pipeline::plan::{self, PlanRequest};
 use crate::store::{PlanRow, PlanState, StepRow, StepState, StoreError};
 
-/// The longest that one question for a plan's next change waits.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Maximum time that one request waits for a plan's next change.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 #[tonic::async_trait]
 impl PlanService for Api {
@@ -36,7 +36,7 @@ impl PlanService for Api {
     ) -> Result<Response<v1::GetPlanResponse>, Status> {
         let caller = caller(&request)?;
         let v1::GetPlanRequest { plan_id, wait_ms, known_revision } = request.into_inner();
-        let wait = Duration::from_millis(wait_ms).min(LONGEST_WAIT);
+        let wait = Duration::from_millis(wait_ms).min(MAX_WAIT);
         let row = self.changed(&caller, &plan_id, known_revision, wait).await?;
         Ok(Response::new(v1::GetPlanResponse { plan: Some(wire(row)) }))
     }
@@ -72,7 +72,7 @@ impl PlanService for Api {
 }
 
 impl Api {
-    /// A plan that this person may look at: their own, or any for those who answer questions.
+    /// Returns a plan that this person may see: their own, or any plan for operators and admins.
     async fn visible(&self, caller: &Caller, id: &str) -> Result<PlanRow, Status> {
         let row = self.0.store.plan(id).await.map_err(status::store)?;
         if row.caller.user != caller.user && caller.role < Role::Operator {
@@ -132,7 +132,7 @@ fn wire(row: PlanRow) -> v1::Plan {
         mut questions,
     } = row;
     for question in &mut questions {
-        // They stand beside it.
+        // The step itself carries the arguments and the preview.
         (question.arguments, question.preview) = (Vec::new(), None);
     }
     let steps = steps.into_iter().map(|step| {

@@ -1,4 +1,5 @@
-//! `PolicyService`: the policy file, what devices lend of their own, and why.
+//! `PolicyService`: the policy file, the permissions granted to single devices, and explanations of
+//! decisions.
 
 mod words;
 
@@ -17,7 +18,7 @@ use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
 use crate::policy::{self, ApplyResult, Checked, Text};
 use crate::store::{PolicyMismatch, StoreError};
 
-/// The most bytes of a policy file that are taken.
+/// Maximum size of a policy file, in bytes.
 const LARGEST: usize = 1024 * 1024;
 
 #[tonic::async_trait]
@@ -73,8 +74,8 @@ impl PolicyService for Api {
         }
         let json = serde_json::to_string(&grants).map_err(status::invalid)?;
         let version = after.policy.version.clone();
-        // The version that is read is a hash over more than the grants, so it was compared above; here
-        // it only matters that nobody set others meanwhile.
+        // `expected_version` is a hash over more than the grants, so it was compared above. The store
+        // compares the row's own version, in case other grants were set since the read.
         let expected = (!expected_version.is_empty()).then_some(row.policy_version).flatten();
         let (store, expected) = (&self.0.store, expected.as_deref());
         let set = store.set_grants(row.id, &json, &version, expected, &by.user, now_ms()).await;
@@ -211,11 +212,11 @@ impl PolicyService for Api {
         let (request, _) = call_request(called).map_err(status::wire)?;
         let subject = self.subject(&asks, &as_user).await?;
         let verdict = self.verdict(wants, &asks, &subject, request.clone()).await?;
-        let told = match &verdict {
+        let device_state = match &verdict {
             DeviceVerdict::Asked(reply) => Some(reply.as_ref()),
             DeviceVerdict::NotAsked(_) => None,
         };
-        let explained = explain(&self.0, subject.clone(), request, told).await;
+        let explained = explain(&self.0, subject.clone(), request, device_state).await;
         let explained = explained.map_err(status::store)?;
         Ok(Response::new(words::explained(&explained, &subject, words::verdict(verdict))))
     }
@@ -237,7 +238,7 @@ impl Api {
         policy::check(&self.0, text, Text::New).await.map_err(status::store)
     }
 
-    /// The devices, with what each has acknowledged.
+    /// Returns the approved devices, each with its current and its acknowledged policy version.
     async fn on_devices(&self) -> Result<Vec<v1::PolicyOnDevice>, Status> {
         let rows = self.0.store.devices(false).await.map_err(status::store)?;
         let shown = rows.into_iter().filter_map(|row| {
@@ -254,7 +255,7 @@ impl Api {
         Ok(shown.collect())
     }
 
-    /// As whom a call is explained.
+    /// Returns the caller in whose name a call is explained.
     async fn subject(&self, asks: &Caller, as_user: &str) -> Result<Caller, Status> {
         if as_user.is_empty() || as_user == asks.user.as_str() {
             return Ok(asks.clone());

@@ -1,4 +1,4 @@
-//! The one door for errors: what a caller is told, and nothing of what only the log is told.
+//! Converts errors to gRPC statuses. A status carries only what the caller may read; details go to the log.
 
 use orion_domain::{ErrorCode, PlanId, Risk, ToolError};
 use orion_wire::{WireError, status_from};
@@ -23,22 +23,22 @@ fn with(code: ErrorCode, message: impl ToString) -> Status {
     status_from(&ToolError::new(code, message))
 }
 
-/// A handler that broke off.
+/// The status for a handler that panicked or was cancelled.
 pub(crate) fn broken_off() -> Status {
     with(ErrorCode::Internal, "the backend failed at this request; its log says why")
 }
 
-/// A message that cannot be read.
+/// The status for a message that cannot be decoded.
 pub(crate) fn wire(error: WireError) -> Status {
     with(ErrorCode::InvalidArgument, error)
 }
 
-/// A request that says something that cannot be.
+/// The status for a request with an invalid value.
 pub(crate) fn invalid(message: impl ToString) -> Status {
     with(ErrorCode::InvalidArgument, message)
 }
 
-/// The record.
+/// The status for an error of the store.
 pub(crate) fn store(error: StoreError) -> Status {
     match error {
         StoreError::NotFound => with(ErrorCode::NotFound, "there is nothing with that name or id"),
@@ -61,7 +61,7 @@ pub(crate) fn store(error: StoreError) -> Status {
     }
 }
 
-/// The record, asked for a device.
+/// The status for an error of the store when a device was looked up.
 pub(crate) fn device(error: StoreError) -> Status {
     match error {
         StoreError::NotFound => with(
@@ -77,7 +77,7 @@ pub(crate) fn device(error: StoreError) -> Status {
     }
 }
 
-/// Signing in.
+/// The status for a failed sign-in.
 pub(crate) fn sign_in(error: SignInError) -> Status {
     match error {
         SignInError::Store(error) => store(error),
@@ -91,7 +91,7 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
     }
 }
 
-/// What a person came with is good no more, so what they are told ends.
+/// The status that ends a stream whose session or token is no longer valid.
 pub(crate) fn ended(ending: StreamEnd) -> Status {
     match ending {
         StreamEnd::SignedOut => Status::unauthenticated(
@@ -103,7 +103,7 @@ pub(crate) fn ended(ending: StreamEnd) -> Status {
     }
 }
 
-/// Changing an account.
+/// The status for a failed change of an account.
 pub(crate) fn change_user(error: ChangeUserError) -> Status {
     match error {
         ChangeUserError::Store(error) => store(error),
@@ -123,7 +123,7 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
     }
 }
 
-/// Making a token.
+/// The status for a token that cannot be created.
 pub(crate) fn token(error: TokenError) -> Status {
     match error {
         TokenError::Store(error) => store(error),
@@ -142,17 +142,17 @@ pub(crate) fn token(error: TokenError) -> Status {
     }
 }
 
-/// Taking back a token that is not there.
+/// The status for revoking a token that does not exist.
 pub(crate) fn token_not_found() -> Status {
     with(ErrorCode::NotFound, "there is no such token; `orion tokens list` shows those there are")
 }
 
-/// What a person with this role, or by this token, may not do.
+/// The status for a person whose role or token does not permit the request.
 pub(crate) fn denied(message: impl ToString) -> Status {
     with(ErrorCode::PermissionDenied, message)
 }
 
-/// Becoming a device.
+/// The status for a failed enrollment.
 pub(crate) fn enroll(error: EnrollError) -> Status {
     match error {
         EnrollError::Store(error) => store(error),
@@ -177,20 +177,20 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
     }
 }
 
-/// Greeting.
+/// The status for a device whose connection is rejected.
 pub(crate) fn connect_error(error: ConnectError) -> Status {
     match error {
         ConnectError::Store(error) => store(error),
         ConnectError::Unknown | ConnectError::OtherKey | ConnectError::Copied => {
             Status::unauthenticated(capital(&error))
         }
-        // It is not there any more to hear it; whoever is comes again.
+        // The device of this connection is gone; the device that replaced it connects again.
         ConnectError::Overtaken => Status::aborted(capital(&error)),
         ConnectError::Held(_) => with(ErrorCode::PermissionDenied, error),
     }
 }
 
-/// Changing a device's mode.
+/// The status for a failed change of a device's mode.
 pub(crate) fn mode(error: ModeError) -> Status {
     match error {
         ModeError::Store(error) => store(error),
@@ -199,7 +199,7 @@ pub(crate) fn mode(error: ModeError) -> Status {
     }
 }
 
-/// A version of the policy.
+/// The status for an error of the store when a policy version was looked up or applied.
 pub(crate) fn policy(error: StoreError) -> Status {
     match error {
         StoreError::NotFound => with(
@@ -218,12 +218,12 @@ pub(crate) fn policy(error: StoreError) -> Status {
     }
 }
 
-/// Something that stands elsewhere, or is not in a state that allows this.
+/// The status for something that is managed elsewhere, or whose state does not allow the request.
 pub(crate) fn managed_elsewhere(message: impl ToString) -> Status {
     with(ErrorCode::PreconditionFailed, message)
 }
 
-/// Answering a question.
+/// The status for an approval request that cannot be decided.
 pub(crate) fn unanswered(error: AnswerError) -> Status {
     with(code_of(&error), error)
 }
@@ -246,7 +246,7 @@ fn code_of(error: &AnswerError) -> ErrorCode {
     }
 }
 
-/// Making a plan.
+/// The status for a plan that cannot be created.
 pub(crate) fn unplanned(error: PlanError) -> Status {
     match error {
         PlanError::Store(error) => store(error),
@@ -260,7 +260,7 @@ pub(crate) fn unplanned(error: PlanError) -> Status {
     }
 }
 
-/// Answering a plan.
+/// The status for a plan that cannot be decided.
 pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
     let (code, message) = match error {
         DecidePlanError::Store(error) => return store(error),

@@ -1,4 +1,4 @@
-//! `ToolService`: what tools there are, and calling them.
+//! `ToolService`: lists the tools, and runs, watches and cancels calls.
 
 mod watch;
 
@@ -22,12 +22,12 @@ use crate::pipeline::explain::{Explanation, explain};
 use crate::pipeline::{self, CallView};
 use crate::store::{CallRow, StoreError};
 
-/// The most calls that are listed at once.
-const MOST_LISTED: u32 = 1_000;
-/// The most bytes of arguments that are read before it is looked whether the caller may call the tool.
+/// Maximum number of calls in a list.
+const MAX_LISTED: u32 = 1_000;
+/// Maximum size of the arguments that are parsed before the caller's permission is checked, in bytes.
 const MAX_UNREAD_BYTES: usize = 64 * 1024;
-/// The longest that one question for a call's end waits.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Maximum time that one request waits for the end of a call.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 #[tonic::async_trait]
 impl ToolService for Api {
@@ -60,7 +60,7 @@ impl ToolService for Api {
         let mut request = request.into_inner();
         let background = request.background;
         if request.arguments.len() > MAX_UNREAD_BYTES && !request.explain {
-            // Much is read only for those who may call the tool at all.
+            // Large arguments are parsed only when the caller may call the tool at all.
             let arguments = std::mem::take(&mut request.arguments);
             let (unread, _) = call_request(request.clone()).map_err(status::wire)?;
             let unread =
@@ -94,7 +94,7 @@ impl ToolService for Api {
     ) -> Result<Response<v1::GetCallResponse>, Status> {
         let caller = caller(&request)?;
         let v1::GetCallRequest { call_id, wait_ms } = request.into_inner();
-        let wait = Duration::from_millis(wait_ms).min(LONGEST_WAIT);
+        let wait = Duration::from_millis(wait_ms).min(MAX_WAIT);
         let reply = self.ended(&caller, &call_id, wait).await?;
         Ok(Response::new(v1::GetCallResponse { call: Some(self.now(reply)) }))
     }
@@ -120,7 +120,7 @@ impl ToolService for Api {
             Some(self.0.fleet.find(Some(&device)).map_err(|error| status_from(&error))?.id)
         };
         let user = (caller.role != Role::Admin).then_some(&caller.user);
-        let most = if limit == 0 { 50 } else { limit.min(MOST_LISTED) };
+        let most = if limit == 0 { 50 } else { limit.min(MAX_LISTED) };
         let rows = self.0.store.newest_calls(user, device, open, previews, most).await;
         let rows = rows.map_err(status::store)?;
         let calls = rows.into_iter().map(|row| self.now(CallView::from(row))).collect();
@@ -144,12 +144,12 @@ impl ToolService for Api {
 }
 
 impl Api {
-    /// A call on the wire, with how far it is.
+    /// Converts a call to its wire form, with its progress.
     fn now(&self, reply: CallView) -> v1::Call {
         with_advance(&self.0, call(reply))
     }
 
-    /// A call that this person may look at: their own, or any for an admin.
+    /// Returns a call that this person may see: their own, or any call for an admin.
     async fn own_call(&self, caller: &Caller, id: &str) -> Result<CallRow, Status> {
         let row = self.0.store.call(id).await.map_err(status::store)?;
         if row.caller.user != caller.user && caller.role != Role::Admin {
@@ -224,7 +224,7 @@ fn tool(spec: &ToolSpec) -> v1::Tool {
     }
 }
 
-/// The same with how far it is, where its device told.
+/// Adds the call's progress where its device reported one.
 fn with_advance(backend: &Backend, call: v1::Call) -> v1::Call {
     let id = call.call_id.parse().ok();
     let advance = id.and_then(|id| backend.fleet.waiting().advance_of(id)).map(|advance| {
@@ -234,7 +234,7 @@ fn with_advance(backend: &Backend, call: v1::Call) -> v1::Call {
     v1::Call { advance, ..call }
 }
 
-/// A call on the wire.
+/// Converts a call to its wire form.
 pub(super) fn call(reply: CallView) -> v1::Call {
     let CallView {
         call,

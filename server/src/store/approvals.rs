@@ -1,4 +1,5 @@
-//! Questions to people: asked with the call's change of state, decided once, used once.
+//! Approval requests: stored with the call's change of state, decided once, used once. Who may approve is
+//! decided in `vote`; the rules that ask come from the policy.
 
 mod row;
 mod standing;
@@ -18,14 +19,14 @@ pub use standing::{MOST_ON_DEVICE, StandingKey, StandingRule};
 pub use vote::{ApprovalScope, DecideError, NewVote};
 pub(super) use vote::{counts, is_enough_still, reopen, role_of, settle};
 
-/// How many questions are listed or ended at a time.
+/// How many approval requests are listed or expired at a time.
 const PAGE: i64 = 500;
-/// How many questions of one person may stand at once.
+/// The limit of open approval requests of one person.
 pub const MOST_OF_PERSON: i64 = 20;
-/// How many questions may stand at once.
+/// The limit of open approval requests.
 pub const MOST_OPEN: i64 = 500;
 
-/// The votes on a question, as a column.
+/// The votes on an approval request, as a column.
 macro_rules! with_votes {
     () => {
         "(SELECT json_group_array(json_object('user', user_name, 'role', role, 'yes', yes, \
@@ -34,34 +35,34 @@ macro_rules! with_votes {
 }
 use with_votes;
 
-/// The questions of a plan's steps.
+/// Selects the approval requests of a plan's steps.
 pub(super) const OF_PLAN: &str =
     concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE plan_id = $1 ORDER BY id");
 
-/// Why nobody is asked. Nothing was recorded.
+/// Why nobody is asked. Nothing was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// This person has as many open questions as they may.
+    /// This person has reached the limit of open approval requests.
     #[error("{MOST_OF_PERSON} calls of this person wait for a yes already")]
     TooManyOfPerson,
-    /// There are as many open questions as there may be.
+    /// The limit of open approval requests is reached.
     #[error("{MOST_OPEN} calls wait for a yes already")]
     TooMany,
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What is recorded as one with a question.
+/// What is committed in the same transaction as an approval request.
 #[derive(Debug, Default)]
 pub struct CommittedWith {
-    /// The call that it is about, where that is not on the record yet.
+    /// The call that needs approval. None if the call is stored already.
     pub call: Option<NewCall>,
-    /// The end of the preview that is shown, as the device told it.
+    /// The end of the preview that the approval shows, as the device reported it.
     pub preview: Option<CloseCall>,
 }
 
-/// What the audit holds of a question.
+/// The audit event of an approval request.
 #[derive(Serialize)]
 struct ApprovalRequestedEvent<'a> {
     approval_id: ApprovalId,
@@ -81,7 +82,7 @@ struct ApprovalRequestedEvent<'a> {
     expires_at: i64,
 }
 
-/// What the audit holds of an answer.
+/// The audit event of a decision.
 #[derive(Serialize)]
 struct ApprovalVotedEvent<'a> {
     approval_id: ApprovalId,
@@ -93,12 +94,12 @@ struct ApprovalVotedEvent<'a> {
 }
 
 impl Store {
-    /// Asks: the question, the call's change to `awaiting_approval` and the audit rows, as one with what
-    /// comes along. Where a standing answer holds, the question is recorded as answered. `false` where
-    /// the preview had ended before.
+    /// Stores the approval request, the call's change to `awaiting_approval`, the audit rows and `along`,
+    /// in one transaction. If a standing approval applies, the request is stored as approved. Returns
+    /// `false` if the preview had ended before.
     ///
     /// # Errors
-    /// [`AskError`]; [`StoreError::Conflict`] where the call is in no state to wait, and as
+    /// [`AskError`]; [`StoreError::Conflict`] if the call is in no state to wait, and as
     /// [`Self::open_call`].
     pub async fn ask(&self, new: NewApproval, along: CommittedWith) -> Result<bool, AskError> {
         let CommittedWith { call, preview } = along;
@@ -142,11 +143,11 @@ impl Store {
         done
     }
 
-    /// Spends a yes and moves its call to `dispatched`, just before it is sent: both or neither.
-    /// `false` where there is no yes to spend, its time is over or the call has ended.
+    /// Consumes an approval and moves its call to `dispatched`, just before the call is sent: both or
+    /// neither. Returns `false` if there is no unused approval, it has expired or the call has ended.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn dispatch_approved(&self, id: ApprovalId, now: i64) -> Result<bool, StoreError> {
         let done = self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -162,7 +163,7 @@ impl Store {
                 .await?;
                 let Some(used) = used else { return Ok(false) };
                 if !calls::advance(tx, used.call, CallState::Dispatched, now).await? {
-                    // Undoes the spending as well.
+                    // The error rolls back the consumption as well.
                     return Err(StoreError::Conflict);
                 }
                 answered(tx, "approval.used", &used, now)?;
@@ -175,11 +176,11 @@ impl Store {
         }
     }
 
-    /// Ends the questions whose time is over, at most 500, and gives them; their calls are the
-    /// caller's to end.
+    /// Expires the approval requests whose time is over, at most 500, and returns them. The caller ends
+    /// their calls.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn expire_approvals(&self, now: i64) -> Result<Vec<ApprovalRow>, StoreError> {
         let due = sqlx::query(
             "SELECT 1 FROM approvals WHERE state = 'open' AND plan_id IS NULL AND expires_at <= $1",
@@ -187,7 +188,7 @@ impl Store {
         .bind(now)
         .fetch_optional(self.reads())
         .await?;
-        // Asked every few seconds; the writer is left alone when there is nothing to do.
+        // The check runs every few seconds; the writer is not used when nothing is due.
         if due.is_none() {
             return Ok(Vec::new());
         }
@@ -213,10 +214,10 @@ impl Store {
         .await
     }
 
-    /// Takes back the question of a call that ends while it stands; gives it where there was one.
+    /// Withdraws the open approval request of a call that ends. Returns it, or `None` if there was none.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn withdraw_approval(
         &self,
         call: CallId,
@@ -242,10 +243,10 @@ impl Store {
         .await
     }
 
-    /// A question by its id, which may be shortened.
+    /// Returns an approval request by its id or a prefix of the id.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
     pub async fn approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let sql = concat!(
@@ -256,10 +257,10 @@ impl Store {
         only(sqlx::query_as(sql).bind(from).bind(to).fetch_all(self.reads()).await?)
     }
 
-    /// The newest 500 questions, newest first; with `open_only` those that stand.
+    /// Returns the ids of the newest 500 approval requests, newest first; with `open_only` only open ones.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn approval_ids(&self, open_only: bool) -> Result<Vec<ApprovalId>, StoreError> {
         let sql = if open_only {
             "SELECT id FROM approvals WHERE state = 'open' ORDER BY +id DESC LIMIT $1"
@@ -270,11 +271,11 @@ impl Store {
         Ok(rows.iter().map(|row| parsed(row, "id")).collect::<Result<_, _>>()?)
     }
 
-    /// The questions that were answered with yes and whose call has not been started, after the one
-    /// with this id; oldest first, at most 500.
+    /// Returns the approved requests whose call has not been started, after the one with this id; oldest
+    /// first, at most 500.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn approved_and_unused(
         &self,
         after: Option<ApprovalId>,
@@ -294,7 +295,8 @@ impl Store {
     }
 }
 
-/// Asks, inside a change: the question, the call's change to `awaiting_approval` and the audit row.
+/// Stores the approval request, the call's change to `awaiting_approval` and the audit row, inside a
+/// transaction.
 pub(super) async fn ask(tx: &mut Tx, new: NewApproval) -> Result<(), StoreError> {
     let event = Event::new(
         new.created_at,
@@ -330,7 +332,7 @@ pub(super) async fn ask(tx: &mut Tx, new: NewApproval) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Takes back the yeses to a plan's steps that were not spent, and the questions that stand.
+/// Withdraws the open requests and the unused approvals of a plan's steps.
 pub(super) async fn withdraw_of_plan(
     tx: &mut Tx,
     plan: PlanId,
@@ -339,7 +341,7 @@ pub(super) async fn withdraw_of_plan(
     end_of_plan(tx, plan, ApprovalState::Withdrawn, "approval.withdrawn", now).await
 }
 
-/// The same because the time is over.
+/// Expires the open requests and the unused approvals of a plan's steps.
 pub(super) async fn expire_of_plan(tx: &mut Tx, plan: PlanId, now: i64) -> Result<(), StoreError> {
     end_of_plan(tx, plan, ApprovalState::Expired, "approval.expired", now).await
 }

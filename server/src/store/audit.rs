@@ -1,4 +1,5 @@
-//! The audit: reading, paging and verifying its chain, and what a call's first row holds.
+//! The audit log: reads, pages and verifies its chain, and defines the first row of a call. It does not
+//! sign; `notary` does.
 
 mod follow;
 
@@ -20,15 +21,15 @@ pub use follow::{TrustAnchor, verify_file};
 
 /// Arguments of more bytes than this are recorded by digest, length and their beginning.
 const WHOLE_ARGUMENTS: usize = 8 * 1024;
-/// How many bytes of the beginning.
+/// How many bytes of the beginning are recorded.
 const BEGINNING: usize = 1024;
 /// How many touches are recorded, and how many bytes of each.
 const TOUCHES: usize = 64;
 const TOUCH_BYTES: usize = 4 * 1024;
-/// How many bytes of a name that was asked for are recorded.
+/// How many bytes of a requested name are recorded.
 const NAME_BYTES: usize = 256;
-/// The most rows that are listed or exported at a time.
-const MOST_ROWS: u32 = 10_000;
+/// The limit of rows that are listed or exported at a time.
+const MAX_ROWS: u32 = 10_000;
 
 macro_rules! rows {
     ($rest:literal) => {
@@ -36,35 +37,35 @@ macro_rules! rows {
     };
 }
 
-/// Whether the chain is whole.
+/// The result of verifying the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditVerdict {
     /// Every row follows from the one before, up to the head.
     Whole {
-        /// How many rows.
+        /// The number of rows.
         rows: i64,
         /// The end of the chain.
         head: AuditHead,
-        /// How many signed checkpoints fit it.
+        /// The number of signed checkpoints, all of which match the chain.
         checkpoints: u64,
     },
-    /// It does not.
+    /// A row does not follow, or the chain does not match its head or what was signed.
     Broken {
-        /// Where and how.
+        /// The row and the kind of the break.
         broken: Break,
-        /// How many rows were good before that.
+        /// The number of good rows before the break.
         rows: i64,
     },
 }
 
-/// The beginning of arguments that are too long to record whole.
+/// The beginning of arguments that are too long to record.
 #[derive(Serialize)]
 struct Cut<'a> {
     length_bytes: usize,
     beginning: &'a str,
 }
 
-/// What `call.opened` holds.
+/// The body of `call.opened`.
 #[derive(Serialize)]
 pub(super) struct Opened<'a> {
     user: &'a UserName,
@@ -134,16 +135,16 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// The beginning of a text, at most this many bytes, whole characters only.
+/// Returns the beginning of a text, at most this many bytes, whole characters only.
 fn cut(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }
 
 impl Store {
-    /// Records something that is no change of the store's own: a sign-in, a failure.
+    /// Records an audit event without a change of the store: a sign-in, a failure.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn audit_event(
         &self,
         kind: &'static str,
@@ -160,10 +161,10 @@ impl Store {
         .await
     }
 
-    /// The same about one call.
+    /// Records an audit event about one call.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn audit_call_event(
         &self,
         kind: &'static str,
@@ -181,11 +182,11 @@ impl Store {
         .await
     }
 
-    /// The newest rows first, before `before_seq` where it is given, about the calls whose id
-    /// begins so where that is given. At most `limit`, and never more than 10,000.
+    /// Returns rows, newest first, at most `limit` and never more than 10,000. Only rows before
+    /// `before_seq` and about calls whose id has the prefix `call_prefix`, if they are given.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] where no call's id can begin so.
+    /// [`StoreError::NotFound`] if no call's id can have this prefix.
     pub async fn audit_rows(
         &self,
         limit: u32,
@@ -193,7 +194,7 @@ impl Store {
         call_prefix: Option<&str>,
     ) -> Result<Vec<AuditRow>, StoreError> {
         let before = before_seq.unwrap_or(i64::MAX);
-        let limit = i64::from(limit.min(MOST_ROWS));
+        let limit = i64::from(limit.min(MAX_ROWS));
         let rows = match call_prefix {
             None => {
                 sqlx::query(rows!("WHERE seq < $1 ORDER BY seq DESC LIMIT $2"))
@@ -204,7 +205,7 @@ impl Store {
             }
             Some(prefix) => {
                 let (from, to) = id_range(prefix).ok_or(StoreError::NotFound)?;
-                // What is sorted is the numbers alone, out of the index.
+                // The subquery sorts only the numbers, out of the index.
                 sqlx::query(rows!(
                     "WHERE seq IN (SELECT seq FROM audit WHERE call_id <> '' AND call_id >= $3 \
                      AND call_id < $4 AND +seq < $1 ORDER BY +seq DESC LIMIT $2) ORDER BY seq DESC"
@@ -220,33 +221,33 @@ impl Store {
         Ok(rows.iter().map(audit_row).collect::<Result<_, _>>()?)
     }
 
-    /// The rows after `after_seq`, oldest first; at most `limit`, and never more than 10,000.
+    /// Returns the rows after `after_seq`, oldest first; at most `limit`, and never more than 10,000.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn audit_export(
         &self,
         after_seq: i64,
         limit: u32,
     ) -> Result<Vec<AuditRow>, StoreError> {
         let mut connection = self.reads().acquire().await?;
-        let rows = page(&mut connection, after_seq, i64::from(limit.min(MOST_ROWS))).await?;
+        let rows = page(&mut connection, after_seq, i64::from(limit.min(MAX_ROWS))).await?;
         Ok(rows.iter().map(audit_row).collect::<Result<_, _>>()?)
     }
 
-    /// Where the chain ends.
+    /// Returns the end of the chain.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn audit_head(&self) -> Result<AuditHead, StoreError> {
         let mut connection = self.reads().acquire().await?;
         recorded_head(&mut connection).await?.ok_or(StoreError::Corrupt)
     }
 
-    /// The hash of a row, where there is one.
+    /// Returns the hash of a row. None if there is no such row.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn audit_hash(&self, seq: i64) -> Result<Option<Digest>, StoreError> {
         let row: Option<(Vec<u8>,)> = sqlx::query_as("SELECT hash FROM audit WHERE seq = $1")
             .bind(seq)
@@ -255,11 +256,11 @@ impl Store {
         Ok(row.and_then(|(hash,)| Digest::from_slice(&hash)))
     }
 
-    /// Follows the whole chain as it stands at this moment, and holds it to what was signed. It takes a
-    /// connection of its own, so that nobody waits for a reader meanwhile.
+    /// Verifies the whole chain up to this moment against what was signed. It uses its own connection, so
+    /// that no reader of the pool is occupied.
     ///
     /// # Errors
-    /// The record cannot be read at all; damage to a row is a verdict.
+    /// The database cannot be read at all; damage to a row is a verdict.
     pub async fn verify_audit(
         &self,
         held: Option<&TrustAnchor>,
@@ -277,7 +278,7 @@ async fn page(
     Ok(sqlx::query(sql).bind(after_seq).bind(limit).fetch_all(connection).await?)
 }
 
-/// The head as it is recorded; `None` where there is none or it cannot be read.
+/// Reads the stored head; `None` if there is none or it cannot be read.
 async fn recorded_head(connection: &mut SqliteConnection) -> Result<Option<AuditHead>, StoreError> {
     let row: Option<(i64, Vec<u8>)> =
         sqlx::query_as("SELECT seq, hash FROM audit_head").fetch_optional(connection).await?;

@@ -1,5 +1,5 @@
-//! The authorities that vouch for devices: when each began and ceased to count, and who still holds
-//! certificates of one.
+//! The authorities that sign devices' certificates: when each became trusted and retired, and which devices
+//! still hold certificates of one. The authorities' keys are not stored here.
 
 use std::path::Path;
 
@@ -10,53 +10,52 @@ use sqlx::sqlite::SqliteConnection;
 use super::writer::{Durability, Event};
 use super::{Store, StoreError, read_only};
 
-/// A device that would be cut off, were an authority retired.
+/// A device that would be cut off if an authority were retired.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct CertificateHolder {
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// When the last of its certificates ends, Unix milliseconds; none where it waits for an admin, with a
-    /// token that knows of no other authority.
+    /// When the last of its certificates expires, Unix milliseconds. None if the device waits for an admin,
+    /// with a token that pins only the older authority.
     pub not_after: Option<i64>,
 }
 
-/// An authority as a backend took it in. Times are Unix milliseconds.
+/// An authority as a backend loaded it. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorityRow {
     /// The fingerprint of its certificate, hexadecimal.
     pub fingerprint: String,
-    /// Since when it counts.
+    /// Since when it is trusted.
     pub trusted_at: i64,
-    /// Since when it counts no longer.
+    /// Since when it is retired. None while it is trusted.
     pub retired_at: Option<i64>,
-    /// The devices that trust it, as they last said, or else by the certificates that they hold.
+    /// The devices that trust it, as they last reported, or else by the certificates that they hold.
     pub trusted_by: Vec<String>,
 }
 
-/// The authorities that a backend took in, the newest first.
+/// The authorities that a backend loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportedAuthorities {
-    /// Them.
+    /// The rows, newest first.
     pub authorities: Vec<AuthorityRow>,
-    /// How long the certificates of devices are good, in milliseconds; nothing where there are none.
+    /// The longest lifetime of a device's certificate, in milliseconds. Zero if there are no certificates.
     pub lifetime: i64,
 }
 
 #[derive(Serialize)]
 struct Changed<'a> {
     fingerprint: &'a str,
-    /// Whether devices are signed by it from here on; absent where it counts no longer.
+    /// Whether the authority signs devices' certificates. None if it is retired.
     #[serde(skip_serializing_if = "Option::is_none")]
     signs: Option<bool>,
 }
 
 impl Store {
-    /// Keeps which authorities count, the one that signs first, by the fingerprints of their
-    /// certificates, hexadecimal. What is other than before is audited, as `authority.trusted` and
-    /// `authority.retired`.
+    /// Stores which authorities are trusted, by the fingerprints of their certificates, hexadecimal. The
+    /// first one signs. Changes are audited as `authority.trusted` and `authority.retired`.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn record_authorities(
         &self,
         fingerprints: Vec<String>,
@@ -64,7 +63,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                // Certificates of before there could be two are the oldest one's.
+                // Certificates that are older than this column belong to the oldest authority.
                 sqlx::query("UPDATE certificates SET authority = $1 WHERE authority = ''")
                     .bind(fingerprints.last())
                     .execute(&mut tx.conn)
@@ -107,10 +106,10 @@ impl Store {
 }
 
 impl Store {
-    /// Whether any authority was ever trusted, or a device enrolled.
+    /// Returns whether any authority was ever trusted, or a device enrolled.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn knows_authorities(&self) -> Result<bool, StoreError> {
         let (known,): (bool,) = sqlx::query_as(
             "SELECT EXISTS (SELECT 1 FROM authorities) OR EXISTS (SELECT 1 FROM devices)",
@@ -121,12 +120,13 @@ impl Store {
     }
 }
 
-/// The devices that would be cut off, were this authority retired at `now`, by name: those that hold
-/// certificates of it which have not ended, and have not connected with one of another yet, and those that
-/// wait for an admin with a token of before the one that signs. The record may be in use.
+/// Returns the devices that would be cut off if this authority were retired at `now`, by name. Those are
+/// devices with an unexpired certificate of it that have not connected with one of another authority yet,
+/// and devices that wait for an admin with a token older than the signing authority. The database may be in
+/// use.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn holders_of(
     path: &Path,
     authority: &str,
@@ -159,10 +159,10 @@ pub async fn holders_of(
     Ok(holders?)
 }
 
-/// What a backend took in of the authorities, and who trusts them. The record may be in use.
+/// Returns the authorities that a backend loaded, and which devices trust them. The database may be in use.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn taken_in(path: &Path) -> Result<ImportedAuthorities, StoreError> {
     let mut connection = read_only(path).await?;
     let read = read(&mut connection).await;
@@ -171,7 +171,7 @@ pub async fn taken_in(path: &Path) -> Result<ImportedAuthorities, StoreError> {
 }
 
 async fn read(connection: &mut SqliteConnection) -> Result<ImportedAuthorities, StoreError> {
-    let (is_told,): (bool,) = sqlx::query_as(
+    let (has_trusts_column,): (bool,) = sqlx::query_as(
         "SELECT EXISTS (SELECT 1 FROM pragma_table_info('devices') WHERE name = 'trusts')",
     )
     .fetch_one(&mut *connection)
@@ -188,9 +188,9 @@ async fn read(connection: &mut SqliteConnection) -> Result<ImportedAuthorities, 
     .await?;
     let mut authorities = Vec::new();
     for (fingerprint, trusted_at, retired_at) in rows {
-        // A record that an older version wrote knows nothing of it until the backend has started. A device
-        // that does not say what it trusts was told with its newest certificate.
-        let trusted_by = if is_told {
+        // A database of an older version has no such column until the backend has started. A device that
+        // does not report what it trusts received the list with its newest certificate.
+        let trusted_by = if has_trusts_column {
             sqlx::query_scalar(
                 "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND \
                  CASE WHEN trusts IS NULL THEN (SELECT MAX(issued_at) FROM certificates \

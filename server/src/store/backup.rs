@@ -1,4 +1,5 @@
-//! A record as a file: copied while it is in use, and looked at whole.
+//! The database as a file: copies it while it is in use, and checks all of it. The folder of a backup is
+//! the module `crate::backup`.
 
 use std::path::Path;
 
@@ -7,26 +8,26 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::{AuditVerdict, BUSY_TIMEOUT, StoreError, TrustAnchor, read_only, verify_file};
 
-/// The most findings that are told.
-const MOST: usize = 20;
-/// Asks for as many.
+/// The limit of findings that are listed.
+const MAX_FINDINGS: usize = 20;
+/// Runs SQLite's check with the same limit.
 const INTEGRITY: &str = "PRAGMA integrity_check(20)";
 
-/// What looking at a record whole found.
+/// What the check of a database found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// What the database itself says is wrong with its file; nothing where it is whole.
+    /// What SQLite reports as wrong with its file. Empty if nothing is.
     pub damage: Vec<String>,
-    /// Rows that point to rows that are not there, as table and target.
+    /// Rows that refer to rows that do not exist, as table and target.
     pub dangling: Vec<String>,
-    /// Whether the audit is whole.
+    /// Whether the audit log is whole.
     pub audit: AuditVerdict,
-    /// The newest change of its tables that it knows.
+    /// The newest schema migration in the database.
     pub version: i64,
 }
 
 impl Health {
-    /// Whether nothing is wrong.
+    /// Returns whether nothing is wrong.
     #[must_use]
     pub const fn is_good(&self) -> bool {
         self.damage.is_empty()
@@ -35,11 +36,10 @@ impl Health {
     }
 }
 
-/// Copies a record as it stands at this moment, whether or not a backend has it open, into a file that
-/// is not there yet.
+/// Copies a database as it is at this moment, whether or not a backend has it open, into a new file.
 ///
 /// # Errors
-/// There is no record there, or the copy cannot be made.
+/// The database does not exist, or the copy cannot be written.
 pub async fn copy_file(record: &Path, to: &Path) -> Result<(), StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(record)
@@ -52,10 +52,10 @@ pub async fn copy_file(record: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Looks at a record whole, without changing it.
+/// Checks all of a database, without changing it.
 ///
 /// # Errors
-/// There is no record there, or it cannot be read at all.
+/// The database does not exist or cannot be read at all.
 pub async fn check_file(record: &Path, held: Option<&TrustAnchor>) -> Result<Health, StoreError> {
     let mut connection = read_only(record).await?;
     let damage = damage(&mut connection).await?;
@@ -63,7 +63,7 @@ pub async fn check_file(record: &Path, held: Option<&TrustAnchor>) -> Result<Hea
         sqlx::query_as("PRAGMA foreign_key_check").fetch_all(&mut connection).await?;
     let dangling = dangling
         .into_iter()
-        .take(MOST)
+        .take(MAX_FINDINGS)
         .map(|(table, row, target, _)| match row {
             Some(row) => format!("{table} row {row} points to {target}"),
             None => format!("{table} points to {target}"),
@@ -78,7 +78,7 @@ pub async fn check_file(record: &Path, held: Option<&TrustAnchor>) -> Result<Hea
     Ok(Health { damage, dangling, audit, version })
 }
 
-/// The newest change of the tables that this program knows.
+/// Returns the newest schema migration of this program.
 #[must_use]
 pub fn newest_version() -> i64 {
     super::MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Calls: opened before anything is sent, moved forward by guarded updates, closed once.
+//! Calls: stored before anything is sent, moved forward by guarded updates, closed once. Nothing is
+//! evaluated or sent here.
 
 mod counts;
 mod event;
@@ -20,7 +21,8 @@ pub use history::{RecordedCall, first_id_at};
 pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
 pub use waiting::{QueueError, QueueLimits, UnreconciledCall};
 
-/// Of a call that ended as unknown, its device has not said so itself: that would be its last word.
+/// The condition that the device of an unknown call has not reported `unknown` itself: that report is
+/// final.
 macro_rules! no_word_of_device {
     () => {
         "history NOT LIKE '%\"unknown\"%\"unknown\"%' \
@@ -31,8 +33,8 @@ macro_rules! no_word_of_device {
 }
 use no_word_of_device;
 
-/// Of how many calls whose ids begin alike the one that was meant is looked for.
-const ALIKE: u8 = 8;
+/// How many ids with the same prefix are searched for the one call that is no preview.
+const MAX_SAME_PREFIX: u8 = 8;
 
 const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, device_id, \
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
@@ -42,20 +44,20 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
     $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)";
 
-/// Who ends a call, and so from which states it may end.
+/// Who closes a call, which limits the states that it may close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClosedBy {
-    /// The backend, wherever the call is.
+    /// The backend, in any state.
     Backend,
-    /// The backend, as long as the call was not sent: what was sent is its device's to end.
+    /// The backend, unless the call was sent: only the device closes a call that was sent.
     BackendUnsent,
-    /// The word of the device that it was sent to. Where nobody knew how it ended and the device does
-    /// not know either, that takes the place of what the backend said, once.
+    /// The report of the device that the call was sent to. If the call's state is `unknown` and the device
+    /// does not know the outcome either, its report replaces the backend's end, once.
     Device,
 }
 
 impl ClosedBy {
-    /// Whether it may end a call that is in this state.
+    /// Returns whether it may close a call in this state.
     const fn may_end(self, state: CallState) -> bool {
         match self {
             Self::Backend => true,
@@ -73,11 +75,11 @@ impl ClosedBy {
 }
 
 impl Store {
-    /// Puts a call on the record, in the state in which it enters.
+    /// Stores a call in its initial state.
     ///
     /// # Errors
-    /// [`StoreError::KeyInUse`] where this person has used the idempotency key;
-    /// [`StoreError::Conflict`] where the id is taken, and for a call that waits for its device: that is [`Self::open_queued_call`]'s.
+    /// [`StoreError::KeyInUse`] if this person has used the idempotency key. [`StoreError::Conflict`] if
+    /// the id is taken, or for a queued call, which needs [`Self::open_queued_call`].
     pub async fn open_call(&self, call: NewCall) -> Result<(), StoreError> {
         match self.enter(call, None).await {
             Ok(()) => Ok(()),
@@ -86,7 +88,7 @@ impl Store {
         }
     }
 
-    /// Puts a call on the record that is under way, or waits where these limits leave room for it.
+    /// Stores an open call, queued only if the limits leave room for it.
     async fn enter(&self, call: NewCall, limits: Option<QueueLimits>) -> Result<(), QueueError> {
         let durability = durability(call.has_effects);
         if call.state.is_closed() || (call.state == CallState::Queued) != limits.is_some() {
@@ -116,11 +118,10 @@ impl Store {
         done
     }
 
-    /// Puts a call on the record that ended before it began: a denial. Both audit rows stand
-    /// together.
+    /// Stores a call that is closed at once: a denial. Both audit rows are in the same transaction.
     ///
     /// # Errors
-    /// As [`Self::open_call`]; also where a received call cannot end so.
+    /// As [`Self::open_call`]; also if a received call cannot end in this state.
     pub async fn open_and_close_call(
         &self,
         call: NewCall,
@@ -147,12 +148,12 @@ impl Store {
         .await
     }
 
-    /// Moves an open call forward; `false` where it is not in a state from which that is possible,
-    /// or not there. The change is kept in the call's history.
+    /// Moves an open call forward. Returns `false` if its state does not allow that, or it does not exist.
+    /// The change is added to the call's history.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] for a state that closes a call, which is [`Self::close_call`]'s, and for
-    /// one in which it waits, which is [`Self::queue_call`]'s.
+    /// [`StoreError::Conflict`] for a state that closes a call, which needs [`Self::close_call`], and for
+    /// `queued`, which needs [`Self::queue_call`].
     pub async fn advance_call(
         &self,
         id: CallId,
@@ -165,7 +166,7 @@ impl Store {
         self.write_one(self.durability_of(id), move |tx| Box::pin(advance(tx, id, to, now))).await
     }
 
-    /// Ends a call; `false` where it has ended already, is not there, or is not this closer's to end.
+    /// Closes a call. Returns `false` if it is closed already, does not exist, or `by` may not close it.
     /// The end of a call whose outcome was unknown is recorded as `call.reconciled`.
     ///
     /// # Errors
@@ -177,29 +178,29 @@ impl Store {
                 Box::pin(async move { Ok(close_by(tx, close, by).await?.is_some()) })
             })
             .await?;
-        // One that goes on, because it was sent, needs no more than before.
+        // A call that was sent stays open, so it stays tracked.
         if done || by != ClosedBy::BackendUnsent {
             self.untrack_read_only_call(id);
         }
         Ok(done)
     }
 
-    /// A call by its id, which may be shortened.
+    /// Returns a call by its id or a prefix of the id.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
     pub async fn call(&self, id: &str) -> Result<CallRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let mut ids: Vec<(String, bool)> =
             sqlx::query_as("SELECT id, dry_run FROM calls WHERE id >= $1 AND id < $2 LIMIT $3")
                 .bind(from)
                 .bind(to)
-                .bind(ALIKE)
+                .bind(MAX_SAME_PREFIX)
                 .fetch_all(self.reads())
                 .await?;
-        // A call and the previews made for it in the same millisecond begin alike.
+        // A call and its previews of the same millisecond share a prefix.
         let is_call = |(_, dry_run): &(String, bool)| !dry_run;
-        if ids.len() < usize::from(ALIKE) && ids.iter().any(is_call) {
+        if ids.len() < usize::from(MAX_SAME_PREFIX) && ids.iter().any(is_call) {
             ids.retain(is_call);
         }
         let (id, _) = only(ids)?;
@@ -209,7 +210,7 @@ impl Store {
             .await?)
     }
 
-    /// The device that a call went to, if it has one.
+    /// Returns the device of a call. None if the call has no device.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -222,10 +223,10 @@ impl Store {
         device.map(|text| text.parse().map_err(|_| StoreError::Corrupt)).transpose()
     }
 
-    /// The calls of a device that have not ended, oldest first; at most 1,000.
+    /// Returns the open calls of a device, oldest first; at most 1,000.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn open_calls_of_device(&self, device: DeviceId) -> Result<Vec<CallRow>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT * FROM calls WHERE device_id = $1 AND closed_at IS NULL ORDER BY id LIMIT 1000",
@@ -244,18 +245,18 @@ const fn durability(has_effects: bool) -> Durability {
     if has_effects { Durability::Fsync } else { Durability::Commit }
 }
 
-/// The key of a call that takes the place of another moves in statements of its own.
+/// A call that replaces another one takes its idempotency key by extra statements.
 const fn shape(call: &NewCall) -> Shape {
     if call.replaces.is_some() { Shape::Several } else { Shape::One }
 }
 
-/// The states from which a call may become this one, as a statement takes them: JSON.
+/// The states from which a call may move to this one, as a JSON array for a statement.
 fn sources(to: CallState, among: impl Fn(CallState) -> bool) -> String {
     let among = CallState::ALL.into_iter().filter(|from| among(*from) && from.can_become(to));
     serde_json::Value::from_iter(among.map(CallState::as_str)).to_string()
 }
 
-/// Puts a call on the record, inside a change.
+/// Stores a call, inside a transaction.
 pub(super) async fn open(tx: &mut Tx, call: NewCall) -> Result<(), StoreError> {
     let event = opened(&call)?;
     insert(tx, call, None).await?;
@@ -319,7 +320,7 @@ async fn insert(tx: &mut Tx, call: NewCall, close: Option<CloseCall>) -> Result<
     Ok(())
 }
 
-/// Moves an open call forward, inside a change.
+/// Moves an open call forward, inside a transaction.
 pub(super) async fn advance(
     tx: &mut Tx,
     id: CallId,
@@ -341,7 +342,7 @@ pub(super) async fn advance(
     Ok(done.rows_affected() == 1)
 }
 
-/// Ends a call, inside a change, and gives its history; `None` where it could not end so.
+/// Closes a call, inside a transaction, and returns its history; `None` if it cannot be closed.
 pub(super) async fn close(
     tx: &mut Tx,
     close: CloseCall,
@@ -349,9 +350,9 @@ pub(super) async fn close(
     close_by(tx, close, ClosedBy::Backend).await
 }
 
-/// Ends a call by the word of its device, inside a change; `false` where it had ended before.
-pub(super) async fn close_reported(tx: &mut Tx, told: CloseCall) -> Result<bool, StoreError> {
-    Ok(close_by(tx, told, ClosedBy::Device).await?.is_some())
+/// Closes a call by the report of its device, inside a transaction; `false` if it was closed before.
+pub(super) async fn close_reported(tx: &mut Tx, reported: CloseCall) -> Result<bool, StoreError> {
+    Ok(close_by(tx, reported, ClosedBy::Device).await?.is_some())
 }
 
 async fn close_by(
@@ -384,8 +385,7 @@ async fn close_by(
     .fetch_optional(&mut tx.conn)
     .await?;
     let Some((history,)) = history else { return Ok(None) };
-    // The row is changed by now, so that a history which somebody damaged must not stop its end
-    // from being audited.
+    // The row is changed already. A damaged history must not keep the end from being audited.
     let history = StateChange::parse(&history).unwrap_or_default();
     tx.record(closed(&close, &history)?);
     Ok(Some(history))

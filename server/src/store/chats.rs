@@ -1,4 +1,4 @@
-//! Conversations: whose they are and what was said. Only their owner reads or continues them.
+//! Conversations: their owners and messages. Only the owner reads or continues a conversation.
 
 use orion_domain::{ConversationId, UserName};
 use serde::Serialize;
@@ -8,17 +8,17 @@ use sqlx::{FromRow, Row as _};
 use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
-/// How many messages are given back, the newest.
+/// How many messages are returned, the newest ones.
 const MESSAGES: i64 = 500;
 
-/// One message.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
-    /// Who speaks: `user`, `assistant` or `tool`.
+    /// The author: `user`, `assistant` or `tool`.
     pub role: String,
-    /// What, JSON.
+    /// The content, JSON.
     pub content: String,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
 }
 
@@ -32,7 +32,7 @@ impl FromRow<'_, SqliteRow> for MessageRow {
     }
 }
 
-/// What the audit holds of a conversation that begins.
+/// The audit event of a new conversation.
 #[derive(Serialize)]
 struct Created<'a> {
     conversation: ConversationId,
@@ -40,10 +40,10 @@ struct Created<'a> {
 }
 
 impl Store {
-    /// Begins a conversation.
+    /// Creates a conversation.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where the id is taken.
+    /// [`StoreError::Conflict`] if the id is taken.
     pub async fn create_conversation(
         &self,
         id: ConversationId,
@@ -70,11 +70,11 @@ impl Store {
         .await
     }
 
-    /// Adds a message, JSON, of a `user`, an `assistant` or a `tool` to a conversation. The audit
-    /// holds what is done, not what is said.
+    /// Appends a message, JSON, of a `user`, an `assistant` or a `tool` to a conversation. Messages are not
+    /// audited; the audit log has only actions.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where there is no such conversation, or no such role.
+    /// [`StoreError::Conflict`] if there is no such conversation, or no such role.
     pub async fn append_message(
         &self,
         conversation: ConversationId,
@@ -101,10 +101,10 @@ impl Store {
         .await
     }
 
-    /// Whether there is such a conversation and it is this person's.
+    /// Returns whether the conversation exists and belongs to this person.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn owns_conversation(
         &self,
         conversation: ConversationId,
@@ -118,10 +118,10 @@ impl Store {
         Ok(own.is_some())
     }
 
-    /// The newest 500 messages of this person's conversation, oldest first.
+    /// Returns the newest 500 messages of this person's conversation, oldest first.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] where this person has no such conversation.
+    /// [`StoreError::NotFound`] if this person has no such conversation.
     pub async fn messages(
         &self,
         conversation: ConversationId,

@@ -1,5 +1,5 @@
-//! What is signed of the audit: how far its tree was grown, the checkpoints, and where the chains of
-//! devices were last seen to end.
+//! The signed part of the audit log: the tree, its checkpoints, and the last known heads of the devices'
+//! chains. `notary` signs and verifies them.
 
 use orion_audit::merkle::Tree;
 use orion_domain::audit::AuditHead;
@@ -12,21 +12,21 @@ use super::row::{digest, parsed};
 use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
-/// How many checkpoints are kept. Beyond, every second one of the older half is dropped: what is old is
-/// covered more sparsely, by what is signed after it as well.
-const KEPT: i64 = 2_048;
+/// How many checkpoints are kept. Beyond the limit, every second one of the older half is dropped: later
+/// checkpoints cover the older rows as well.
+const MAX_CHECKPOINTS: i64 = 2_048;
 
-/// How far the tree over the audit's rows was grown.
+/// The tree over the signed rows of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignedTree {
     /// The tree.
     pub tree: Tree,
-    /// The hash of its last row; zeros where there is none.
+    /// The hash of its last row. None for an empty tree.
     pub hash: Option<Digest>,
 }
 
 impl SignedTree {
-    /// The head of the chain that it was grown over.
+    /// Returns the head of the chain at the tree's last row.
     #[must_use]
     pub fn head(&self) -> AuditHead {
         let seq = i64::try_from(self.tree.size()).unwrap_or(i64::MAX);
@@ -37,22 +37,22 @@ impl SignedTree {
 /// A signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct CheckpointRow {
-    /// How many rows it is about.
+    /// The number of signed rows.
     pub size: i64,
     /// The signed note.
     pub note: String,
 }
 
-/// Where a device's own chain was last seen to end.
+/// The last known head of a device's own chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceChainRow {
     /// The device.
     pub device: DeviceId,
-    /// Its head.
+    /// The head.
     pub head: AuditHead,
-    /// What did not fit; empty where all did.
+    /// What did not match. Empty if everything matched.
     pub problem: String,
-    /// When that was noticed, Unix milliseconds.
+    /// When that was noticed, Unix milliseconds. None if everything matched.
     pub problem_at: Option<i64>,
 }
 
@@ -70,16 +70,16 @@ impl FromRow<'_, SqliteRow> for DeviceChainRow {
 #[derive(Serialize)]
 struct SigningResetEvent<'a> {
     reason: &'a str,
-    /// The last that was signed, as it was kept beside the key.
+    /// The last signed checkpoint, as it was kept beside the key.
     last_checkpoint: Option<&'a str>,
     dropped_checkpoints: u64,
 }
 
 impl Store {
-    /// How far the tree was grown at the last checkpoint; nothing before the first.
+    /// Returns the tree of the last checkpoint. Empty before the first one.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn audit_tree(&self) -> Result<SignedTree, StoreError> {
         let row: Option<(i64, Vec<u8>, Vec<u8>)> =
             sqlx::query_as("SELECT size, hash, peaks FROM audit_tree")
@@ -92,20 +92,20 @@ impl Store {
         Ok(SignedTree { tree, hash: Some(hash) })
     }
 
-    /// Keeps a checkpoint together with how far the tree was grown for it. Once that is done no power cut
-    /// takes back what was signed: it may be told.
+    /// Stores a checkpoint together with its tree. After that, no power cut takes back what was signed, so
+    /// it may be shown.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn keep_checkpoint(
         &self,
-        grown: SignedTree,
+        signed_tree: SignedTree,
         note: String,
         now: i64,
     ) -> Result<(), StoreError> {
-        let size = i64::try_from(grown.tree.size()).map_err(|_| StoreError::Corrupt)?;
-        let hash = grown.hash.unwrap_or(Digest::ZERO).as_bytes().to_vec();
-        let peaks = grown.tree.to_bytes();
+        let size = i64::try_from(signed_tree.tree.size()).map_err(|_| StoreError::Corrupt)?;
+        let hash = signed_tree.hash.unwrap_or(Digest::ZERO).as_bytes().to_vec();
+        let peaks = signed_tree.tree.to_bytes();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 sqlx::query(
@@ -130,7 +130,7 @@ impl Store {
                      AND size IN (SELECT size FROM (SELECT size, row_number() OVER (ORDER BY size) AS n \
                      FROM audit_checkpoints) WHERE n <= $1 / 2 AND n % 2 = 1)",
                 )
-                .bind(KEPT)
+                .bind(MAX_CHECKPOINTS)
                 .execute(&mut tx.conn)
                 .await?;
                 Ok(())
@@ -139,11 +139,11 @@ impl Store {
         .await
     }
 
-    /// Writes into the audit that what was signed before does not count any more, why, and the last of it.
-    /// The checkpoints in the record go where they do not fit it.
+    /// Records in the audit log that earlier checkpoints are invalid, with the reason and the last
+    /// checkpoint. Deletes the stored checkpoints and the tree unless `keeps` is set.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn reset_signing(
         &self,
         reason: &str,
@@ -174,10 +174,10 @@ impl Store {
         .await
     }
 
-    /// The checkpoints over more than `after` rows, the smallest first; at most `limit`.
+    /// Returns the checkpoints over more than `after` rows, the smallest first; at most `limit`.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn checkpoints(
         &self,
         after: i64,
@@ -192,19 +192,19 @@ impl Store {
         .await?)
     }
 
-    /// Where the chains of all devices were last seen to end.
+    /// Returns the last known heads of all devices' chains.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn device_chains(&self) -> Result<Vec<DeviceChainRow>, StoreError> {
         let sql = "SELECT device_id, seq, hash, problem, problem_at FROM device_chains";
         Ok(sqlx::query_as(sql).fetch_all(self.reads()).await?)
     }
 
-    /// Keeps where the chains of these devices end.
+    /// Stores the heads of these devices' chains.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn keep_device_chains(
         &self,
         rows: Vec<DeviceChainRow>,

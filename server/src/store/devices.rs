@@ -1,4 +1,5 @@
-//! Devices: taken in, approved or held, what they said of themselves, what they are lent.
+//! Devices: enrolled, approved or held, with the facts and the limit that they report and the grants that
+//! they have. The policy itself is in `policies`.
 
 mod certificates;
 mod enroll;
@@ -22,28 +23,28 @@ pub use mismatches::{PolicyMismatch, PolicyMismatchKind};
 pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState};
 
-/// The longest ceiling that the audit holds itself, in bytes.
-const AUDITED: usize = 8 * 1024;
+/// The maximum size of a limit that the audit log stores in full, in bytes.
+const MAX_AUDITED_CEILING_BYTES: usize = 8 * 1024;
 
 #[derive(Serialize)]
 struct StateSetEvent<'a> {
     device_id: DeviceId,
     name: &'a DeviceName,
     from: DeviceState,
-    /// Absent where the backend did it by itself.
+    /// None if the backend did it by itself.
     by: Option<&'a UserName>,
     reason: &'a str,
 }
 
 #[derive(Serialize)]
-struct CeilingTold<'a> {
+struct CeilingReportedEvent<'a> {
     device_id: DeviceId,
     before: RecordedCeiling<'a>,
     after: RecordedCeiling<'a>,
 }
 
-/// What the audit holds of a ceiling: itself, or the digest of one that is long. It is the device's
-/// own word, and the audit is kept for good.
+/// A limit in the audit log: in full, or as a digest if it is long. The device chooses the text, and the
+/// audit log is kept for good.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum RecordedCeiling<'a> {
@@ -68,7 +69,7 @@ struct PermissionsSet<'a> {
 
 fn shown(ceiling: Option<&str>) -> RecordedCeiling<'_> {
     match ceiling {
-        Some(text) if text.len() > AUDITED => {
+        Some(text) if text.len() > MAX_AUDITED_CEILING_BYTES => {
             RecordedCeiling::Long { sha256: Digest::of(text.as_bytes()), size_bytes: text.len() }
         }
         Some(text) => RecordedCeiling::Whole(raw(text)),
@@ -80,7 +81,7 @@ fn raw(json: &str) -> Option<&RawValue> {
     serde_json::from_str(json).ok()
 }
 
-/// Notes a ceiling that is another than before.
+/// Audits a limit that differs from the last one.
 fn report_ceiling(
     tx: &mut Tx,
     now: i64,
@@ -88,7 +89,7 @@ fn report_ceiling(
     ceiling: &str,
 ) -> Result<(), StoreError> {
     if before.ceiling.as_deref() != Some(ceiling) {
-        let body = CeilingTold {
+        let body = CeilingReportedEvent {
             device_id: before.id,
             before: shown(before.ceiling.as_deref()),
             after: shown(Some(ceiling)),
@@ -99,12 +100,12 @@ fn report_ceiling(
 }
 
 impl Store {
-    /// Moves a device from one of the states `from` to another. One that comes out of quarantine counts its
-    /// connections anew: which of two copies is the device, an admin has decided, and whichever comes first
-    /// sets the count that betrays the other.
+    /// Moves a device from one of the states `from` to another. Leaving quarantine resets the device's
+    /// count of connections: an admin has decided which of two copies is the device, and the first hello
+    /// sets the count that detects the other copy.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where it is in another state.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if it is in another state.
     pub async fn set_device_state<'a>(
         &self,
         id: DeviceId,
@@ -122,10 +123,10 @@ impl Store {
                 if !from.contains(&before.state) {
                     return Err(StoreError::Conflict);
                 }
-                let starts_anew =
+                let resets_generation =
                     before.state == DeviceState::Quarantined && to == DeviceState::Approved;
-                if starts_anew {
-                    // Whichever of two comes first counts, and may not know of what the other ran.
+                if resets_generation {
+                    // The first copy to connect is accepted, and may not know what the other one ran.
                     memory::forget(tx, id, now).await?;
                     sqlx::query("UPDATE devices SET generation = 0 WHERE id = $1")
                         .bind(id.to_string())
@@ -153,12 +154,12 @@ impl Store {
         .await
     }
 
-    /// Keeps a ceiling, JSON, that changed while the device is connected, and the facts with the
-    /// workspace that it gives. `fault` says why it is not what the owner's file says; empty where it
-    /// is. A change is audited, and so is a fault.
+    /// Stores a limit, JSON, that changed while the device is connected, and the facts with its workspace.
+    /// `fault` says why the limit differs from the owner's file; empty if it does not. A change is audited,
+    /// and so is a fault.
     ///
     /// # Errors
-    /// There is no such device, or the record cannot be kept.
+    /// There is no such device, or the database cannot be written.
     pub async fn record_ceiling(
         &self,
         id: DeviceId,
@@ -192,11 +193,11 @@ impl Store {
         .await
     }
 
-    /// Replaces the grants of a device, JSON. With `expected_version`, only where that is the
-    /// version on record; before the first change none is, and any is taken.
+    /// Replaces the grants of a device, JSON. With `expected_version`, only if that is the stored version.
+    /// Before the first change no version is stored, and any is accepted.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where another version has come.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if another version is stored.
     pub async fn set_grants(
         &self,
         id: DeviceId,
@@ -239,7 +240,7 @@ impl Store {
         .await
     }
 
-    /// Keeps which version of its policy a device says it holds, and what it found beside what that
+    /// Stores which version of its policy a device reports, and how the device differs from what that
     /// version names.
     ///
     /// # Errors
@@ -253,7 +254,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let version = version.to_owned();
         let found = serde_json::to_string(found).map_err(|_| StoreError::Corrupt)?;
-        // A device that comes back says what it said before.
+        // A device that reconnects repeats its report.
         let known: Option<(i64,)> = sqlx::query_as(
             "SELECT 1 FROM devices WHERE id = $1 AND acknowledged_version = $2 AND policy_findings_json = $3",
         )
@@ -283,7 +284,7 @@ impl Store {
         .await
     }
 
-    /// Keeps when a device was last seen.
+    /// Stores when a device was last seen.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].

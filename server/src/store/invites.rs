@@ -1,4 +1,4 @@
-//! Enrolment tokens: made by a person, spent by devices, one use at a time.
+//! Enrolment tokens: created by a person, spent by devices, one use at a time.
 
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceName, Digest, UserName};
@@ -11,43 +11,43 @@ use super::row::parsed_option;
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-/// A token that is made. Times are Unix milliseconds.
+/// A new token. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInvite {
-    /// Its id; no secret.
+    /// Its id, which is not secret.
     pub id: InviteId,
     /// SHA-256 of its secret.
     pub secret_hash: Digest,
-    /// The name that the device will have; `None` to take what it suggests.
+    /// The device's name. `None` to use the name that the device suggests.
     pub name: Option<DeviceName>,
-    /// How often it can be used.
+    /// How many times it can be used.
     pub uses: u32,
     /// Whether devices are approved at once.
     pub preapproved: bool,
-    /// The grants that the device begins with, JSON.
+    /// The device's first grants, JSON.
     pub grants: String,
     /// Who made it.
     pub created_by: UserName,
-    /// When.
+    /// When it was made.
     pub created_at: i64,
-    /// From when on it is worth nothing.
+    /// When it expires.
     pub expires_at: i64,
 }
 
-/// A token of which one use was spent.
+/// A token after one use was spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invite {
-    /// The name that the device will have; `None` to take what it suggests.
+    /// The device's name. `None` to use the name that the device suggests.
     pub(super) name: Option<DeviceName>,
     /// Whether the device is approved at once.
     pub(super) preapproved: bool,
-    /// The grants that the device begins with, JSON.
+    /// The device's first grants, JSON.
     pub(super) grants: String,
-    /// How many uses are left.
+    /// The remaining uses.
     pub(super) uses_left: i64,
 }
 
-/// What the audit holds of a token that is made.
+/// The audit event of a new token.
 #[derive(Serialize)]
 struct Created<'a> {
     invite_id: InviteId,
@@ -59,7 +59,7 @@ struct Created<'a> {
     expires_at: i64,
 }
 
-/// What the audit holds of a use.
+/// The audit event of a use.
 #[derive(Serialize)]
 struct RedeemedEvent {
     invite_id: InviteId,
@@ -78,10 +78,10 @@ impl FromRow<'_, SqliteRow> for Invite {
 }
 
 impl Store {
-    /// Makes a token.
+    /// Creates a token.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn create_invite(&self, new: NewInvite) -> Result<(), StoreError> {
         let event = Event::new(
             new.created_at,
@@ -123,7 +123,7 @@ impl Store {
     }
 }
 
-/// Whether a use of a token can be spent at `now`.
+/// Returns whether a use of a token can be spent at `now`.
 pub(super) async fn is_valid(
     tx: &mut Tx,
     id: InviteId,
@@ -145,7 +145,7 @@ pub(super) async fn is_valid(
     })
 }
 
-/// Spends one use of a token that stands. It is part of the change, and undone with it.
+/// Spends one use of a valid token. A rollback of the transaction undoes it.
 pub(super) async fn spend(tx: &mut Tx, id: InviteId, now: i64) -> Result<Invite, StoreError> {
     let invite: Invite = sqlx::query_as(
         "UPDATE invites SET uses_left = uses_left - 1 WHERE id = $1 AND uses_left > 0 RETURNING *",

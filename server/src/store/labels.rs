@@ -1,5 +1,5 @@
-//! Where content that strangers may have written came into a chat. Such a chat stays so: a new one
-//! is clean.
+//! Untrusted content in chats. A chat that has received such content keeps its labels; only a new chat has
+//! none.
 
 use orion_domain::{CallId, ConversationId, Digest};
 use serde::{Deserialize, Serialize};
@@ -10,58 +10,58 @@ use super::row::{json, parsed};
 use super::writer::Durability;
 use super::{Store, StoreError};
 
-/// How many labels of a kind a chat keeps, the newest, and the newest of each device.
+/// How many of the newest labels of a kind a chat keeps, besides the newest one of each device.
 const LABELS: i64 = 50;
 
-/// Where content came from.
+/// The origin of content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// The call that brought it.
+    /// The call that returned it.
     pub call: CallId,
     /// The tool of that call.
     pub tool: String,
-    /// The device it came from.
+    /// The device that it came from.
     pub device: String,
-    /// The path or address; empty where there is none.
+    /// The path or address. Empty if there is none.
     pub place: String,
 }
 
-/// What came into a chat from outside.
+/// Content that came into a chat from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledContent {
-    /// Where it came from.
+    /// Its origin.
     pub label: Label,
     /// Who may have written it.
     pub voice: Authorship,
-    /// Digests of the calls that stand in it.
+    /// Digests of the calls that occur in it.
     pub calls: Vec<Digest>,
-    /// The result's envelope; empty where it is too far back.
+    /// The result's envelope. Empty for older results, beyond the limit of bytes.
     pub result: Vec<u8>,
 }
 
-/// Who may have written what came from there.
+/// Who may have written the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authorship {
-    /// Anybody: the content of files, names, what programs printed.
+    /// Anybody: file contents, names, the output of programs.
     Untrusted,
-    /// The device's own agent, or who holds the device.
+    /// The device's own agent, or somebody who controls the device.
     Device,
 }
 
-/// What strangers may have had to do with a call.
+/// How untrusted content may have influenced a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// The content of theirs that was in the chat.
+    /// The untrusted content that was in the chat.
     pub content: Vec<Label>,
-    /// The arguments whose text occurs in it, by name.
+    /// The names of the arguments whose text occurs in the content.
     pub occurs: Vec<String>,
-    /// Whether the whole call stands in it.
+    /// Whether the whole call occurs in the content.
     pub quoted: bool,
 }
 
 impl Provenance {
-    /// Whether there is any content of theirs in the chat.
+    /// Returns whether the chat has untrusted content.
     #[must_use]
     pub fn taint(&self) -> bool {
         !self.content.is_empty()
@@ -80,10 +80,10 @@ impl FromRow<'_, SqliteRow> for Label {
 }
 
 impl Store {
-    /// Marks a chat as holding content from there, in which these calls stand.
+    /// Labels a chat with content from this origin, in which these calls occur.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where there is no such chat.
+    /// [`StoreError::Conflict`] if there is no such chat.
     pub async fn label_content(
         &self,
         conversation: ConversationId,
@@ -111,7 +111,7 @@ impl Store {
                 .bind(now)
                 .execute(&mut tx.conn)
                 .await?;
-                // A device that says much cannot make what another said forgotten.
+                // A device with much content must not push out the labels of another device.
                 sqlx::query(
                     "DELETE FROM content_labels WHERE conversation_id = $1 AND is_own = $2 \
                      AND seq NOT IN (SELECT seq FROM content_labels \
@@ -130,11 +130,11 @@ impl Store {
         .await
     }
 
-    /// What came into a chat from outside, oldest first, each with its result's envelope. The newest
-    /// results are given up to so many bytes together; those before are empty.
+    /// Returns the labelled content of a chat, oldest first, with the envelopes of the results. The newest
+    /// results are returned up to `most` bytes together; older ones are empty.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn labelled_content(
         &self,
         conversation: ConversationId,

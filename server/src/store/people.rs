@@ -1,4 +1,4 @@
-//! Accounts. Passwords are kept as hashes only. Changes are in `change`, what stands for a person in
+//! Accounts. Passwords are stored as hashes only. Changes are in `change`, sessions and API tokens in
 //! `tokens`.
 
 mod change;
@@ -15,21 +15,21 @@ use super::row::{parsed, unsigned};
 use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
-/// How many accounts there are at most.
-const MOST_USERS: i64 = 10_000;
+/// The limit of accounts.
+const MAX_USERS: i64 = 10_000;
 
 /// An account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
     /// Its name.
     pub name: UserName,
-    /// What it may do at most.
+    /// Its role.
     pub role: Role,
-    /// The password's hash; `None` for an account that only has tokens.
+    /// The password's hash. `None` for an account that has only tokens.
     pub password_hash: Option<String>,
-    /// When it was made, Unix milliseconds.
+    /// When it was created, Unix milliseconds.
     pub created_at: i64,
-    /// Since when nobody gets in by it, Unix milliseconds.
+    /// When it was disabled, Unix milliseconds. None while it is enabled.
     pub disabled_at: Option<i64>,
 }
 
@@ -55,16 +55,16 @@ impl FromRow<'_, SqliteRow> for UserRow {
     }
 }
 
-/// An account and what stands for it.
+/// An account with its sessions and tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountRow {
     /// The account.
     pub user: UserRow,
-    /// How many sessions are good.
+    /// The number of valid sessions.
     pub sessions: u64,
-    /// How many API tokens are good.
+    /// The number of valid API tokens.
     pub tokens: u64,
-    /// When any of them was last used, to the minute, Unix milliseconds.
+    /// When any of them was last used, to the minute, Unix milliseconds. None if none was used.
     pub last_used_at: Option<i64>,
 }
 
@@ -101,18 +101,18 @@ pub enum ChangeUserError {
     /// It is the only admin who can sign in.
     #[error("this is the last admin who can sign in")]
     LastAdmin,
-    /// There are too many accounts.
+    /// The limit of accounts is reached.
     #[error("there are too many accounts")]
     TooMany,
     /// The name is taken.
     #[error("there is an account of that name")]
     Taken,
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What the audit holds of an account that is made.
+/// The audit event of a new account.
 #[derive(Serialize)]
 struct UserCreated<'a> {
     user: &'a UserName,
@@ -123,19 +123,19 @@ struct UserCreated<'a> {
 }
 
 impl Store {
-    /// Whether there is any account yet.
+    /// Returns whether any account exists.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn has_users(&self) -> Result<bool, StoreError> {
         let user = sqlx::query("SELECT 1 FROM users LIMIT 1").fetch_optional(self.reads()).await?;
         Ok(user.is_some())
     }
 
-    /// Makes the first account, an admin.
+    /// Creates the first account, an admin.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where there is an account already.
+    /// [`StoreError::Conflict`] if an account exists already.
     pub async fn create_first_admin(
         &self,
         user: &UserName,
@@ -168,7 +168,7 @@ impl Store {
         .await
     }
 
-    /// An account by its name.
+    /// Returns an account by its name.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -179,16 +179,16 @@ impl Store {
             .await?)
     }
 
-    /// Every account, by name.
+    /// Returns every account, by name.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn accounts(&self, now: i64) -> Result<Vec<AccountRow>, StoreError> {
         let sql = accounts!("GROUP BY users.name ORDER BY users.name LIMIT $2");
-        Ok(sqlx::query_as(sql).bind(now).bind(MOST_USERS).fetch_all(self.reads()).await?)
+        Ok(sqlx::query_as(sql).bind(now).bind(MAX_USERS).fetch_all(self.reads()).await?)
     }
 
-    /// One account with what stands for it.
+    /// Returns an account with its sessions and tokens.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -197,7 +197,7 @@ impl Store {
         Ok(sqlx::query_as(sql).bind(now).bind(name.as_str()).fetch_one(self.reads()).await?)
     }
 
-    /// Makes an account.
+    /// Creates an account.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -220,7 +220,7 @@ impl Store {
                 }
                 let (users,): (i64,) =
                     sqlx::query_as("SELECT COUNT(*) FROM users").fetch_one(&mut tx.conn).await?;
-                if users >= MOST_USERS {
+                if users >= MAX_USERS {
                     return Ok(Err(ChangeUserError::TooMany));
                 }
                 insert(tx, &name, role, password_hash, now).await?;

@@ -1,4 +1,5 @@
-//! Plans: made whole with their questions, answered as one, and moved forward step by step.
+//! Plans: stored with the approval requests of their steps, decided as a whole, and moved forward step by
+//! step.
 
 mod decide;
 mod progress;
@@ -16,16 +17,16 @@ pub use decide::{DecidePlanError, NewPlanVote};
 pub use progress::StepEnd;
 pub use row::{EarlierChanges, NewPlan, NewStep, PlanRow, PlanState, StepRow, StepState};
 
-/// How many calls of one person's plans may wait for a yes.
+/// The limit of open approval requests in one person's plans.
 const MOST_OPEN_OF_PERSON: i64 = 64;
-/// How many plans of one person may wait or run at once.
+/// The limit of one person's plans that wait or run.
 const MOST_PLANS_OF_PERSON: i64 = 5;
-/// How many plans may wait or run at once.
+/// The limit of plans that wait or run.
 const MOST_PLANS: i64 = 100;
-/// How many plans are listed or ended at a time.
+/// How many plans are listed or expired at a time.
 const PAGE: i64 = 100;
 
-/// A plan as it is read.
+/// The columns of a plan.
 macro_rules! plans {
     ($rest:literal) => {
         concat!(
@@ -37,26 +38,26 @@ macro_rules! plans {
 }
 use plans;
 
-/// Why a plan is not made. Nothing was recorded.
+/// Why a plan is not stored. Nothing was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MakePlanError {
-    /// This person has as many as they may.
+    /// This person has reached the limit of plans.
     #[error("{MOST_PLANS_OF_PERSON} plans of this person wait or run already")]
     TooManyOfPerson,
-    /// There are as many as there may be.
+    /// The limit of plans is reached.
     #[error("{MOST_PLANS} plans wait or run already")]
     TooMany,
-    /// There are as many open questions as there may be.
+    /// The limit of open approval requests is reached.
     #[error(
         "with its steps, more than {MOST_OPEN_OF_PERSON} of this person's, or {MOST_OPEN} of everybody's, would wait for a yes"
     )]
     TooManyQuestions,
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What the audit holds of a plan.
+/// The audit event of a new plan.
 #[derive(Serialize)]
 struct Created<'a> {
     plan_id: PlanId,
@@ -79,7 +80,7 @@ struct CreatedStep<'a> {
 }
 
 impl Store {
-    /// Puts a plan on the record with the questions of its steps, as one.
+    /// Stores a plan with the approval requests of its steps, in one transaction.
     ///
     /// # Errors
     /// See [`MakePlanError`].
@@ -96,10 +97,10 @@ impl Store {
         .await?
     }
 
-    /// A plan by its id, which may be shortened, with its steps and their questions.
+    /// Returns a plan by its id or a prefix of the id, with its steps and their approval requests.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
     pub async fn plan(&self, id: &str) -> Result<PlanRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let sql = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");
@@ -107,11 +108,11 @@ impl Store {
         with_steps(self.reads(), row).await
     }
 
-    /// The newest 100 plans without their steps, newest first: of this person, or of everybody; with
-    /// `open_only` those that wait or run.
+    /// Returns the newest 100 plans without their steps, newest first: of this person, or of everybody;
+    /// with `open_only` those that wait or run.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn plans(
         &self,
         of: Option<&UserName>,
@@ -132,10 +133,10 @@ impl Store {
             .await?)
     }
 
-    /// The plans that were running; at most 100.
+    /// Returns the plans that were running; at most 100.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn running_plans(&self) -> Result<Vec<PlanRow>, StoreError> {
         let sql = plans!("WHERE state = 'running' ORDER BY id LIMIT $1");
         let rows: Vec<PlanRow> = sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?;
@@ -146,10 +147,11 @@ impl Store {
         Ok(plans)
     }
 
-    /// The calls with greater ids that wait for a plan which has ended, in order; at most 500.
+    /// Returns the calls with ids after `after` that wait for a plan which has ended, in order; at most
+    /// 500.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn calls_of_ended_plans(&self, after: &str) -> Result<Vec<String>, StoreError> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT calls.id FROM calls JOIN plans ON plans.id = calls.plan_id \
@@ -162,10 +164,10 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
-    /// Records that a plan was refused before it was one.
+    /// Audits a plan that was rejected before it was stored.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn audit_refused_plan(
         &self,
         id: PlanId,
@@ -186,7 +188,7 @@ impl Store {
     }
 }
 
-/// A plan with its steps and their questions.
+/// Adds its steps and their approval requests to a plan.
 async fn with_steps(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreError> {
     let steps = sqlx::query_as("SELECT * FROM plan_steps WHERE plan_id = $1 ORDER BY number")
         .bind(row.id.to_string())
@@ -197,7 +199,7 @@ async fn with_steps(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreEr
     Ok(PlanRow { steps, questions, ..row })
 }
 
-/// Whether there is room for one more plan.
+/// Returns whether the limits leave room for one more plan.
 async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, StoreError> {
     let (all, own): (i64, i64) = sqlx::query_as(
         "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM plans \
@@ -206,7 +208,8 @@ async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, S
     .bind(new.caller.user.as_str())
     .fetch_one(&mut tx.conn)
     .await?;
-    // Questions of plans have room of their own, so that they keep nobody from asking about a call.
+    // Plans have a limit of approval requests of their own, so that they do not block requests for single
+    // calls.
     let (open, open_own): (i64, i64) = sqlx::query_as(
         "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM approvals \
          WHERE state = 'open' AND plan_id IS NOT NULL",

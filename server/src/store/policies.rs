@@ -1,4 +1,5 @@
-//! The policy file's versions. The last one holds; a rollback is a new version with an older text.
+//! The versions of the policy file. The last one is active; a rollback is a new version with an older text.
+//! Policies are not validated here.
 
 use orion_domain::{Digest, UserName};
 use serde::Serialize;
@@ -10,42 +11,42 @@ use super::row::{digest, parsed};
 use super::writer::{Durability, Event};
 use super::{Store, StoreError};
 
-/// How many versions are listed.
-const LISTED: i64 = 1000;
+/// The limit of listed versions.
+const MAX_LISTED: i64 = 1000;
 
-/// A policy that is to hold.
+/// A policy to apply.
 #[derive(Debug, Clone)]
 pub struct NewPolicy {
-    /// The file.
+    /// The text of the file.
     pub text: String,
-    /// By whom.
+    /// Who applies it.
     pub by: UserName,
-    /// Why.
+    /// The person's note.
     pub note: String,
-    /// The version that it follows, 0 for none; another one in between is a conflict.
+    /// The version that it follows, 0 for none; another version in between is a conflict.
     pub follows: i64,
-    /// The version whose text it is again.
+    /// The older version whose text it restores. None unless it is a rollback.
     pub restores: Option<i64>,
-    /// What it changes on which device, for the audit.
+    /// The effective changes of each device, for the audit log.
     pub changes: Value,
 }
 
 /// A version of the policy. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyRow {
-    /// Counts up from 1.
+    /// The number, from 1.
     pub version: i64,
-    /// The file; empty in a list.
+    /// The text of the file. Empty in a list.
     pub text: String,
     /// SHA-256 of the file.
     pub sha256: Digest,
-    /// By whom.
+    /// Who applied it.
     pub by: UserName,
-    /// When.
+    /// When it was applied.
     pub at: i64,
-    /// Why.
+    /// The person's note.
     pub note: String,
-    /// The version whose text it is again.
+    /// The older version whose text it restores. None unless it is a rollback.
     pub restores: Option<i64>,
 }
 
@@ -63,7 +64,7 @@ impl FromRow<'_, SqliteRow> for PolicyRow {
     }
 }
 
-/// What the audit holds of a version.
+/// The audit event of a version.
 #[derive(Serialize)]
 struct PolicyAppliedEvent<'a> {
     version: i64,
@@ -76,10 +77,10 @@ struct PolicyAppliedEvent<'a> {
 }
 
 impl Store {
-    /// Makes a version of the policy, which holds from then on.
+    /// Stores a version of the policy, which is active from then on.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where another version came since the one that it follows.
+    /// [`StoreError::Conflict`] if another version was stored after the one that it follows.
     pub async fn apply_policy(&self, new: NewPolicy, now: i64) -> Result<PolicyRow, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -123,17 +124,17 @@ impl Store {
         .await
     }
 
-    /// The version that holds; none before the first.
+    /// Returns the active version. None before the first.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn active_policy(&self) -> Result<Option<PolicyRow>, StoreError> {
         Ok(sqlx::query_as("SELECT * FROM policies ORDER BY version DESC LIMIT 1")
             .fetch_optional(self.reads())
             .await?)
     }
 
-    /// One version.
+    /// Returns one version.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -144,16 +145,16 @@ impl Store {
             .await?)
     }
 
-    /// The versions without their texts, newest first; at most 1,000.
+    /// Returns the versions without their texts, newest first; at most 1,000.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn policies(&self) -> Result<Vec<PolicyRow>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT version, '' AS text, sha256, applied_by, applied_at, note, restores \
              FROM policies ORDER BY version DESC LIMIT $1",
         )
-        .bind(LISTED)
+        .bind(MAX_LISTED)
         .fetch_all(self.reads())
         .await?)
     }

@@ -1,4 +1,4 @@
-//! The store on real files. What the tests share is here; each subject has its own file.
+//! Tests of the store on real files. Shared helpers are here; each subject has its own file.
 
 mod approvals;
 mod asking;
@@ -37,7 +37,7 @@ use super::{
     Store,
 };
 
-/// A store in a folder of its own.
+/// A store in its own folder.
 struct Place {
     dir: TempDir,
     store: Store,
@@ -54,19 +54,19 @@ impl Place {
         self.dir.path().join("orion.db")
     }
 
-    /// Closes the store and opens the file anew, as a restart does.
+    /// Closes the store and opens the file again, as a restart does.
     async fn reopened(self) -> Self {
         self.store.close().await;
         let store = Store::open(&self.file()).await.unwrap();
         Self { dir: self.dir, store }
     }
 
-    /// A connection that goes past the store.
+    /// A connection that bypasses the store.
     async fn raw(&self) -> SqliteConnection {
         SqliteConnectOptions::new().filename(self.file()).connect().await.unwrap()
     }
 
-    /// The number of rows in the audit, after following all of them.
+    /// Verifies the audit log and returns its number of rows.
     async fn audited(&self) -> i64 {
         match self.store.verify_audit(None).await.unwrap() {
             AuditVerdict::Whole { rows, .. } => rows,
@@ -74,13 +74,13 @@ impl Place {
         }
     }
 
-    /// Kind and body of every row, oldest first.
+    /// Returns kind and body of every row, oldest first.
     async fn audit(&self) -> Vec<(String, Value)> {
         let rows = self.store.audit_export(0, 10_000).await.unwrap();
         rows.into_iter().map(|row| (row.kind, serde_json::from_str(&row.body).unwrap())).collect()
     }
 
-    /// The kinds alone.
+    /// Returns the kind of every row.
     async fn kinds(&self) -> Vec<String> {
         self.audit().await.into_iter().map(|(kind, _)| kind).collect()
     }
@@ -106,7 +106,7 @@ fn conversation_id(n: u128) -> ConversationId {
     ConversationId::new(Uuid::from_u128(0x0196_0000_0000_7000_8000_0000_0000_0000 + n))
 }
 
-/// A read that has just been received, at time 1,000.
+/// A read-only call in state `received`, at time 1,000.
 fn call(n: u128) -> NewCall {
     let arguments = CanonicalArguments::from_value(&json!({"path": "/home/ann/x"}));
     NewCall {
@@ -141,7 +141,7 @@ fn call(n: u128) -> NewCall {
     }
 }
 
-/// Room for whatever waits.
+/// Limits that no test reaches.
 const ROOM: QueueLimits = QueueLimits { per_device: 1_000, per_person: 1_000 };
 
 fn close(n: u128, state: CallState) -> CloseCall {
@@ -157,7 +157,7 @@ fn close(n: u128, state: CallState) -> CloseCall {
     }
 }
 
-/// A question about call `n`, asked at 1,500, good until 5,000.
+/// An approval request for call `n`, created at 1,500, expiring at 5,000.
 fn question(n: u128) -> NewApproval {
     NewApproval {
         id: approval_id(n),
@@ -184,7 +184,7 @@ fn question(n: u128) -> NewApproval {
     }
 }
 
-/// Runs statements past the store.
+/// Runs statements that bypass the store.
 async fn tamper(place: &Place, sql: &'static str) {
     let mut raw = place.raw().await;
     sqlx::raw_sql(sql).execute(&mut raw).await.unwrap();

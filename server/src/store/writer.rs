@@ -1,8 +1,8 @@
-//! The one writer: takes the changes that wait, commits them as one group, answers each.
+//! The one writer: takes the waiting changes, commits them as one group, and answers each.
 //!
-//! A change that fails undoes itself alone. A commit that fails undoes and answers the whole group,
-//! and the writer lives on. The audit's rows of a group are linked when its changes are done, in
-//! their order, so that the chain, its head and the changes become durable as one.
+//! A change that fails is rolled back alone. A commit that fails rolls back the whole group, every change
+//! of it gets the error, and the writer goes on. The audit rows of a group are linked after its changes, in
+//! their order, so that the chain, its head and the changes become durable together.
 
 mod chain;
 mod checkpoint;
@@ -25,59 +25,59 @@ use checkpoint::Checkpoints;
 pub(super) use checkpoint::MOST_PAGES as LOG_PAGES;
 use job::{Job, Typed};
 
-/// How many changes wait at most; more wait outside.
-const WAITING: usize = 1024;
-/// How long a change waits outside before it is refused.
-const WAIT: Duration = Duration::from_secs(10);
-/// How many changes are committed as one.
-const GROUP: usize = 256;
+/// The capacity of the queue; further changes wait for a place.
+const MAX_WAITING: usize = 1024;
+/// How long a change waits for a place in the queue before it fails.
+const SUBMIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many changes are committed together at most.
+const MAX_GROUP: usize = 256;
 
-/// What a change survives once it is answered.
+/// What an answered change survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Durability {
-    /// The end of the process, however it comes; a power cut may lose the last second.
+    /// The end of the process, even a crash; a power cut may lose the last second.
     Commit,
-    /// A power cut too.
+    /// A power cut as well.
     Fsync,
 }
 
-/// What undoing a change takes.
+/// How a change is rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// One statement, which undoes itself.
+    /// One statement, which SQLite rolls back itself.
     One,
-    /// Several: a savepoint around them.
+    /// Several statements: inside a savepoint.
     Several,
 }
 
-/// A row that the audit is to get.
+/// A new row of the audit log.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub(super) at: i64,
-    /// What happened.
+    /// The kind of event.
     pub(super) kind: &'static str,
-    /// The call it is about, or empty.
+    /// The call's id. Empty if the event is not about a call.
     pub(super) call_id: String,
-    /// The rest, a JSON object.
+    /// The body, a JSON object.
     pub(super) body: String,
 }
 
 impl Event {
-    /// Writes the body out.
+    /// Creates an event and serializes its body.
     pub(super) fn new(
         at: i64,
         kind: &'static str,
         call_id: String,
         body: &impl Serialize,
     ) -> Result<Self, StoreError> {
-        // Plain structs of text and numbers serialise; what does not must not go unrecorded.
+        // Plain structs of text and numbers always serialize; a failure must not go unrecorded.
         let body = serde_json::to_string(body).map_err(|_| StoreError::Corrupt)?;
         Ok(Self { at, kind, call_id, body })
     }
 }
 
-/// What a change works with: the connection inside the group's transaction, and the audit.
+/// What a change works with: the connection inside the group's transaction, and the audit events.
 pub(super) struct Tx {
     /// The connection.
     pub(super) conn: SqliteConnection,
@@ -85,7 +85,7 @@ pub(super) struct Tx {
 }
 
 impl Tx {
-    /// Adds a row to the audit, if the change succeeds.
+    /// Adds an event to the audit log, if the change succeeds.
     pub(super) fn record(&mut self, event: Event) {
         self.events.push(event);
     }
@@ -96,20 +96,20 @@ impl Tx {
     }
 }
 
-/// The way to the writer.
+/// The handle of the writer.
 #[derive(Debug)]
 pub(super) struct WriterHandle {
     jobs: mpsc::Sender<Job>,
     /// A clone for each change that is not answered yet.
     waiting: Arc<()>,
-    /// Where the chain ends as far as it is surely on disk; empty before the first such commit.
+    /// The last head of the chain that is surely on disk. Empty before the first fsynced commit.
     synced: Arc<Mutex<AuditHead>>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl WriterHandle {
-    /// Starts the writer on its connection; `options` open another where that one is lost.
+    /// Starts the writer on its connection; `options` open another one after a failure.
     ///
     /// # Errors
     /// The end of the chain cannot be read.
@@ -119,7 +119,7 @@ impl WriterHandle {
     ) -> Result<Self, StoreError> {
         let head = chain::head(&mut conn).await?;
         let synced = Arc::new(Mutex::new(AuditHead::EMPTY));
-        let (jobs, waiting) = mpsc::channel(WAITING);
+        let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         let stop = CancellationToken::new();
         let tx = Tx { conn, events: Vec::new() };
         let checkpoints = Checkpoints::start(options.clone(), stop.clone());
@@ -135,17 +135,17 @@ impl WriterHandle {
         Ok(Self { jobs, waiting: Arc::default(), synced, stop, task: Mutex::new(Some(task)) })
     }
 
-    /// Whether every change was answered.
+    /// Returns whether every change was answered.
     pub(super) fn is_at_rest(&self) -> bool {
         Arc::strong_count(&self.waiting) == 1
     }
 
-    /// Where the chain ends as far as no power cut can take it back.
+    /// Returns the last head of the chain that survives a power cut.
     pub(super) fn synced_head(&self) -> AuditHead {
         *self.synced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a change over and waits until it is committed.
+    /// Submits a change and waits until it is committed.
     pub(super) async fn submit<T, F>(
         &self,
         durability: Durability,
@@ -159,11 +159,11 @@ impl WriterHandle {
         let (reply, answer) = oneshot::channel();
         let work = Box::new(Typed::new(work, reply));
         let job = Job { durability, shape, work, _waiting: Arc::clone(&self.waiting) };
-        self.jobs.send_timeout(job, WAIT).await.map_err(|_| StoreError::Unavailable)?;
+        self.jobs.send_timeout(job, SUBMIT_TIMEOUT).await.map_err(|_| StoreError::Unavailable)?;
         answer.await.unwrap_or(Err(StoreError::Unavailable))
     }
 
-    /// Refuses new changes, commits those that wait, and closes the file.
+    /// Rejects new changes, commits those that wait, and closes the file.
     pub(super) async fn close(&self) {
         self.stop.cancel();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -178,9 +178,9 @@ impl WriterHandle {
 struct Writer {
     options: SqliteConnectOptions,
     tx: Tx,
-    /// The end of the chain; `None` when it has to be read again.
+    /// The end of the chain. `None` if it has to be read again.
     head: Option<AuditHead>,
-    /// What the connection is set to; `None` when that is not known.
+    /// The connection's setting. `None` if it is not known.
     synchronous: Option<Durability>,
     checkpoints: Checkpoints,
     synced: Arc<Mutex<AuditHead>>,
@@ -188,7 +188,7 @@ struct Writer {
 
 impl Writer {
     async fn run(mut self, mut waiting: mpsc::Receiver<Job>, stop: CancellationToken) {
-        let mut group = Vec::with_capacity(GROUP);
+        let mut group = Vec::with_capacity(MAX_GROUP);
         let mut stopping = false;
         loop {
             tokio::select! {
@@ -196,7 +196,7 @@ impl Writer {
                     waiting.close();
                     stopping = true;
                 }
-                taken = waiting.recv_many(&mut group, GROUP) => {
+                taken = waiting.recv_many(&mut group, MAX_GROUP) => {
                     if taken == 0 {
                         break;
                     }
@@ -215,7 +215,7 @@ impl Writer {
         }
     }
 
-    /// Commits a group whole or not at all.
+    /// Commits a group as a whole.
     async fn commit(&mut self, group: &mut [Job]) -> Result<(), StoreError> {
         let end = self.transaction(group).await;
         match end {
@@ -229,7 +229,7 @@ impl Writer {
             Err(error) => {
                 tracing::error!(changes = group.len(), %error, "changes could not be recorded");
                 self.head = None;
-                // SQLite may have rolled back by itself; then there is nothing to undo.
+                // SQLite may have rolled back by itself; this statement fails then.
                 sqlx::query("ROLLBACK").execute(&mut self.tx.conn).await.ok();
             }
         }
@@ -265,8 +265,8 @@ impl Writer {
         chain::append_and_commit(&mut self.tx.conn, head, events).await
     }
 
-    /// Where the chain ends. After a failure nothing is certain of the connection, not even that
-    /// it is outside a transaction; another takes its place.
+    /// Returns the end of the chain. After a failure the connection's state is unknown, even whether it is
+    /// in a transaction, so a new connection replaces it.
     async fn ready(&mut self) -> Result<AuditHead, StoreError> {
         if let Some(head) = self.head {
             return Ok(head);

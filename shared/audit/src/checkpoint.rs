@@ -1,5 +1,5 @@
-//! Checkpoints (C2SP `tlog-checkpoint`): how many rows there are and the root of the tree over them,
-//! as the text of a signed note.
+//! Checkpoints (C2SP `tlog-checkpoint`): the number of rows and the root of their Merkle tree, as the
+//! text of a signed note.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,16 +8,16 @@ use orion_domain::Digest;
 use crate::merkle::Tree;
 use crate::note::{NoteError, Signer, VerifierKey};
 
-/// What a checkpoint says.
+/// The contents of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Whose tree it is: the name of the key.
+    /// The name of the key that signs for the tree.
     pub origin: String,
-    /// How many rows.
+    /// The number of rows.
     pub size: u64,
-    /// The root of the tree over them.
+    /// The root of the tree.
     pub root: Digest,
-    /// Further lines.
+    /// Extension lines.
     pub more: Vec<String>,
 }
 
@@ -29,10 +29,10 @@ impl Checkpoint {
         signer.sign(&Self { origin, size: tree.size(), root: tree.root(), more }.text())
     }
 
-    /// Reads a signed checkpoint.
+    /// Verifies and reads a signed checkpoint.
     ///
     /// # Errors
-    /// [`NoteError`]; also for a note that is no checkpoint of this key's tree.
+    /// [`NoteError`]; also for a note that is not a checkpoint of this key's tree.
     pub fn open(key: &VerifierKey, note: &str) -> Result<Self, NoteError> {
         let checkpoint = Self::parse(key.open(note)?).ok_or(NoteError::NotANote)?;
         if checkpoint.origin == key.name() { Ok(checkpoint) } else { Err(NoteError::OtherKey) }
@@ -56,7 +56,7 @@ impl Checkpoint {
             root: Digest::from_slice(&STANDARD.decode(lines.next()?).ok()?)?,
             more: lines.map(str::to_owned).collect(),
         };
-        // One text for one meaning: no leading zeros, no other line ends.
+        // Only the canonical text is accepted: no leading zeros, no other line ends.
         (checkpoint.text() == text).then_some(checkpoint)
     }
 }

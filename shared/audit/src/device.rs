@@ -1,6 +1,6 @@
-//! The chain that a device keeps of its own: each call that it ran with effects, or refused, with the
-//! backend's head as it last saw it. The file on the device has these lines; an export of it has one more,
-//! which signs them ([`signed`]).
+//! A device's own audit chain: each call with effects that it ran, and each call that it denied, with
+//! the last backend head that it received. The file on the device has these lines; an export adds one
+//! that signs them ([`signed`]).
 
 mod signed;
 
@@ -10,77 +10,78 @@ use serde::{Deserialize, Serialize};
 
 pub use signed::{DeviceKeyError, DeviceSigner, SignedChain};
 
-/// The version of the form.
+/// The version of the format.
 const FORMAT: u32 = 1;
 
-/// The first line: whose chain it is, and where it goes on from.
+/// The first line: the device, and the head that the chain continues from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainHeader {
-    /// The version of the form.
+    /// The version of the format.
     pub format: u32,
-    /// The device.
+    /// The device's id.
     pub device: String,
-    /// The head before the first entry that is kept.
+    /// The head before the first stored entry.
     pub from: AuditHead,
 }
 
 impl ChainHeader {
-    /// The header of a file that begins at `from`.
+    /// Creates the header of a file that begins after `from`.
     #[must_use]
     pub fn new(device: &str, from: AuditHead) -> Self {
         Self { format: FORMAT, device: device.to_owned(), from }
     }
 }
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Happened {
-    /// When it was noted, Unix milliseconds by the device's clock.
+    /// Unix milliseconds by the device's clock, when the entry was recorded.
     pub at: i64,
-    /// The call.
+    /// The call's id.
     pub call_id: String,
-    /// The tool, as it was asked for.
+    /// The tool, as requested.
     pub tool: String,
-    /// SHA-256 of the arguments; none where the device died before it noted them.
+    /// SHA-256 of the arguments. `None` where the device stopped before it recorded them.
     pub arguments: Option<Digest>,
     /// How the call ended.
     pub state: CallState,
-    /// The stable code; empty on success.
+    /// The error code; empty on success.
     pub code: String,
     /// SHA-256 of the result.
     pub result: Digest,
 }
 
-/// One call at its place in the chain. A line that says more is none: what is read is written again and
-/// compared.
+/// One call at its position in the chain. An entry with extra fields is invalid: it is serialised again
+/// and compared with the line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceEntry {
     /// Position in the chain, from 1, without gaps.
     pub seq: i64,
-    /// What the call came to.
+    /// The outcome of the call.
     #[serde(flatten)]
     pub what: Happened,
-    /// The backend's head, as it was last told to the device.
+    /// The last backend head that the device received.
     pub backend: AuditHead,
-    /// The hash of the entry before; zeros in the first.
+    /// The hash of the previous entry; zeros in the first.
     pub prev_hash: Digest,
     /// The hash of this entry.
     pub hash: Digest,
 }
 
 impl DeviceEntry {
-    /// The next entry of the chain of `device` that ends in `head`.
+    /// Returns the next entry of the chain of `device` that ends in `head`.
     #[must_use]
     pub fn link(device: &str, head: AuditHead, backend: AuditHead, what: Happened) -> Self {
-        // Behind the last number there is none: the entry follows from nothing, and is not taken.
+        // There is no position after the maximum: such an entry does not link, and verification rejects
+        // it.
         let seq = head.seq.saturating_add(1);
         let mut entry = Self { seq, what, backend, prev_hash: head.hash, hash: Digest::ZERO };
         entry.hash = entry.expected_hash(device);
         entry
     }
 
-    /// The head of a chain that ends in this entry.
+    /// Returns the head of a chain that ends in this entry.
     #[must_use]
     pub const fn head(&self) -> AuditHead {
         AuditHead { seq: self.seq, hash: self.hash }
@@ -112,7 +113,7 @@ impl DeviceEntry {
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainLine {
-    /// The first.
+    /// The first line.
     Header(ChainHeader),
     /// An entry.
     Entry(DeviceEntry),
@@ -125,7 +126,7 @@ struct HeaderLine {
 }
 
 impl ChainLine {
-    /// The line, with its end.
+    /// Returns the line, with its line end.
     #[must_use]
     pub fn to_line(&self) -> String {
         // Plain structs of strings and numbers always serialise.
@@ -140,7 +141,7 @@ impl ChainLine {
         line
     }
 
-    /// Whether it is a header of a chain that begins at its beginning, or behind an entry.
+    /// Returns whether this is a header with a valid start: the beginning, or the position of an entry.
     const fn begins_somewhere(&self) -> bool {
         match self {
             Self::Header(header) => header.from.seq >= 0,
@@ -148,7 +149,7 @@ impl ChainLine {
         }
     }
 
-    /// Reads a line with its end; `None` for what [`Self::to_line`] does not write.
+    /// Parses a line with its line end; `None` for what [`Self::to_line`] does not write.
     #[must_use]
     pub fn from_line(line: &[u8]) -> Option<Self> {
         let read = if line.starts_with(b"{\"device_chain\":") {
@@ -161,67 +162,67 @@ impl ChainLine {
     }
 }
 
-/// What is wrong with the chain of a device.
+/// A problem in a device's chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChainProblem {
-    /// A line is none.
+    /// A line cannot be parsed.
     #[error("line {line} of the device's file is no line of a chain, or was changed")]
     Line {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: usize,
     },
-    /// An entry's content does not give its hash.
+    /// The hash of the entry's content differs from the stored hash.
     #[error("entry {seq} of the device: its content was changed after it was written")]
     Changed {
-        /// The entry.
+        /// The entry's position.
         seq: i64,
     },
-    /// An entry does not follow from the one before.
+    /// An entry does not follow from the previous entry.
     #[error("entry {seq} of the device: it does not follow the entry before it")]
     Unlinked {
-        /// The entry.
+        /// The entry's position.
         seq: i64,
     },
-    /// The export ends without its last line, or that says another end.
+    /// The export has no last line, or one with another head.
     #[error(
         "the device's file ends at entry {seq} without the end that belongs there; it was cut, or is no export"
     )]
     Cut {
-        /// The last entry that is there.
+        /// Position of the last entry.
         seq: i64,
     },
-    /// The export has the form of before, in which devices signed nothing.
+    /// The export has the older format, which devices did not sign.
     #[error(
         "the device's export, up to entry {seq}, is not signed, so that anybody may have made it; make it anew on the device with `orion-agent audit export`"
     )]
     Unsigned {
-        /// The last entry that is there.
+        /// Position of the last entry.
         seq: i64,
     },
-    /// The signature is of something else.
+    /// The signature does not match the export.
     #[error(
         "the signature of the device's export, behind entry {seq}, does not fit it; it was changed, or made by somebody else"
     )]
     Signature {
-        /// The last entry that is there.
+        /// Position of the last entry.
         seq: i64,
     },
 }
 
-/// A device's chain, followed whole.
+/// A device's chain, verified completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceChain {
-    /// Whose, and where it begins.
+    /// The device, and the head that the chain continues from.
     pub header: ChainHeader,
-    /// What is kept.
+    /// The stored entries.
     pub entries: Vec<DeviceEntry>,
 }
 
 impl DeviceChain {
-    /// Follows the file on the device, line by line; or an export without its last line.
+    /// Verifies the file on the device line by line, or an export without its last line.
     ///
     /// # Errors
-    /// [`ChainProblem`], naming the place.
+    /// [`ChainProblem`], with the position.
     pub fn read(text: &[u8]) -> Result<Self, ChainProblem> {
         let mut lines = text.split_inclusive(|byte| *byte == b'\n').zip(1..);
         let header = lines.next().and_then(|(line, _)| ChainLine::from_line(line));
@@ -240,10 +241,10 @@ impl DeviceChain {
         Ok(chain)
     }
 
-    /// Takes the next entry.
+    /// Verifies and appends the next entry.
     ///
     /// # Errors
-    /// It was changed, or is not the next one.
+    /// The entry was changed, or is not the next one.
     pub fn push(&mut self, entry: DeviceEntry) -> Result<(), ChainProblem> {
         let (head, seq) = (self.head(), entry.seq);
         if entry.hash != entry.expected_hash(&self.header.device) {
@@ -256,20 +257,20 @@ impl DeviceChain {
         Ok(())
     }
 
-    /// Where it ends.
+    /// Returns the head of the chain.
     #[must_use]
     pub fn head(&self) -> AuditHead {
         self.entries.last().map_or(self.header.from, DeviceEntry::head)
     }
 
-    /// The entry at this position, where it is kept.
+    /// Returns the entry at this position, if it is stored.
     #[must_use]
     pub fn entry(&self, seq: i64) -> Option<&DeviceEntry> {
         let at = seq.checked_sub(self.header.from.seq)?.checked_sub(1)?;
         self.entries.get(usize::try_from(at).ok()?)
     }
 
-    /// The hash at this position: of an entry that is kept, or of the one before them.
+    /// Returns the hash at this position, of a stored entry or of the one before the first.
     #[must_use]
     pub fn hash_at(&self, seq: i64) -> Option<Digest> {
         if seq == self.header.from.seq {
@@ -278,7 +279,7 @@ impl DeviceChain {
         self.entry(seq).map(|entry| entry.hash)
     }
 
-    /// As lines: the file on the device.
+    /// Returns the chain as lines, the format of the file on the device.
     #[must_use]
     pub fn to_lines(&self) -> String {
         let header = ChainLine::Header(self.header.clone()).to_line();

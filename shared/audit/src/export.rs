@@ -1,5 +1,5 @@
-//! An export of the backend's audit: lines of JSON. The first names the key, then come the rows, each
-//! signed checkpoint behind the row that it ends with, and last a signed note over the whole file.
+//! An export of the backend's audit as JSON lines. The first names the key; the rows follow, with each
+//! signed checkpoint after the last row that it covers. A signed note over the whole file is last.
 
 use orion_domain::Digest;
 use orion_domain::audit::{AuditHead, AuditRow, Verifier};
@@ -10,20 +10,20 @@ use crate::checkpoint::Checkpoint;
 use crate::merkle::{Tree, leaf};
 use crate::note::Signer;
 
-/// The version of the form.
+/// The version of the format.
 pub const FORMAT: u32 = 1;
 
-/// What the first line says.
+/// The contents of the first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// The version of the form.
+    /// The version of the format.
     pub format: u32,
-    /// The key that the checkpoints are signed with.
+    /// The key that signs the checkpoints.
     pub key: String,
-    /// Where the chain ends.
+    /// The head of the chain.
     pub head: AuditHead,
-    /// When the export was made, Unix milliseconds.
+    /// Unix milliseconds, when the export was made.
     pub at: i64,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct CheckpointLine {
     pub(crate) checkpoint: String,
 }
 
-/// The last line: a note, or why there is none.
+/// The last line: a note, or the reason for its absence.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EndLine {
@@ -52,7 +52,8 @@ pub(crate) struct UnsignedLine {
     pub(crate) unsigned: String,
 }
 
-/// What the last note says beside the tree: SHA-256 of all before the last line, and when.
+/// Returns the extension line of the last note: SHA-256 of everything before the last line, and the
+/// time.
 pub(crate) fn of_export(digest: &Digest, at: i64) -> String {
     format!("export {digest} {at}")
 }
@@ -64,7 +65,7 @@ pub(crate) fn line(value: &impl Serialize) -> String {
     line
 }
 
-/// The digest of a file that grows.
+/// The running digest of a growing file.
 #[derive(Clone)]
 pub(crate) struct Running(Context);
 
@@ -99,7 +100,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Begins; gives the first line.
+    /// Starts an export and returns its first line.
     #[must_use]
     pub fn begin(signer: &Signer, head: AuditHead, at: i64) -> (Self, String) {
         let header = Header { format: FORMAT, key: signer.key().to_string(), head, at };
@@ -110,7 +111,7 @@ impl Exporter {
         (Self { header, chain, tree, broken: None, digest }, first)
     }
 
-    /// The line of the next row.
+    /// Returns the line of the next row.
     pub fn row(&mut self, row: &AuditRow) -> String {
         if self.broken.is_none()
             && let Err(broken) = self.chain.next(row)
@@ -121,7 +122,7 @@ impl Exporter {
         self.taken(line(row))
     }
 
-    /// The line of a checkpoint over the rows so far.
+    /// Returns the line of a checkpoint over the rows so far.
     pub fn checkpoint(&mut self, note: String) -> String {
         self.taken(line(&CheckpointLine { checkpoint: note }))
     }
@@ -131,8 +132,8 @@ impl Exporter {
         line
     }
 
-    /// The last line. It is signed only where the rows are a whole chain up to the head and give
-    /// `root`, which the backend has established by itself.
+    /// Returns the last line. It is signed only if the rows are a complete chain up to the head and give
+    /// `root`, which the backend computed independently.
     #[must_use]
     pub fn end(self, signer: &Signer, root: Option<Digest>) -> String {
         let Self { header, chain, tree, broken, digest } = self;

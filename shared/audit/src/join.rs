@@ -1,7 +1,7 @@
-//! The two sides beside each other: every call that a device noted has its row at the backend with the
-//! same end, every call that the backend says a device ran is in that device's chain, and each side's
-//! heads, as the other saw them, are those it has. A device's export counts by the key that signed it: the one
-//! that the device enrolled with, by the backend's rows.
+//! Compares the backend's audit with devices' exports. Every call that a device recorded must have a row
+//! at the backend with the same outcome. Every call that the backend reports as run must be in the
+//! device's chain. Each side's heads, as the other recorded them, must match. A device's export must be
+//! signed with the key that the device enrolled with, by the backend's rows.
 
 mod mismatch;
 
@@ -15,40 +15,40 @@ use crate::device::{DeviceChain, DeviceEntry, SignedChain};
 
 pub use mismatch::Mismatch;
 
-/// The most mismatches that are told.
-const MOST: usize = 100;
+/// The maximum number of reported mismatches.
+const MAX_MISMATCHES: usize = 100;
 
-/// How the two sides fit.
+/// The result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// Calls whose end is the same on both sides.
+    /// Calls with the same outcome on both sides.
     pub calls: u64,
-    /// Calls that the device has noted and not told yet, or that the backend has not closed.
+    /// Calls that the device recorded and has not reported yet, or that the backend has not closed.
     pub pending: u64,
-    /// Calls that ended before what the device still keeps.
+    /// Calls that ended before the device's first stored entry.
     pub before: u64,
-    /// Calls whose end the device noted, and told as `unknown` where it was asked again after it had let go
-    /// of the result, as by a backend whose record was restored.
+    /// Calls whose outcome the device recorded, and reported as `unknown` when asked again after it had
+    /// dropped the result, as by a backend whose database was restored.
     pub forgotten: u64,
-    /// Heads of one side that the other wrote down, and that are as they were.
+    /// Heads of one side that the other recorded, and that match.
     pub heads: u64,
-    /// What does not fit; a hundred at most.
+    /// The mismatches; at most a hundred.
     pub problems: Vec<Mismatch>,
 }
 
-/// What is known of one call at the backend.
+/// What the backend's rows contain about one call.
 #[derive(Debug)]
 struct Call {
     device: String,
     arguments: Option<Digest>,
     has_effects: bool,
     is_closed: bool,
-    told: Vec<ReportedEnd>,
-    /// Whether the device said that it does not know how the call ended, and nothing of an entry.
+    reported: Vec<ReportedEnd>,
+    /// Whether the device reported the outcome as unknown, without an entry.
     is_forgotten: bool,
 }
 
-/// An end that the device told.
+/// An outcome that the device reported.
 #[derive(Debug)]
 struct ReportedEnd {
     entry: i64,
@@ -77,30 +77,30 @@ struct Ended {
     witness: Option<Witness>,
 }
 
-/// What a row says of the device's chain.
+/// The state of the device's chain, as a row contains it.
 #[derive(Deserialize)]
 struct Witness {
-    /// The entry that the device made of the call; 0 where it made none.
+    /// The device's entry for the call; 0 where there is none.
     entry: i64,
-    /// The device's head when it told.
+    /// The position of the device's head when it reported.
     seq: i64,
     hash: Digest,
 }
 
-/// Collects what it takes while the backend's rows go by.
+/// Compares the two sides while it reads the backend's rows.
 #[derive(Debug)]
 pub struct Join {
     devices: BTreeMap<String, DeviceChain>,
-    /// The fingerprints of the keys that signed, of devices whose enrolment did not come yet.
+    /// The fingerprints of the signing keys of devices whose enrolment row was not read yet.
     keys: BTreeMap<String, Digest>,
-    /// Rows that devices saw: where, and by whom.
+    /// Backend rows that devices recorded, with device, entry and hash.
     seen: HashMap<i64, Vec<(String, i64, Digest)>>,
     calls: HashMap<String, Call>,
     joined: Joined,
 }
 
 impl Join {
-    /// Begins with the exports of some devices, which were followed already.
+    /// Starts with the exports of some devices, which are verified already.
     #[must_use]
     pub fn new(exports: impl IntoIterator<Item = SignedChain>) -> Self {
         let mut join = Self {
@@ -124,12 +124,12 @@ impl Join {
     }
 
     fn problem(&mut self, problem: Mismatch) {
-        if self.joined.problems.len() < MOST {
+        if self.joined.problems.len() < MAX_MISMATCHES {
             self.joined.problems.push(problem);
         }
     }
 
-    /// Takes the next row of the backend's chain, which was followed already.
+    /// Reads the next row of the backend's chain, which is verified already.
     pub fn row(&mut self, row: &AuditRow) {
         for (device, entry, hash) in self.seen.remove(&row.seq).unwrap_or_default() {
             if hash == row.hash {
@@ -149,11 +149,11 @@ impl Join {
         }
     }
 
-    /// Holds the key that a device enrolled with beside the one that its export is signed with.
+    /// Compares the key that a device enrolled with and the key that signed its export.
     fn enrolled(&mut self, row: &AuditRow) -> serde_json::Result<()> {
         let Enrolled { device_id: device, public_key_fingerprint } =
             serde_json::from_str(&row.body)?;
-        // An id is given once.
+        // A device's id is never reused.
         if self.keys.remove(&device).is_some_and(|key| key != public_key_fingerprint) {
             self.problem(Mismatch::OtherKey { device, row: row.seq });
         }
@@ -171,7 +171,7 @@ impl Join {
             arguments: opened.arguments_digest,
             has_effects: opened.has_effects,
             is_closed: false,
-            told: Vec::new(),
+            reported: Vec::new(),
             is_forgotten: false,
         };
         self.calls.insert(row.call_id.clone(), call);
@@ -184,7 +184,7 @@ impl Join {
         call.is_closed = true;
         let (device, has_effects) = (call.device.clone(), call.has_effects);
         let Some(Witness { entry, seq, hash }) = ended.witness else {
-            // What the backend ends by itself has not run, or nobody knows.
+            // A call that the backend ended alone did not run, or its outcome is unknown.
             if has_effects && ended.state == CallState::Succeeded {
                 let call = row.call_id.clone();
                 self.problem(Mismatch::NotOnDevice { device, row: row.seq, call });
@@ -194,7 +194,11 @@ impl Join {
         let is_unknown = ended.state == CallState::Unknown;
         call.is_forgotten |= is_unknown && entry == 0;
         if entry > 0 {
-            call.told.push(ReportedEnd { entry, state: ended.state, result: ended.result_digest });
+            call.reported.push(ReportedEnd {
+                entry,
+                state: ended.state,
+                result: ended.result_digest,
+            });
         }
         let Some(chain) = self.devices.get(&device) else { return Ok(()) };
         let from = chain.header.from.seq;
@@ -202,7 +206,7 @@ impl Join {
         let noted = chain.entry(entry).map(|noted| noted.what.call_id == row.call_id);
         match fits {
             Some(true) => self.joined.heads += 1,
-            // Before what the device keeps.
+            // The position is before the device's first stored entry.
             None if seq < from => {}
             None if seq == 0 && hash == Digest::ZERO => {}
             Some(false) | None => {
@@ -213,7 +217,7 @@ impl Join {
         match noted {
             Some(true) => {}
             None if entry > 0 && entry <= from => self.joined.before += 1,
-            // What did not run is not always noted.
+            // A call that did not run is not always recorded.
             None if entry == 0 && (!has_effects || ended.state != CallState::Succeeded) => {}
             Some(false) | None => {
                 let call = row.call_id.clone();
@@ -223,7 +227,7 @@ impl Join {
         Ok(())
     }
 
-    /// Compares.
+    /// Finishes the comparison.
     #[must_use]
     pub fn finish(mut self) -> Joined {
         for device in std::mem::take(&mut self.keys).into_keys() {
@@ -238,9 +242,12 @@ impl Join {
         }
         let devices = std::mem::take(&mut self.devices);
         for (device, chain) in &devices {
-            let told = self.calls.values().filter(|call| call.device == *device);
-            let told =
-                told.flat_map(|call| &call.told).map(|told| told.entry).max().unwrap_or_default();
+            let reported = self.calls.values().filter(|call| call.device == *device);
+            let reported = reported
+                .flat_map(|call| &call.reported)
+                .map(|reported| reported.entry)
+                .max()
+                .unwrap_or_default();
             let mut last: HashMap<&str, i64> = HashMap::new();
             for entry in &chain.entries {
                 last.insert(&entry.what.call_id, entry.seq);
@@ -257,14 +264,14 @@ impl Join {
                 if entry.what.state != CallState::Unknown {
                     ended.insert(call);
                 }
-                self.entry(device, entry, is_last, told);
+                self.entry(device, entry, is_last, reported);
             }
         }
         self.joined
     }
 
-    /// Compares one entry. `told` is the last one of the device that the backend was told of.
-    fn entry(&mut self, device: &str, noted: &DeviceEntry, is_last: bool, told: i64) {
+    /// Compares one entry. `reported` is the device's last entry that the backend received.
+    fn entry(&mut self, device: &str, noted: &DeviceEntry, is_last: bool, reported: i64) {
         let (entry, noted) = (noted.seq, &noted.what);
         let id = noted.call_id.clone();
         let device = device.to_owned();
@@ -274,11 +281,11 @@ impl Join {
         let differs =
             |what| Mismatch::Differs { device: device.clone(), entry, call: id.clone(), what };
         let arguments = noted.arguments.filter(|own| Some(*own) != call.arguments);
-        // One entry may have been told of twice: as it is, and as what is not known any more.
-        let mut at_backend = call.told.iter().filter(|told| told.entry == entry);
-        let says_more = |told: &&ReportedEnd| told.state != CallState::Unknown;
-        let is_other = |told: &&ReportedEnd| {
-            says_more(told) && (told.state, told.result) != (noted.state, noted.result)
+        // One entry may have been reported twice: with its outcome, and later as unknown.
+        let mut at_backend = call.reported.iter().filter(|reported| reported.entry == entry);
+        let says_more = |reported: &&ReportedEnd| reported.state != CallState::Unknown;
+        let is_other = |reported: &&ReportedEnd| {
+            says_more(reported) && (reported.state, reported.result) != (noted.state, noted.result)
         };
         let at_backend = at_backend
             .clone()
@@ -286,7 +293,7 @@ impl Join {
             .or_else(|| at_backend.clone().find(says_more))
             .or_else(|| at_backend.next());
         let is_forgotten =
-            at_backend.map_or(call.is_forgotten, |told| told.state == CallState::Unknown);
+            at_backend.map_or(call.is_forgotten, |reported| reported.state == CallState::Unknown);
         let is_known = noted.state != CallState::Unknown;
         if arguments.is_none() && is_forgotten && is_known && is_last {
             self.joined.forgotten += 1;
@@ -294,11 +301,11 @@ impl Join {
         }
         let found = match at_backend {
             _ if arguments.is_some() => Err(differs("arguments")),
-            Some(told) if told.state != noted.state => Err(differs("state")),
-            Some(told) if told.result != noted.result => Err(differs("result")),
+            Some(reported) if reported.state != noted.state => Err(differs("state")),
+            Some(reported) if reported.result != noted.result => Err(differs("result")),
             Some(_) => Ok(true),
-            // What it said first and took back before it was told; or on its way.
-            None if !is_last || !call.is_closed || entry > told => Ok(false),
+            // The device replaced this entry before it reported, or the report is pending.
+            None if !is_last || !call.is_closed || entry > reported => Ok(false),
             None => Err(differs("end")),
         };
         match found {

@@ -1,6 +1,6 @@
-//! What makes the audit provable away from its backend: signed checkpoints over a Merkle tree of its
-//! rows, the form of an export, the chains that devices keep of their own, and how the two are joined.
-//! Pure: no I/O, no clock; keys are drawn in [`note::Signer::generate`] alone.
+//! Makes the audit provable away from its backend: signed checkpoints over a Merkle tree of its rows,
+//! the export format, the devices' own chains, and the comparison of both. Pure: no I/O, no clock; keys
+//! are drawn only in [`note::Signer::generate`].
 
 pub mod checkpoint;
 pub mod device;

@@ -1,10 +1,10 @@
-//! The Merkle tree of RFC 6962, as far as it takes to give the root of what was appended: only the
-//! roots of its whole subtrees are kept, some 32 of them for a billion rows.
+//! The Merkle tree of RFC 6962, only as far as the root of the appended leaves needs it. It keeps only
+//! the roots of complete subtrees, about 32 of them for a billion rows.
 
 use orion_domain::Digest;
 use ring::digest::{Context, SHA256};
 
-/// The hash of a leaf.
+/// Returns the hash of a leaf.
 #[must_use]
 pub fn leaf(bytes: &[u8]) -> Digest {
     prefixed(0, &[bytes])
@@ -21,16 +21,16 @@ fn prefixed(prefix: u8, parts: &[&[u8]]) -> Digest {
     Digest::from_slice(context.finish().as_ref()).unwrap_or(Digest::ZERO)
 }
 
-/// A tree that grows.
+/// An append-only tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
-    /// The roots of the whole subtrees, the largest first.
+    /// The roots of the complete subtrees, the largest first.
     peaks: Vec<Digest>,
 }
 
 impl Tree {
-    /// How many leaves there are.
+    /// Returns the number of leaves.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
@@ -50,7 +50,7 @@ impl Tree {
         self.size += 1;
     }
 
-    /// The root over all leaves; of none, the digest of nothing.
+    /// Returns the root over all leaves; without leaves, the digest of the empty string.
     #[must_use]
     pub fn root(&self) -> Digest {
         let mut peaks = self.peaks.iter().rev().copied();
@@ -58,13 +58,13 @@ impl Tree {
         peaks.fold(last, |right, left| node(left, right))
     }
 
-    /// The subtrees' roots, one after the other, to be kept.
+    /// Returns the subtrees' roots, concatenated for storage.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.peaks.iter().flat_map(|peak| *peak.as_bytes()).collect()
     }
 
-    /// The tree of this size with these subtrees; `None` where they do not fit.
+    /// Restores the tree of this size with these subtrees; `None` where they do not match the size.
     #[must_use]
     pub fn from_bytes(size: u64, bytes: &[u8]) -> Option<Self> {
         let peaks = bytes.chunks(32).map(Digest::from_slice).collect::<Option<Vec<_>>>()?;
@@ -76,7 +76,7 @@ impl Tree {
 mod tests {
     use super::*;
 
-    /// The definition of RFC 6962, section 2.1, as it stands there.
+    /// The definition of RFC 6962, section 2.1.
     fn defined(leaves: &[&[u8]]) -> Digest {
         match leaves {
             [] => Digest::of(b""),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn roots_are_those_of_the_definition_and_of_the_known_vectors() {
-        // The leaves and roots that implementations of certificate transparency are tested with.
+        // The test vectors of certificate transparency implementations.
         let leaves: [&[u8]; 8] = [
             b"",
             &[0x00],

@@ -1,5 +1,5 @@
-//! Signed notes (C2SP `signed-note`): a text, an empty line, and a line with who signed it. Keys are
-//! Ed25519; the key that verifies is told as `name+id+key` in one word.
+//! Signed notes (C2SP `signed-note`): a text, an empty line, and a signature line. Keys are Ed25519; the
+//! verifier key is written as `name+id+key`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,24 +10,24 @@ use orion_domain::Digest;
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
-/// The algorithm's number in a key: Ed25519.
+/// The algorithm number in a key: Ed25519.
 const ED25519_KEY: u8 = 1;
-/// What a signature's line begins with.
+/// The prefix of a signature line.
 const DASH: &str = "\u{2014} ";
 
-/// Why a note or a key cannot be relied on.
+/// Why a note or a key is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// It has not the form that notes have.
+    /// The text is not in the format of a note.
     #[error("it is no signed note")]
     NotANote,
-    /// It names another key.
+    /// The note names another key.
     #[error("it was signed with another key")]
     OtherKey,
-    /// The signature is not of this text.
+    /// The signature does not match this text.
     #[error("its signature does not fit")]
     BadSignature,
-    /// A key has not the form that keys have.
+    /// The text is not in the format of a key.
     #[error("it is no key; `orion audit key` prints one")]
     NotAKey,
 }
@@ -40,14 +40,14 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// A backend's key; its name follows from it, so that no two are alike.
+    /// Creates a backend's key. Its name is derived from it, so that names are unique.
     #[must_use]
     pub fn new(public: [u8; 32]) -> Self {
         let digest = Digest::of(&public).to_string();
         Self { name: format!("orion-audit/{}", digest.get(..16).unwrap_or_default()), public }
     }
 
-    /// The name, which is also what checkpoints begin with.
+    /// Returns the name, which also begins each checkpoint.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -66,11 +66,11 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// The text of a note that this key signed, with its last line's end. Notes of several signatures
-    /// are not taken: here each has one.
+    /// Returns the text of a note that this key signed, with its last line's end. Notes with several
+    /// signatures are rejected: here each note has one.
     ///
     /// # Errors
-    /// [`NoteError`], saying what does not fit.
+    /// [`NoteError`].
     pub fn open<'n>(&self, note: &'n str) -> Result<&'n str, NoteError> {
         let at = note.rfind("\n\n").ok_or(NoteError::NotANote)?;
         let (text, line) = note.split_at_checked(at + 1).ok_or(NoteError::NotANote)?;
@@ -103,12 +103,12 @@ impl FromStr for VerifierKey {
 
     fn from_str(text: &str) -> Result<Self, NoteError> {
         let (_, encoded) = text.rsplit_once('+').ok_or(NoteError::NotAKey)?;
-        // Base64 has `+` too, so that the key may be more than what stands behind the last one.
+        // Base64 uses `+` too, so the key may contain one.
         let encoded = text.splitn(3, '+').nth(2).unwrap_or(encoded);
         let bytes = STANDARD.decode(encoded).map_err(|_| NoteError::NotAKey)?;
         let public = bytes.strip_prefix(&[ED25519_KEY]).and_then(|key| key.try_into().ok());
         let key = Self::new(public.ok_or(NoteError::NotAKey)?);
-        // The name and the number follow from the key, so that a key has one form only.
+        // The name and the id are derived from the key, so that a key has only one form.
         if key.to_string() == text { Ok(key) } else { Err(NoteError::NotAKey) }
     }
 }
@@ -126,16 +126,16 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// Draws a key, to be kept, in the form of PKCS#8.
+    /// Generates a key for storage, as PKCS#8.
     ///
     /// # Errors
-    /// [`NoteError::NotAKey`] where the system gives no randomness.
+    /// [`NoteError::NotAKey`] where the system returns no random bytes.
     pub fn generate() -> Result<Vec<u8>, NoteError> {
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
         Ok(key.map_err(|_| NoteError::NotAKey)?.as_ref().to_vec())
     }
 
-    /// Takes a key that was kept.
+    /// Loads a stored key.
     ///
     /// # Errors
     /// [`NoteError::NotAKey`].
@@ -145,13 +145,13 @@ impl Signer {
         Ok(Self { pair, key: VerifierKey::new(public) })
     }
 
-    /// The key that verifies what this one signs.
+    /// Returns the key that verifies this key's signatures.
     #[must_use]
     pub const fn key(&self) -> &VerifierKey {
         &self.key
     }
 
-    /// Signs a text, whose last line has its end.
+    /// Signs a text that ends with a line end.
     #[must_use]
     pub fn sign(&self, text: &str) -> String {
         let mut signature = self.key.id().to_vec();

@@ -1,4 +1,4 @@
-//! Follows an export line by line, in constant memory, without its backend.
+//! Verifies an export line by line, in constant memory, without its backend.
 
 use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
 
@@ -9,51 +9,51 @@ use crate::export::{
 use crate::merkle::{Tree, leaf};
 use crate::note::VerifierKey;
 
-/// What is wrong with an export.
+/// A problem in an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// A row was changed, removed, inserted or moved, or a checkpoint does not fit the rows.
+    /// A row was changed, removed, inserted or moved, or a checkpoint does not match the rows.
     #[error("{0}")]
     Broken(#[from] Break),
-    /// The first line is not that of an export.
+    /// The first line is not an export's.
     #[error("line 1: it is not the first line of an export, or was changed")]
     Header,
-    /// The export names another key than the one that is known.
+    /// The export names another key than the known one.
     #[error(
         "line 1: the export was signed with another key than the one you gave, or than the older export"
     )]
     OtherKey,
-    /// A line is none.
+    /// A line cannot be parsed.
     #[error("row {seq}: line {line} of the file is no row; it was changed")]
     Line {
-        /// The row that was to come.
+        /// The expected row.
         seq: i64,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: u64,
     },
-    /// The backend itself did not sign.
+    /// The backend did not sign the export.
     #[error("row {seq}: the backend did not sign this export: {why}")]
     Unsigned {
         /// The last row.
         seq: i64,
-        /// Why.
+        /// The backend's reason.
         why: String,
     },
-    /// The last line does not fit the file.
+    /// The last line does not match the file.
     #[error("row {seq}: the signature at the end does not fit the file: {why}")]
     End {
         /// The last row.
         seq: i64,
-        /// What does not fit.
+        /// What does not match.
         why: String,
     },
-    /// There is no last line.
+    /// The last line is missing.
     #[error("row {seq}: the file ends here without its signed end; it was cut")]
     Cut {
         /// The last row.
         seq: i64,
     },
-    /// An export that was made before has other rows.
+    /// The older export has another row at its end.
     #[error(
         "row {seq}: the older export ends here with another row; the audit was rewritten since"
     )]
@@ -61,17 +61,17 @@ pub enum Problem {
         /// The last row of the older export.
         seq: i64,
     },
-    /// An export that was made before has more rows.
+    /// The older export has more rows.
     #[error(
         "row {seq}: the export ends here, and the older one has {older} rows; its end was cut off, or it is not the newer of the two"
     )]
     Shorter {
         /// The last row.
         seq: i64,
-        /// How many rows the older export has.
+        /// The number of rows in the older export.
         older: i64,
     },
-    /// Something follows the last line.
+    /// Data follows the last line.
     #[error("row {seq}: something follows the end of the export; it was added")]
     Added {
         /// The row after the last.
@@ -80,7 +80,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// The row to look at; 0 for the first line.
+    /// Returns the row to inspect; 0 for the first line.
     #[must_use]
     pub const fn seq(&self) -> i64 {
         match self {
@@ -97,18 +97,18 @@ impl Problem {
     }
 }
 
-/// What a whole export proves.
+/// What a complete export proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proven {
-    /// How many rows.
+    /// The number of rows.
     pub rows: i64,
-    /// Where the chain ends.
+    /// The head of the chain.
     pub head: AuditHead,
-    /// How many checkpoints were checked, the signed end among them.
+    /// The number of verified checkpoints, the signed end included.
     pub checkpoints: u64,
-    /// The key that signed them.
+    /// The key that signed the checkpoints.
     pub key: VerifierKey,
-    /// When the export was made, Unix milliseconds.
+    /// Unix milliseconds, when the export was made.
     pub at: i64,
 }
 
@@ -118,11 +118,11 @@ struct Begun {
     key: VerifierKey,
 }
 
-/// See the module.
+/// Verifies an export line by line.
 #[derive(Debug)]
 pub struct ExportVerifier {
     known: Option<VerifierKey>,
-    /// Where an export that was made before ends.
+    /// The head of the older export.
     older: AuditHead,
     begun: Option<Begun>,
     chain: Verifier,
@@ -135,7 +135,7 @@ pub struct ExportVerifier {
 }
 
 impl ExportVerifier {
-    /// Begins. Where the backend's key is known, an export that was signed with another is not taken.
+    /// Creates a verifier. If the backend's key is known, an export signed with another is rejected.
     #[must_use]
     pub fn new(known: Option<VerifierKey>) -> Self {
         Self {
@@ -152,17 +152,17 @@ impl ExportVerifier {
         }
     }
 
-    /// The same where an export that was made before is at hand: this one has to have its rows, and go on
-    /// from them, signed with the same key.
+    /// Creates a verifier with an older export: the new one must contain its rows, continue from them,
+    /// and be signed with the same key.
     #[must_use]
     pub fn since(older: &Proven) -> Self {
         Self { older: older.head, ..Self::new(Some(older.key.clone())) }
     }
 
-    /// Takes the next line, with its end, and gives it back where it is a row.
+    /// Verifies the next line, with its line end, and returns it if it is a row.
     ///
     /// # Errors
-    /// [`Problem`], naming the row.
+    /// [`Problem`], with the row.
     pub fn line(&mut self, text: &[u8]) -> Result<Option<AuditRow>, Problem> {
         self.lines += 1;
         let seq = self.last.seq;
@@ -181,7 +181,7 @@ impl ExportVerifier {
         if text.starts_with(b"{\"end\":") {
             let EndLine { end } = serde_json::from_slice(text).map_err(|_| no_line())?;
             let failed = |why: &str| Problem::End { seq, why: why.to_owned() };
-            // All before is signed; of this line only its one form is taken.
+            // Everything before is signed; of this line only the canonical form is accepted.
             if line(&EndLine { end: end.clone() }).as_bytes() != text {
                 return Err(no_line());
             }
@@ -211,7 +211,7 @@ impl ExportVerifier {
         }
         let row: AuditRow = serde_json::from_slice(text).map_err(|_| no_line())?;
         self.chain.next(&row)?;
-        // Each hash covers all rows before, so that one comparison is one of all of them.
+        // Each hash covers all previous rows, so one comparison covers them all.
         if row.seq == self.older.seq && row.head() != self.older {
             return Err(Problem::Rewritten { seq: row.seq });
         }
@@ -234,11 +234,11 @@ impl ExportVerifier {
         Ok(Begun { header, key })
     }
 
-    /// Ends.
+    /// Finishes the verification.
     ///
     /// # Errors
-    /// [`Problem::Cut`] where the signed end did not come, [`Problem::Shorter`] where fewer rows came than
-    /// there were before.
+    /// [`Problem::Cut`] where the signed end is missing, [`Problem::Shorter`] where the older export has
+    /// more rows.
     pub fn finish(self) -> Result<Proven, Problem> {
         let (seq, older) = (self.last.seq, self.older.seq);
         match self.begun {
@@ -255,10 +255,10 @@ impl ExportVerifier {
     }
 }
 
-/// Whether a signed checkpoint is of this very tree.
+/// Verifies that a signed checkpoint matches this tree.
 ///
 /// # Errors
-/// [`Break::Checkpoint`], naming the last row that it is about.
+/// [`Break::Checkpoint`], with the last row that it covers.
 pub fn check(key: &VerifierKey, note: &str, tree: &Tree) -> Result<(), Break> {
     let seq = i64::try_from(tree.size()).unwrap_or(i64::MAX);
     let failed = |why: String| Break::Checkpoint { seq, why };

@@ -1,7 +1,7 @@
-//! The tools, as both sides know them: arguments, returns, risk, permissions and what a call would
+//! The tool catalogue that both sides share: arguments, returns, risk, permissions and what a call would
 //! touch. One file a tool under [`tools`], one line each in [`CATALOG`].
 //!
-//! Not here: how a tool is run (the device's business), and whether it may be (the domain's).
+//! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
 mod spec;
 mod table;

@@ -1,4 +1,4 @@
-//! What a tool is: a type with constants and one pure function, and the same as a plain value.
+//! The definition of a tool: a type with constants and one pure function, and the same as a plain value.
 
 use orion_domain::{
     CanonicalArguments, Capability, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches, Undo,
@@ -7,7 +7,7 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// What a tool is about.
+/// The category of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is its own word")]
@@ -29,7 +29,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// The word that people and wire use.
+    /// Returns the name that people and the wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,17 +51,17 @@ impl Category {
     }
 }
 
-/// Another name that reaches the tool, with the arguments of the system it comes from.
+/// An alias of the tool, with the arguments of the system that it comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Alias {
-    /// The other name.
+    /// The alias.
     pub name: &'static str,
     /// Rewrites that system's arguments to the tool's.
     pub adapt: fn(&mut Map<String, Value>),
 }
 
 impl Alias {
-    /// An alias whose arguments are the tool's own.
+    /// Creates an alias with the tool's own arguments.
     #[must_use]
     pub const fn plain(name: &'static str) -> Self {
         Self { name, adapt: |_| {} }
@@ -70,45 +70,45 @@ impl Alias {
 
 /// One tool.
 pub trait Tool: 'static {
-    /// What it takes. Closed: an unknown field is an error.
+    /// The arguments. An unknown field is an error.
     type Arguments: DeserializeOwned + Serialize + JsonSchema;
-    /// What it gives as `data`.
+    /// The type of `data` in the result.
     type Returns: Serialize + JsonSchema;
 
-    /// Its name, `snake_case`.
+    /// The name, in `snake_case`.
     const NAME: &'static str;
-    /// Other names for it.
+    /// The aliases.
     const ALIASES: &'static [Alias] = &[];
-    /// Other names of its arguments, each with the name it stands for.
+    /// Aliases of arguments, each with the argument's name.
     const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[];
-    /// What it is about.
+    /// The category.
     const CATEGORY: Category;
-    /// What a model reads: what it does, when to use it, when not.
+    /// The description for a model: what the tool does, when to use it, when not.
     const DESCRIPTION: &'static str;
-    /// How much harm it can do.
+    /// The harm that a call can do.
     const RISK: Risk;
-    /// What a grant must hold.
+    /// The capabilities that a grant must contain.
     const CAPABILITIES: &'static [Capability];
-    /// Whether it changes anything.
+    /// Whether the tool changes anything.
     const HAS_EFFECTS: bool;
-    /// Whether running it twice does what running it once does.
+    /// Whether a second run has the same effect as one run.
     const IDEMPOTENT: bool;
-    /// Whether it can be taken back.
+    /// Whether a call can be undone.
     const UNDO: bool = false;
-    /// Whether its output may have been written by strangers.
+    /// Whether the tool's output is untrusted.
     const UNTRUSTED: bool = false;
-    /// Whether the output of a preview may have been, because it shows what is there.
+    /// Whether the output of a preview is untrusted, because it shows existing content.
     const UNTRUSTED_PREVIEW: bool = false;
-    /// A call in the text form.
+    /// An example call in the text form.
     const EXAMPLE: &'static str;
 
-    /// What a call would touch.
+    /// Returns what a call would touch.
     ///
     /// # Errors
-    /// An argument that cannot be what it should be on that device, such as a malformed path.
+    /// An argument that is invalid on that device, such as a malformed path.
     fn touches(arguments: &Self::Arguments, places: &Places) -> Result<Touches, ToolError>;
 
-    /// Whether the arguments say `confirm: true`; tools without that argument need none.
+    /// Returns whether the arguments contain `confirm: true`; tools without that argument need none.
     fn confirmed(_arguments: &Self::Arguments) -> bool {
         true
     }
@@ -117,31 +117,31 @@ pub trait Tool: 'static {
 /// A tool as a value: a row of the catalogue.
 #[derive(Clone, Copy)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The tool's name.
     pub name: &'static str,
-    /// Other names for it.
+    /// The aliases.
     pub aliases: &'static [Alias],
-    /// Other names of its arguments, each with the name it stands for.
+    /// Aliases of arguments, each with the argument's name.
     pub argument_aliases: &'static [(&'static str, &'static str)],
-    /// What it is about.
+    /// The category.
     pub category: Category,
-    /// What a model reads.
+    /// The description for a model.
     pub description: &'static str,
-    /// How much harm it can do.
+    /// The harm that a call can do.
     pub risk: Risk,
-    /// What a grant must hold.
+    /// The capabilities that a grant must contain.
     pub capabilities: &'static [Capability],
-    /// Whether it changes anything.
+    /// Whether the tool changes anything.
     pub has_effects: bool,
-    /// Whether running it twice does what running it once does.
+    /// Whether a second run has the same effect as one run.
     pub idempotent: bool,
-    /// Whether it can be taken back.
+    /// Whether a call can be undone.
     pub undo: bool,
-    /// Whether its output may have been written by strangers.
+    /// Whether the tool's output is untrusted.
     pub untrusted: bool,
-    /// Whether the output of a preview may have been, because it shows what is there.
+    /// Whether the output of a preview is untrusted, because it shows existing content.
     pub untrusted_preview: bool,
-    /// A call in the text form.
+    /// An example call in the text form.
     pub example: &'static str,
     arguments_schema: fn() -> Value,
     returns_schema: fn() -> Value,
@@ -154,23 +154,23 @@ impl std::fmt::Debug for ToolSpec {
     }
 }
 
-/// Arguments that fit the tool.
+/// Arguments that were validated against the tool's schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedCall {
-    /// Every argument, defaults included, in the one form that is hashed and sent.
+    /// Every argument, defaults included, in the canonical form that is hashed and sent.
     pub arguments: CanonicalArguments,
     /// What the call would touch.
     pub touches: Touches,
-    /// Whether `confirm` was given where it is wanted.
+    /// Whether `confirm` was given where it is required.
     pub confirmed: bool,
-    /// What policy needs to know of what the call does.
+    /// What the policy needs to know about the call's effects.
     pub facts: ToolFacts<'static>,
-    /// What it takes back or does again, of an undoing, once that is known.
+    /// The effect of an undo call. `None` for other calls, and until the effect is known.
     pub undo: Option<Undo>,
 }
 
 impl ToolSpec {
-    /// The row of a tool.
+    /// Creates the row of a tool.
     #[must_use]
     pub const fn of<T: Tool>() -> Self {
         Self {
@@ -193,23 +193,23 @@ impl ToolSpec {
         }
     }
 
-    /// JSON Schema of the arguments, references resolved, closed.
+    /// Returns the JSON Schema of the arguments, references resolved, closed.
     #[must_use]
     pub fn arguments_schema(&self) -> Value {
         (self.arguments_schema)()
     }
 
-    /// JSON Schema of `data` in the result.
+    /// Returns the JSON Schema of `data` in the result.
     #[must_use]
     pub fn returns_schema(&self) -> Value {
         (self.returns_schema)()
     }
 
-    /// Takes arguments into the tool's own type and back into the canonical form.
+    /// Parses arguments into the tool's own type and returns their canonical form.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for what does not fit the schema, `INVALID_PATH` for a path that cannot
-    /// be one on that device.
+    /// `INVALID_ARGUMENT` for what does not match the schema, `INVALID_PATH` for a path that is invalid
+    /// on that device.
     pub fn parse(
         &self,
         arguments: Map<String, Value>,
@@ -218,8 +218,8 @@ impl ToolSpec {
         (self.parse)(arguments, places)
     }
 
-    /// Puts arguments that came under another name under their own. Where both are there, the other
-    /// name stays and is refused as unknown.
+    /// Renames arguments given under an alias. Where both names are given, the alias stays and is
+    /// rejected as unknown.
     pub fn rename_arguments(&self, arguments: &mut Map<String, Value>) {
         for &(other, own) in self.argument_aliases {
             if !arguments.contains_key(own)
@@ -230,7 +230,7 @@ impl ToolSpec {
         }
     }
 
-    /// What policy needs to know.
+    /// Returns what the policy needs to know.
     #[must_use]
     pub const fn facts(&self) -> ToolFacts<'static> {
         ToolFacts {
@@ -244,8 +244,8 @@ impl ToolSpec {
 }
 
 impl ParsedCall {
-    /// The same undoing as what it does. An undoing that does a call again is judged as that call and as
-    /// itself: `touched` is what that call touched, which was confirmed when it was made.
+    /// Adds the effect of an undo call. An undo that repeats a call is evaluated as that call and as
+    /// itself: `touched` is what that call touched, and it was confirmed when it was made.
     ///
     /// # Errors
     /// `PRECONDITION_FAILED` where this version has no such tool.

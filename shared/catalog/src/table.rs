@@ -27,7 +27,7 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<tools::get_datetime::GetDatetime>(),
 ];
 
-/// The tool with this name or alias, and the alias where it was one.
+/// Returns the tool with this name or alias, and the alias if it was one.
 #[must_use]
 pub fn find(name: &str) -> Option<(&'static ToolSpec, Option<Alias>)> {
     CATALOG.iter().find_map(|spec| {
@@ -38,10 +38,10 @@ pub fn find(name: &str) -> Option<(&'static ToolSpec, Option<Alias>)> {
     })
 }
 
-/// The names most like this one, best first, at most three.
+/// Returns the names most similar to this one, best first, at most three.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<String> {
-    // Past this length nothing is near, and the comparison is quadratic.
+    // Longer names are near nothing, and the comparison is quadratic.
     if name.len() > 64 {
         return Vec::new();
     }

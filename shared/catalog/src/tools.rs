@@ -24,10 +24,10 @@ pub mod write_file;
 use orion_domain::path::PathError;
 use orion_domain::{DevicePath, ErrorCode, Places, ToolError};
 
-/// Takes an argument as a path of the device.
+/// Parses an argument as a path of the device.
 ///
 /// # Errors
-/// `INVALID_PATH`, with what was attempted.
+/// `INVALID_PATH`, with the attempted path.
 pub fn path(places: &Places, text: &str) -> Result<DevicePath, ToolError> {
     DevicePath::resolve(places, text).map_err(|error| invalid_path(text, &error))
 }

@@ -1,10 +1,10 @@
-//! Arguments as people write them, `name=value`, typed by the tool's schema: on the command line and
-//! in a policy's examples.
+//! Parses arguments as people write them, `name=value`, typed by the tool's schema: on the command line
+//! and in a policy's examples.
 
 use orion_domain::json;
 use serde_json::Value;
 
-/// Gives a text the type that its schema wants, where the text can be read so.
+/// Converts a text to the type that its schema requires, where the text can be parsed so.
 #[must_use]
 pub fn typed(text: &str, schema: Option<&Value>) -> Value {
     let kinds = schema.map(kinds).unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn typed(text: &str, schema: Option<&Value>) -> Value {
     Value::String(text.to_owned())
 }
 
-/// The types that a schema allows, through its alternatives.
+/// Returns the types that a schema allows, through its alternatives.
 #[must_use]
 pub fn kinds(schema: &Value) -> Vec<&str> {
     let mut kinds: Vec<&str> = match schema.get("type") {

@@ -1,8 +1,8 @@
-//! What a person's yes is bound to: exactly one call, for a time.
+//! Binds a person's approval to exactly one call, for a limited time.
 //!
 //! ```compile_fail
-//! // A yes comes of comparing what it was given to with the call at hand, and of nothing else.
-//! let yes = orion_domain::Approved(orion_domain::ApprovalId::new(uuid::Uuid::nil()));
+//! // An `Approved` comes from comparing the approval's binding with the call, and from nothing else.
+//! let approved = orion_domain::Approved(orion_domain::ApprovalId::new(uuid::Uuid::nil()));
 //! ```
 
 use crate::call::CanonicalArguments;
@@ -13,19 +13,19 @@ use crate::observation::Observation;
 use crate::raise::RiskRaise;
 use crate::touches::Touches;
 
-/// What whoever approved a call was shown of what it touches.
+/// What the approver was shown of what a call touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ApprovalBasis {
-    /// The preview of this very call, with an observation of each path that it touches.
+    /// The preview of this call, with an observation of each path that it touches.
     Preview,
-    /// A plan with this call in it. What earlier steps change is compared before they run.
+    /// A plan that contains this call. Paths changed by earlier steps are compared before the step runs.
     Plan,
-    /// Nothing of this call: the approval of an earlier one holds for its chat.
+    /// Nothing of this call: the approval of an earlier call covers its chat.
     Standing,
 }
 
 impl ApprovalBasis {
-    /// The word that is bound.
+    /// Returns the name that is bound.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,40 +36,41 @@ impl ApprovalBasis {
     }
 }
 
-/// Everything that an approval speaks of. A change of any field is another call, and needs another
-/// yes. The backend binds when it asks; the device binds again from what it was sent.
+/// Everything that an approval covers. A change of any field makes another call, which needs its own
+/// approval. The backend binds the call when it creates the request; the device binds it again from what
+/// it received.
 #[derive(Debug, Clone, Copy)]
 pub struct CallBinding<'a> {
     /// The call. One approval, one call, one execution.
     pub call: CallId,
-    /// Where.
+    /// The device that runs the call.
     pub device: DeviceId,
-    /// What.
+    /// The tool's name.
     pub tool: &'a str,
-    /// With what.
+    /// The tool's arguments.
     pub arguments: &'a CanonicalArguments,
-    /// For whom, from which chat.
+    /// The person and the chat that the call is made for.
     pub caller: &'a Caller,
-    /// What it would touch, resolved by the device's rules.
+    /// What the call would touch, resolved by the device's path rules.
     pub touches: &'a Touches,
-    /// What whoever approved was shown.
+    /// What the approver was shown.
     pub basis: ApprovalBasis,
-    /// What the preview observed, which must still be so.
+    /// What the preview observed. The device compares it before the call runs.
     pub observed: &'a [Observation],
-    /// The policy that asked.
+    /// The version of the policy that required the approval.
     pub policy_version: &'a str,
-    /// Why its risk is higher than its tool's, as the person was shown.
+    /// Why the call's risk is higher than its tool's, as the approver was shown.
     pub raises: &'a [RiskRaise],
-    /// From when on the yes is good no longer, Unix milliseconds.
+    /// Unix milliseconds. The approval is invalid from this moment on.
     pub expires_at: i64,
 }
 
-/// A person's yes that was compared with the exact call.
+/// An approval that was compared with the exact call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Approved(ApprovalId);
 
 impl Approved {
-    /// Which approval it is.
+    /// Returns the id of the approval.
     #[must_use]
     pub const fn id(self) -> ApprovalId {
         self.0
@@ -82,12 +83,12 @@ impl Approved {
 }
 
 impl CallBinding<'_> {
-    /// The digest that stands for this call and no other.
+    /// Returns the digest that identifies this call and no other.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let conversation = self.caller.conversation.map(|id| id.to_string()).unwrap_or_default();
-        // Serialising plain structs of strings cannot fail; were it to, the two sides would
-        // disagree and the device would refuse.
+        // Serialising plain structs of strings cannot fail. If it did, the two digests would differ and
+        // the device would refuse the call.
         let touches = serde_json::to_vec(self.touches).unwrap_or_default();
         let raises = serde_json::to_vec(self.raises).unwrap_or_default();
         let observed = serde_json::to_vec(self.observed).unwrap_or_default();
@@ -111,8 +112,8 @@ impl CallBinding<'_> {
         )
     }
 
-    /// The yes of this approval, where it was given to this very call and its time is not over at
-    /// `now`, Unix milliseconds.
+    /// Returns the approval if it was given for this very call and has not expired at `now` (Unix
+    /// milliseconds).
     #[must_use]
     pub fn approved(&self, approval: ApprovalId, bound_to: Digest, now: i64) -> Option<Approved> {
         (self.digest() == bound_to && now < self.expires_at).then_some(Approved(approval))

@@ -1,8 +1,8 @@
-//! The audit's chain: what a row holds, how rows are linked, and how a break is found and named.
+//! The audit chain: the format of a row, the links between rows, and the detection of a break.
 //!
-//! Each row's hash covers all of the row and the hash before it, so that changing, removing,
-//! inserting or swapping rows breaks the chain at the first row concerned. Cutting rows off the end
-//! is found against the head, which is kept apart.
+//! Each row's hash covers the whole row and the previous hash. Changing, removing, inserting or swapping
+//! rows breaks the chain at the first row concerned. Truncation is found by comparison with the head,
+//! which is stored separately.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +13,15 @@ use crate::digest::Digest;
 pub struct AuditRow {
     /// Position in the chain, from 1, without gaps.
     pub seq: i64,
-    /// When, in Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
-    /// What happened: `call.opened`, `call.closed`, `approval.decided`, `device.enrolled`, …
+    /// The kind of event: `call.opened`, `call.closed`, `approval.decided`, `device.enrolled`, …
     pub kind: String,
-    /// The call it is about; empty for rows about something else.
+    /// The call that the row is about; empty for rows about something else.
     pub call_id: String,
-    /// The rest, as JSON text, byte for byte as it was hashed.
+    /// The rest of the row as JSON text, byte for byte as it was hashed.
     pub body: String,
-    /// The hash of the row before; zeros in the first.
+    /// The hash of the previous row; zeros in the first.
     pub prev_hash: Digest,
     /// The hash of this row.
     pub hash: Digest,
@@ -42,7 +42,7 @@ impl AuditHead {
 }
 
 impl AuditRow {
-    /// The next row of a chain that ends in `head`.
+    /// Returns the next row of a chain that ends in `head`.
     #[must_use]
     pub fn link(head: AuditHead, at: i64, kind: &str, call_id: &str, body: String) -> Self {
         let mut row = Self {
@@ -58,7 +58,7 @@ impl AuditRow {
         row
     }
 
-    /// The head of a chain that ends in this row.
+    /// Returns the head of a chain that ends in this row.
     #[must_use]
     pub const fn head(&self) -> AuditHead {
         AuditHead { seq: self.seq, hash: self.hash }
@@ -68,7 +68,7 @@ impl AuditRow {
         Digest::of(&self.canonical())
     }
 
-    /// The row as the bytes that are hashed: all of it but its own hash.
+    /// Returns the bytes that are hashed: all of the row except its own hash.
     #[must_use]
     pub fn canonical(&self) -> Vec<u8> {
         Digest::fields(
@@ -88,13 +88,13 @@ impl AuditRow {
 /// Where and how a chain is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Break {
-    /// The row's content does not give its hash.
+    /// The hash of the row's content differs from the stored hash.
     #[error("row {seq}: its content was changed after it was written")]
     Changed {
         /// The row.
         seq: i64,
     },
-    /// The row does not follow from the one before.
+    /// The row's `prev_hash` or position does not follow from the previous row.
     #[error(
         "row {seq}: it does not follow the row before it; a row was removed, inserted or moved"
     )]
@@ -102,28 +102,28 @@ pub enum Break {
         /// The row.
         seq: i64,
     },
-    /// The rows end before or beyond where the head says.
+    /// The rows end before or after the recorded head.
     #[error(
         "row {found}: the chain ends here, but the recorded head is row {recorded}; rows at the end were removed or replaced"
     )]
     Head {
-        /// The last row that is there.
+        /// The last row that was read.
         found: i64,
-        /// What the head says.
+        /// The position in the recorded head.
         recorded: i64,
     },
-    /// A signed checkpoint says something else of the rows up to this one.
+    /// A signed checkpoint contradicts the rows up to this one.
     #[error("row {seq}: the signed checkpoint over {seq} rows does not fit them: {why}")]
     Checkpoint {
-        /// The last row that it is about.
+        /// The last row that the checkpoint covers.
         seq: i64,
-        /// What does not fit.
+        /// What differs.
         why: String,
     },
 }
 
 impl Break {
-    /// The row to look at.
+    /// Returns the position of the row to inspect.
     #[must_use]
     pub const fn seq(&self) -> i64 {
         match self {
@@ -133,26 +133,26 @@ impl Break {
     }
 }
 
-/// Follows a chain row by row, in constant memory.
+/// Verifies a chain row by row, in constant memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Verifier {
     head: AuditHead,
 }
 
 impl Verifier {
-    /// Begins at the first row.
+    /// Starts at the first row.
     #[must_use]
     pub const fn new() -> Self {
         Self { head: AuditHead::EMPTY }
     }
 
-    /// Goes on after rows that were followed before.
+    /// Continues after rows that were verified before.
     #[must_use]
     pub const fn after(head: AuditHead) -> Self {
         Self { head }
     }
 
-    /// Takes the next row.
+    /// Verifies the next row.
     ///
     /// # Errors
     /// The row was changed, or is not the next one.
@@ -167,7 +167,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Ends at the recorded head and gives the number of rows.
+    /// Compares the last row with the recorded head and returns the number of rows.
     ///
     /// # Errors
     /// The rows end elsewhere than recorded.

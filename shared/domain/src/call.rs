@@ -1,19 +1,19 @@
-//! A call as it was asked for, and its arguments in the one form that is hashed, stored and sent.
+//! A requested call, and its arguments in the one canonical form that is hashed, stored and sent.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::digest::Digest;
 
-/// The most bytes that one call's arguments may take.
+/// The maximum size of one call's arguments, in bytes.
 pub const MAX_ARGUMENT_BYTES: usize = 2 * 1024 * 1024;
 
-/// The most values that one call's arguments may hold, whatever is in them: each takes many times its
-/// bytes once it is read.
+/// The maximum number of JSON values in one call's arguments. A parsed value takes many times its bytes
+/// in memory.
 pub const MAX_ARGUMENT_VALUES: usize = 10_000;
 
-/// Whether JSON holds no more values than [`MAX_ARGUMENT_VALUES`], as far as can be told before it is
-/// read: each value but the first of all stands behind a comma or an opening bracket.
+/// Returns whether JSON holds no more values than [`MAX_ARGUMENT_VALUES`], as a lower bound before it is
+/// parsed. Every value but the first follows a comma or an opening bracket.
 #[must_use]
 pub fn has_few_values(json: &[u8]) -> bool {
     let (mut values, mut is_text, mut is_escaped) = (1_usize, false, false);
@@ -36,26 +36,26 @@ pub fn has_few_values(json: &[u8]) -> bool {
     values <= MAX_ARGUMENT_VALUES
 }
 
-/// A call as a model or a person asked for it. Nothing in it has been checked.
+/// A call as a model or a person requested it. Nothing in it is validated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallRequest {
     /// The tool's name or alias.
     pub tool: String,
-    /// A device's name or id; may be left out where there is only one.
+    /// The device's name or id. `None` where there is only one device.
     pub device: Option<String>,
     /// The tool's arguments.
     pub arguments: Map<String, Value>,
-    /// Whether only a preview is wanted.
+    /// Whether the caller requests only a preview.
     pub dry_run: bool,
-    /// How long the call may take from now, in milliseconds; the backend's default when not given.
+    /// Milliseconds from now until the deadline. `None` means the backend's default.
     pub timeout_ms: Option<u64>,
-    /// A name of the client's own: the same key by the same user is the same call.
+    /// A key that the client chooses: the same key by the same user is the same call.
     pub idempotency_key: Option<String>,
-    /// Whether the call waits for a device that is away; the backend's default when not given.
+    /// Whether the call waits for an offline device. `None` means the backend's default.
     pub queue: Option<bool>,
-    /// How long it waits at most, in milliseconds; the backend's default when not given.
+    /// The longest time in the queue, in milliseconds. `None` means the backend's default.
     pub queue_ms: Option<u64>,
-    /// Whether the text form had to be picked out of prose.
+    /// Whether the call was extracted from surrounding prose.
     pub recovered: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct CanonicalArguments {
 }
 
 impl CanonicalArguments {
-    /// The one form of these arguments.
+    /// Returns the canonical form of these arguments.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         let mut bytes = Vec::with_capacity(128);
@@ -76,19 +76,19 @@ impl CanonicalArguments {
         Self { bytes, digest }
     }
 
-    /// The UTF-8 bytes.
+    /// Returns the UTF-8 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// SHA-256 of the bytes.
+    /// Returns the SHA-256 of the bytes.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or("{}")

@@ -1,4 +1,4 @@
-//! Who asks.
+//! The person that a call is made for, and that person's role.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, UserName};
 
-/// What a person may do at most, before any grant is looked at.
+/// The limit of what a person may do, before any grant is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Reads: tools of low risk that change nothing.
+    /// Read-only: tools of low risk that change nothing.
     Viewer,
-    /// Low and medium risk; high through approval.
+    /// Low and medium risk; high risk with approval.
     Operator,
-    /// Everything that grants, rules and ceilings leave.
+    /// Everything that grants, rules and ceilings allow.
     Admin,
 }
 
 impl Role {
-    /// The word that people and wire use.
+    /// Returns the name that people and the wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// A word that is no role.
+/// A text that is not the name of a role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a role; roles are viewer, operator and admin")]
 pub struct NotARole(String);
@@ -55,13 +55,13 @@ impl FromStr for Role {
     }
 }
 
-/// The person a call is made for. A chat acts with its person's role, never more.
+/// The person that a call is made for. A chat acts with its person's role, never more.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Caller {
     /// The account.
     pub user: UserName,
     /// The role of that account when the call was made.
     pub role: Role,
-    /// The chat the call came from, when it came from one.
+    /// The chat that the call came from. `None` for a call made outside a chat.
     pub conversation: Option<ConversationId>,
 }

@@ -1,4 +1,4 @@
-//! What a tool must be able to do; a grant lists which of these a device lends.
+//! Capabilities: what a tool must be able to do. A grant lists which of them are granted on a device.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl Capability {
         Self::ArtifactInstall,
     ];
 
-    /// The word that policy files use.
+    /// Returns the name that policy files use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

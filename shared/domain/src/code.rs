@@ -1,5 +1,5 @@
-//! Every way a call can end badly, and what each means to the record, to the command line and to
-//! gRPC. One table; a test holds it complete.
+//! Every error code, with its meaning for the store, the command line and gRPC. One table; a test checks
+//! that it is complete.
 
 use std::fmt;
 
@@ -38,32 +38,32 @@ macro_rules! codes {
             /// Every code, in the order of the reference.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The code as it stands in results.
+            /// Returns the code as results show it.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }
 
-            /// Whether the model may try the call again, changed.
+            /// Returns whether the model may retry the call with changed arguments.
             #[must_use]
             pub const fn is_recoverable(self) -> bool {
                 match self { $(Self::$variant => $recoverable,)+ }
             }
 
-            /// The state in which a call ends with this code when the backend gives it; a device
-            /// that gives a denial ends the call as [`CallState::Refused`].
+            /// Returns the state in which a call ends when the backend returns this code. When a device
+            /// returns a denial, the call ends as [`CallState::Refused`].
             #[must_use]
             pub const fn final_state(self) -> CallState {
                 match self { $(Self::$variant => CallState::$state,)+ }
             }
 
-            /// The command line's exit code.
+            /// Returns the command line's exit code.
             #[must_use]
             pub const fn exit_code(self) -> u8 {
                 match self { $(Self::$variant => $exit,)+ }
             }
 
-            /// The class of gRPC status.
+            /// Returns the class of gRPC status.
             #[must_use]
             pub const fn status(self) -> StatusClass {
                 match self { $(Self::$variant => StatusClass::$status,)+ }
@@ -75,79 +75,79 @@ macro_rules! codes {
 codes! {
     /// No such tool; the nearest names are suggested.
     ToolNotFound = "TOOL_NOT_FOUND", true, Denied, 3, NotFound;
-    /// The arguments do not fit the tool's schema; details list every field at fault.
+    /// The arguments do not match the tool's schema; details list every invalid field.
     InvalidArgument = "INVALID_ARGUMENT", true, Denied, 2, InvalidArgument;
-    /// Several devices and none named.
+    /// There are several devices and the call names none.
     DeviceRequired = "DEVICE_REQUIRED", true, Denied, 2, InvalidArgument;
-    /// No device of that name.
+    /// No device has that name.
     DeviceNotFound = "DEVICE_NOT_FOUND", true, Denied, 3, NotFound;
     /// The device is not connected.
     DeviceOffline = "DEVICE_OFFLINE", false, Failed, 7, Unavailable;
-    /// Capability, role or tool not granted, or the operating system refused.
+    /// A capability, role or tool is not granted, or the operating system refused.
     PermissionDenied = "PERMISSION_DENIED", false, Denied, 5, PermissionDenied;
-    /// A path that cannot be one on that platform.
+    /// The path is invalid on that platform.
     InvalidPath = "INVALID_PATH", true, Denied, 2, InvalidArgument;
-    /// Outside the allowed paths, or not for that access.
+    /// The path is outside the allowed paths, or this access to it is not granted.
     PathNotAllowed = "PATH_NOT_ALLOWED", false, Denied, 5, PermissionDenied;
-    /// The file is not there.
+    /// The file does not exist.
     FileNotFound = "FILE_NOT_FOUND", true, Failed, 3, NotFound;
-    /// The folder, or the one above, is not there.
+    /// The folder, or its parent, does not exist.
     DirectoryNotFound = "DIRECTORY_NOT_FOUND", true, Failed, 3, NotFound;
-    /// Neither file nor folder is there.
+    /// Neither a file nor a folder exists at the path.
     PathNotFound = "PATH_NOT_FOUND", true, Failed, 3, NotFound;
-    /// Nothing has that name or id: no account, token, call, approval, plan, chat or version of the
-    /// policy.
+    /// No account, token, call, approval, plan, chat or policy version has that name or id.
     NotFound = "NOT_FOUND", true, Failed, 3, NotFound;
-    /// Something is there already.
+    /// The target exists already.
     AlreadyExists = "ALREADY_EXISTS", true, Failed, 9, AlreadyExists;
-    /// The folder has entries and `recursive` was not asked for.
+    /// The folder is not empty and `recursive` was not set.
     NotEmpty = "NOT_EMPTY", true, Failed, 9, FailedPrecondition;
-    /// The text to replace occurs not once.
+    /// The text to replace does not occur exactly once.
     TextNotUnique = "TEXT_NOT_UNIQUE", true, Failed, 9, FailedPrecondition;
-    /// The state is not what the call assumes.
+    /// The current state differs from what the call assumes.
     PreconditionFailed = "PRECONDITION_FAILED", true, Failed, 9, FailedPrecondition;
     /// The application is not on the device's list.
     AppNotWhitelisted = "APP_NOT_WHITELISTED", false, Denied, 5, PermissionDenied;
     /// The program or one of its arguments is not allowed.
     CommandNotAllowed = "COMMAND_NOT_ALLOWED", false, Denied, 5, PermissionDenied;
-    /// The host is not granted, or the address is one that must never be reached.
+    /// The host is not granted, or the address is always blocked.
     UrlForbidden = "URL_FORBIDDEN", false, Denied, 5, PermissionDenied;
     /// The device or the backend is read-only.
     WriteDisabled = "WRITE_DISABLED", false, Denied, 5, PermissionDenied;
     /// `confirm: true` is missing from a dangerous call.
     ConfirmationRequired = "CONFIRMATION_REQUIRED", true, Denied, 6, FailedPrecondition;
-    /// A person has been asked and has not answered yet. The call waits; this is not its end.
+    /// The approval request is pending. The call waits; this does not end it.
     ApprovalRequired = "APPROVAL_REQUIRED", true, AwaitingApproval, 6, FailedPrecondition;
-    /// A person said no; the reason is in the message.
+    /// A person denied the request; the message has the reason.
     ApprovalRejected = "APPROVAL_REJECTED", false, Denied, 6, PermissionDenied;
-    /// Nobody answered in time.
+    /// Nobody approved or denied the request in time.
     ApprovalExpired = "APPROVAL_EXPIRED", true, Denied, 6, FailedPrecondition;
     /// The tool ran and failed.
     ExecutionFailed = "EXECUTION_FAILED", false, Failed, 1, Aborted;
-    /// The deadline passed; nothing of the call still runs.
+    /// The deadline passed; no part of the call still runs.
     Timeout = "TIMEOUT", false, TimedOut, 8, DeadlineExceeded;
-    /// A person stopped it.
+    /// A person cancelled the call.
     Cancelled = "CANCELLED", false, Cancelled, 130, Cancelled;
-    /// The link or the device died in the middle, and the device has not yet said what happened.
+    /// The connection or the device failed during the call, and the device has not reported the outcome
+    /// yet.
     OutcomeUnknown = "OUTCOME_UNKNOWN", false, Unknown, 8, Unknown;
-    /// Not on this operating system or device.
+    /// Not supported on this operating system or device.
     NotSupported = "NOT_SUPPORTED", false, Failed, 1, Unimplemented;
     /// Too many calls in too short a time.
     RateLimited = "RATE_LIMITED", true, Denied, 1, ResourceExhausted;
     /// A size, a count or a queue is at its limit.
     ResourceExhausted = "RESOURCE_EXHAUSTED", true, Failed, 1, ResourceExhausted;
-    /// Ours. Carries a request id, never a path or a database's text.
+    /// An error inside Orion. It carries a request id, never a path or a database error's text.
     Internal = "INTERNAL", false, Failed, 1, Internal;
 }
 
 impl ErrorCode {
-    /// Whether a device that gives this code says that it would not, rather than that it could not.
+    /// Returns whether a device that returns this code denies the call, rather than fails at it.
     #[must_use]
     pub fn is_denial(self) -> bool {
         self.final_state() == CallState::Denied
     }
 
-    /// The code with this text.
+    /// Returns the code with this text.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == text)

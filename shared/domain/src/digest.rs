@@ -1,4 +1,4 @@
-//! SHA-256 over fields that cannot run into one another.
+//! SHA-256 over length-prefixed fields, so that no two lists of fields give the same input.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,17 +17,17 @@ pub struct Digest([u8; 32]);
 pub struct NotADigest;
 
 impl Digest {
-    /// What a chain of digests begins with.
+    /// The first link of a chain of digests.
     pub const ZERO: Self = Self([0; 32]);
 
-    /// The digest of one byte string.
+    /// Returns the digest of one byte string.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of a labelled list of fields. Each field is preceded by its length in bytes
-    /// (8 bytes, big endian), so that no two different lists give the same input.
+    /// Returns the digest of a labelled list of fields. Each field is preceded by its length in bytes (8
+    /// bytes, big endian), so that no two different lists give the same input.
     #[must_use]
     pub fn of_fields(label: &str, fields: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
@@ -38,7 +38,7 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// What [`Self::of_fields`] hashes, as bytes.
+    /// Returns the bytes that [`Self::of_fields`] hashes.
     #[must_use]
     pub fn fields(label: &str, fields: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -49,13 +49,13 @@ impl Digest {
         bytes
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Takes 32 bytes as a digest; any other length is `None`.
+    /// Converts 32 bytes to a digest; any other length is `None`.
     #[must_use]
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)

@@ -1,4 +1,4 @@
-//! What every call answers, success or not.
+//! The result format of every call, successful or not.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,24 +7,24 @@ use crate::code::ErrorCode;
 use crate::observation::Observation;
 use crate::raise::RiskRaise;
 
-/// The result of a call, as devices make it and everyone else passes it on.
+/// The result of a call. Devices create it; everyone else forwards it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Whether the call did what it should.
+    /// Whether the call succeeded.
     pub success: bool,
     /// One sentence for a person.
     pub message: String,
-    /// What the tool returns, by the schema of `orion tools show NAME`.
+    /// What the tool returns, by the schema of `orion tools show NAME`. `None` after a failure.
     pub data: Option<Value>,
-    /// What went wrong.
+    /// The error. `None` after a success.
     pub error: Option<ToolError>,
-    /// Whether this is only a preview.
+    /// Whether the result is only a preview.
     pub dry_run: bool,
-    /// Where, what and how long.
+    /// The call, its device, its tool and its duration.
     pub meta: Meta,
 }
 
-/// What went wrong, for the model (code, suggestions) and for people (message).
+/// An error, for the model (code, suggestions) and for people (message).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ToolError {
@@ -35,15 +35,15 @@ pub struct ToolError {
     /// Facts by name: `attempted_path`, `allowed_paths`, `rule`, `fields`, …
     #[serde(default)]
     pub details: Map<String, Value>,
-    /// Whether the call may be tried again, changed.
+    /// Whether the call may be retried with changed arguments.
     pub recoverable: bool,
-    /// What might be meant instead.
+    /// Names or values that the caller may have meant.
     #[serde(default)]
     pub suggestions: Vec<String>,
 }
 
 impl ToolError {
-    /// An error with no details.
+    /// Creates an error without details.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -55,14 +55,14 @@ impl ToolError {
         }
     }
 
-    /// The same with one fact more.
+    /// Adds one fact to the details.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same with suggestions.
+    /// Adds suggestions.
     #[must_use]
     pub fn suggesting(mut self, suggestions: Vec<String>) -> Self {
         self.suggestions = suggestions;
@@ -70,16 +70,16 @@ impl ToolError {
     }
 }
 
-/// Where, what and how long.
+/// The call, its device, its tool and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The call, as text.
+    /// The call's id as text.
     pub call_id: String,
     /// The device's name.
     pub device: String,
     /// The tool's name.
     pub tool: String,
-    /// How long the device worked, in milliseconds.
+    /// The time that the device worked, in milliseconds.
     pub duration_ms: u64,
     /// A program's exit code, for tools that run one.
     #[serde(default)]
@@ -93,25 +93,26 @@ pub struct Meta {
     /// The last lines of standard error.
     #[serde(default)]
     pub stderr_tail: Option<String>,
-    /// Whether data was cut at a limit.
+    /// Whether the data was truncated at a limit.
     #[serde(default)]
     pub truncated: bool,
-    /// What confined the execution.
+    /// The sandbox that confined the execution. `None` for tools that run without one.
     #[serde(default)]
     pub sandbox: Option<String>,
-    /// Whether Orion looked for alternatives by itself.
+    /// Whether Orion looked for alternatives automatically.
     #[serde(default)]
     pub auto_recovery: bool,
-    /// What the device saw of each path that the call touches, where the backend asked for it.
+    /// What the device observed of each path that the call touches. `None` where the backend did not ask
+    /// for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Vec<Observation>>,
-    /// In a preview: why the risk of the call is higher than its tool's, as only the device sees.
+    /// In a preview: why the call's risk is higher than its tool's, as only the device can determine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raises: Vec<RiskRaise>,
 }
 
 impl Envelope {
-    /// A success.
+    /// Creates a successful result.
     #[must_use]
     pub fn success(message: impl Into<String>, data: Value, dry_run: bool, meta: Meta) -> Self {
         Self {
@@ -124,7 +125,7 @@ impl Envelope {
         }
     }
 
-    /// A failure; the message is the error's.
+    /// Creates a failed result; its message is the error's.
     #[must_use]
     pub fn failure(error: ToolError, dry_run: bool, meta: Meta) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! One question, one answer: may this call run, and what says so?
+//! Evaluates one call against the policy: may the call run, and which line of evidence decides?
 //!
-//! Pure and total: [`evaluate`] cannot fail, only deny. Every layer that has something to say adds
-//! a line of evidence; the strictest wins, and nothing matched means deny. The backend and the
-//! device run the same function, the device with the ceiling that only its owner can change.
+//! Pure and total: [`evaluate`] cannot fail, only deny. Every layer adds its lines of evidence; the
+//! strictest decides, and no match means deny. The backend and the device run the same function. The
+//! device adds its ceiling, which only its owner can change.
 
 mod defaults;
 mod layers;
@@ -26,22 +26,22 @@ use crate::touches::{Access, Touches};
 pub use defaults::RiskDefaults;
 pub use remedy::{Remedy, RemedyOwner};
 
-/// From free to forbidden; the strictest wins.
+/// From least to most strict; the strictest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Runs.
+    /// The call runs.
     Allow,
-    /// A preview is shown, and nothing runs until a person says go.
+    /// A preview is shown, and nothing runs until a person approves.
     DryRunFirst,
-    /// Waits for a person.
+    /// The call waits for a person's approval.
     Ask,
-    /// Does not run.
+    /// The call does not run.
     Deny,
 }
 
 impl Decision {
-    /// The word that people and wire use.
+    /// Returns the name that people and the wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,32 +53,32 @@ impl Decision {
     }
 }
 
-/// What policy knows of a tool.
+/// What the policy needs to know about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolFacts<'a> {
-    /// Its name, never an alias.
+    /// The tool's name, never an alias.
     pub name: &'a str,
-    /// How much harm this call can do.
+    /// The harm that this call can do.
     pub risk: Risk,
-    /// What it must be able to do.
+    /// The capabilities that the tool needs.
     pub capabilities: &'a [Capability],
-    /// Whether it changes anything.
+    /// Whether the tool changes anything.
     pub has_effects: bool,
-    /// The tool that was called, where that is another: an undoing that does this one's call again.
+    /// The called tool, where it differs: an undo call that repeats this tool's call.
     pub called: Option<CalledTool<'a>>,
 }
 
-/// A tool whose call does what another tool does. It must be allowed as well.
+/// A tool whose call has the effects of another tool. Both must be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CalledTool<'a> {
-    /// Its name.
+    /// The tool's name, never an alias.
     pub name: &'a str,
-    /// What it must be able to do.
+    /// The capabilities that the tool needs.
     pub capabilities: &'a [Capability],
 }
 
 impl<'a> ToolFacts<'a> {
-    /// The same, done by a call of another tool. The higher risk counts.
+    /// Returns the facts of this tool when a call of another tool runs it. The higher risk counts.
     #[must_use]
     pub fn called_by(self, other: Self) -> Self {
         let called = Some(CalledTool { name: other.name, capabilities: other.capabilities });
@@ -86,29 +86,29 @@ impl<'a> ToolFacts<'a> {
         Self { risk: self.risk.max(other.risk), has_effects, called, ..self }
     }
 
-    /// Every tool that has to be allowed, by name.
+    /// Returns the names of all tools that must be allowed.
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         [Some(self.name), self.called.map(|called| called.name)].into_iter().flatten()
     }
 }
 
-/// How strictly a device's grants are held.
+/// How strictly a device's grants are enforced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Grants hold.
+    /// Grants are enforced in full.
     #[default]
     Safe,
-    /// The tool list and the capabilities are lifted for a limited time. Paths, roles, approvals
-    /// and the ceiling hold.
+    /// The tool list and the capabilities are not enforced for a limited time. Paths, roles, approvals
+    /// and the ceiling are.
     Dangerous {
-        /// When it ends by itself, Unix milliseconds.
+        /// Unix milliseconds. The mode ends by itself at this moment.
         until: i64,
     },
 }
 
 impl Mode {
-    /// Whether the tool list and the capabilities are lifted at a moment.
+    /// Returns whether the mode lifts the tool list and the capabilities at a moment.
     #[must_use]
     pub const fn lifts(self, at: Moment) -> bool {
         match self {
@@ -118,73 +118,74 @@ impl Mode {
     }
 }
 
-/// What is asked.
+/// The call to evaluate.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// Which tool.
+    /// The called tool.
     pub tool: ToolFacts<'a>,
-    /// What it would touch. `None` while the arguments have not been looked at: then only what
-    /// concerns the tool itself is judged.
+    /// What the call would touch. `None` before the arguments are read: then only the tool itself is
+    /// evaluated.
     pub touches: Option<&'a Touches>,
-    /// Who asks.
+    /// The person that the call is made for.
     pub caller: &'a Caller,
-    /// Where.
+    /// The device that runs the call.
     pub device: &'a DeviceName,
-    /// Whether only a preview is wanted.
+    /// Whether the call requests only a preview.
     pub dry_run: bool,
-    /// Whether the arguments say `confirm: true`.
+    /// Whether the arguments contain `confirm: true`.
     pub confirmed: bool,
-    /// When.
+    /// The time of the evaluation.
     pub at: Moment,
-    /// Whether content that strangers may have written is in the chat that the call came from.
+    /// Whether the chat that the call came from contains untrusted content.
     pub tainted: bool,
-    /// Why the risk of this call is higher than its tool's, as its device saw. What the paths alone
-    /// tell is found here.
+    /// Why this call's risk is higher than its tool's, as its device determined. Raises that the paths
+    /// alone show are found by the evaluation.
     pub raises: &'a [RiskRaise],
-    /// What the backend counted; `None` on a device, which leaves such conditions to it.
+    /// Counts that only the backend has. `None` on a device, which does not evaluate them.
     pub counted: Option<Counted<'a>>,
 }
 
 impl Question<'_> {
-    /// Whether nothing but a preview is made. A tool that changes nothing has none: what it would show
-    /// is what it does, so wanting a preview of it changes no answer.
+    /// Returns whether the call is only a preview. A tool without effects has no preview: it returns the
+    /// same in either case, so a requested preview does not change the decision.
     #[must_use]
     pub const fn is_preview(&self) -> bool {
         self.dry_run && self.tool.has_effects
     }
 }
 
-/// What holds on one device.
+/// The active policy of one device.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// What the backend lends.
+    /// What the backend grants.
     pub grants: Scope,
-    /// What the device's owner leaves at most. The backend knows what the device told it; the
-    /// device knows its own file. `None` on the backend means that the device told nothing.
+    /// The limit that the device's owner sets. The backend has the ceiling that the device reported; the
+    /// device reads its own file. `None` on the backend means that the device reported none.
     pub ceiling: Option<Scope>,
     /// Rules across devices.
     pub rules: Vec<CompiledRule>,
-    /// What each risk asks for by itself.
+    /// What each risk requires by default.
     pub risk: RiskDefaults,
-    /// How strictly the grants are held.
+    /// How strictly the grants are enforced.
     pub mode: Mode,
-    /// Which version this is.
+    /// The version of the policy.
     pub version: String,
 }
 
 impl Policy {
-    /// Whether writing this path is of high risk, by its names alone: it can start programs, and the
-    /// grants, or the ceiling, do not name `execute` for it.
+    /// Returns whether writing this path is of high risk by its name alone: the file can start programs,
+    /// and the grants or the ceiling do not name `execute` for it.
     #[must_use]
     pub fn raises_for_writing(&self, path: &DevicePath) -> bool {
-        // What either side wrote on purpose tells nothing.
+        // Paths that either side names on purpose raise nothing.
         let named = self.scopes().map(|scope| scope.named(path)).max().unwrap_or_default();
         let may_start = may_start_programs(path, named)
             || self.scopes().any(|scope| scope.names_start_place(path));
         may_start && !self.grants_execute(path)
     }
 
-    /// Whether both name `execute` for a path: what is written there may start programs.
+    /// Returns whether both grants and ceiling name `execute` for a path: files there may start
+    /// programs.
     #[must_use]
     pub fn grants_execute(&self, path: &DevicePath) -> bool {
         self.scopes().all(|scope| scope.covering(path, Access::Execute).is_some())
@@ -194,7 +195,7 @@ impl Policy {
         [&self.grants].into_iter().chain(&self.ceiling)
     }
 
-    /// A policy that denies everything; what stands in where none can be read.
+    /// Returns a policy that denies everything, as a substitute for one that cannot be read.
     #[must_use]
     pub fn deny_all() -> Self {
         Self {
@@ -208,94 +209,94 @@ impl Policy {
     }
 }
 
-/// Who speaks, in the order in which they are heard.
+/// The layers, in the order in which they are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// The role of the person.
+    /// The person's role.
     Caller,
     /// The backend's grants.
     Grants,
-    /// The device owner's file.
+    /// The device owner's ceiling.
     Ceiling,
-    /// A rule.
+    /// A rule of the policy.
     Rule,
-    /// What the risk asks for by default.
+    /// The default for the call's risk.
     Risk,
 }
 
-/// Why a layer says what it says. Numbers are positions in the question or in the policy.
+/// The reason of a layer's decision. Numbers are positions in the question or in the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing here objects.
+    /// The layer has no objection.
     Fits,
     /// The role may not make calls of this kind.
     Role,
     /// The tool is not listed.
     ToolNotListed,
-    /// A capability is not held.
+    /// A capability is not granted.
     CapabilityMissing(Capability),
-    /// Everything that changes something is off.
+    /// Read-only mode denies every change.
     ReadOnly,
-    /// No allowed path covers this one.
+    /// No allowed path covers this path.
     PathOutside {
-        /// Which of the touched paths.
+        /// Position of the touched path.
         touch: usize,
     },
     /// A deny entry covers this path.
     PathDenied {
-        /// Which of the touched paths.
+        /// Position of the touched path.
         touch: usize,
     },
     /// The application is not listed.
     AppNotListed {
-        /// Which of the touched applications.
+        /// Position of the touched application.
         touch: usize,
     },
-    /// A URL that is not plain http(s).
+    /// The URL is not plain http(s).
     UrlScheme {
-        /// Which of the touched URLs.
+        /// Position of the touched URL.
         touch: usize,
     },
-    /// A URL whose host and port are not listed.
+    /// The URL's host and port are not listed.
     UrlHost {
-        /// Which of the touched URLs.
+        /// Position of the touched URL.
         touch: usize,
     },
     /// `confirm: true` is missing.
     ConfirmMissing,
     /// A rule matched.
     Matched {
-        /// Which rule.
+        /// Position of the rule.
         rule: usize,
     },
-    /// The risk asks a person.
+    /// The risk requires a person's approval.
     Asks,
-    /// The risk of this call is higher than its tool's, and asks a person.
+    /// The call's risk is higher than its tool's, and requires a person's approval.
     Raised {
-        /// Why.
+        /// Why the risk is higher.
         raise: RiskRaise,
-        /// Which of the touched paths, where a path tells.
+        /// Position of the touched path that shows it. `None` where no path does.
         touch: Option<usize>,
     },
-    /// The risk is one higher because strangers' content is in the chat, and asks a person.
+    /// The risk is one step higher because the chat contains untrusted content, and requires approval.
     AsksForProvenance,
-    /// The grants, or the ceiling, are strict: every change is seen and approved before it is made.
+    /// The grants or the ceiling are strict: every change needs a preview and an approval.
     Strict,
 }
 
 /// One line of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evidence {
-    /// Who says it.
+    /// The layer that decided this line.
     pub layer: Layer,
-    /// What.
+    /// The layer's decision.
     pub decision: Decision,
-    /// Why.
+    /// The reason of the decision.
     pub reason: Reason,
 }
 
-/// The answer, with all that led to it.
+/// The result of an evaluation, with all its evidence.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
     decision: Decision,
@@ -308,51 +309,51 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// What holds.
+    /// Returns the decision.
     #[must_use]
     pub const fn decision(&self) -> Decision {
         self.decision
     }
 
-    /// Everything that was said, in order.
+    /// Returns every line of evidence, in order.
     #[must_use]
     pub fn evidence(&self) -> &[Evidence] {
         &self.evidence
     }
 
-    /// The line that decided.
+    /// Returns the line that decided.
     #[must_use]
     pub fn deciding(&self) -> Option<&Evidence> {
         self.evidence.get(self.deciding)
     }
 
-    /// Who has to say yes, where a person is asked.
+    /// Returns who must approve, where approval is required.
     #[must_use]
     pub const fn approvers(&self) -> Approvers {
         self.approvers
     }
 
-    /// The risk that the call was judged by.
+    /// Returns the risk that the call was evaluated with.
     #[must_use]
     pub const fn risk(&self) -> Risk {
         self.risk
     }
 
-    /// Why the risk is higher than the tool's, in order; empty where it is not.
+    /// Returns why the risk is higher than the tool's, in order; empty where it is not.
     #[must_use]
     pub fn raises(&self) -> &[RiskRaise] {
         &self.raises
     }
 
-    /// Whether nobody can say yes without having been shown a preview.
+    /// Returns whether nobody can approve without having been shown a preview.
     #[must_use]
     pub const fn preview_first(&self) -> bool {
         self.preview_first
     }
 }
 
-/// Who may say yes to a call by its risk: critical calls need an admin, and another one than the one
-/// who asks, if there is another.
+/// Returns who may approve a call of this risk. Critical calls need an admin other than the requester,
+/// if there is another.
 #[must_use]
 pub const fn approvers_of(risk: Risk) -> Approvers {
     let (role, second_if_any) = match risk {
@@ -362,7 +363,7 @@ pub const fn approvers_of(risk: Risk) -> Approvers {
     Approvers { role, count: 1, not_requester: false, second_if_any, reason: false }
 }
 
-/// Judges one call.
+/// Evaluates one call.
 #[must_use]
 pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
     let mut evidence = Vec::with_capacity(8);
@@ -372,18 +373,18 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
     if let Some(ceiling) = &policy.ceiling {
         layers::scope(question, ceiling, Layer::Ceiling, false, &mut evidence);
     }
-    let heard = layers::rules(question, &policy.rules, &mut evidence);
-    let weighed = layers::risk(question, policy, &heard, &mut evidence);
+    let rules = layers::rules(question, &policy.rules, &mut evidence);
+    let risk = layers::risk(question, policy, &rules, &mut evidence);
 
-    // The first of the strictest: earlier layers give the reason that is most use to the caller.
+    // The first of the strictest: earlier layers give the reason that helps the caller most.
     let strictest = evidence.iter().enumerate().rev().max_by_key(|(_, line)| line.decision);
     let decision = strictest.map(|(_, line)| line.decision);
     let mut deciding = strictest.map_or(0, |(index, _)| index);
-    if let (Some(Decision::Allow), Some(line)) = (decision, weighed.saved_by) {
+    if let (Some(Decision::Allow), Some(line)) = (decision, risk.saved_by) {
         // Without this line a person would have been asked.
         deciding = line;
     }
-    let preview_first = heard.preview_first
+    let preview_first = rules.preview_first
         || evidence
             .iter()
             .any(|line| line.decision == Decision::DryRunFirst || line.reason == Reason::Strict);
@@ -391,9 +392,9 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
         decision: decision.unwrap_or(Decision::Deny),
         evidence,
         deciding,
-        approvers: heard.approvers.and(approvers_of(weighed.risk)),
+        approvers: rules.approvers.and(approvers_of(risk.risk)),
         preview_first,
-        risk: weighed.risk,
-        raises: weighed.raises.into_iter().map(|(raise, _)| raise).collect(),
+        risk: risk.risk,
+        raises: risk.raises.into_iter().map(|(raise, _)| raise).collect(),
     }
 }

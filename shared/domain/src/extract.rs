@@ -1,12 +1,12 @@
-//! Model output → tool calls.
+//! Extracts tool calls from model output.
 //!
-//! Models write calls in many shapes, alone or in the middle of prose. This module brings every accepted
-//! shape to one [`ExtractedCall`] and says plainly what it couldn't read. It repairs nothing: output that
-//! two readers could take in two ways is a problem, never a call. It knows no tool names and validates
-//! no arguments; that is the catalogue's part.
+//! Models write calls in many shapes, alone or within prose. This module converts every accepted shape
+//! to one [`ExtractedCall`] and reports what it cannot read. It repairs nothing: output with two
+//! possible readings is a problem, never a call. It knows no tool names and does not validate arguments;
+//! the catalogue does.
 //!
-//! Reading order: `read` walks the pieces that `scan` finds, `measure` finds where a JSON value ends,
-//! [`json`](crate::json) parses it and `shape` makes calls of it.
+//! Reading order: `read` visits the pieces that `scan` finds, `measure` finds where a JSON value ends,
+//! [`json`](crate::json) parses it and `shape` converts it to calls.
 
 mod measure;
 mod problem;
@@ -22,11 +22,11 @@ use serde_json::{Map, Value};
 pub use crate::json::MAX_DEPTH;
 pub use problem::ExtractProblem;
 
-/// The most bytes of model output, or of one native call's arguments, that are read.
+/// The maximum size of model output, or of one native call's arguments, in bytes.
 pub const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
-/// The most calls taken from one output.
+/// The maximum number of calls from one output.
 pub const MAX_CALLS: usize = 32;
-/// The most problems reported for one output.
+/// The maximum number of problems reported for one output.
 pub const MAX_PROBLEMS: usize = 32;
 
 /// One tool call as the model wrote it, in one shape; nothing is validated yet.
@@ -34,29 +34,30 @@ pub const MAX_PROBLEMS: usize = 32;
 pub struct ExtractedCall {
     /// The tool's name or alias, as written.
     pub tool: String,
-    /// The device or selector, as written; taken from beside the arguments or from among them.
+    /// The device or selector, as written, beside the arguments or among them. `None` when the call
+    /// names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Whether the call asks for a preview only; false when it doesn't say.
+    /// Whether the call requests only a preview; false when the call does not say.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// Whether the call may wait for an offline device; `None` when it doesn't say.
+    /// Whether the call may wait for an offline device; `None` when the call does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<bool>,
     /// The tool's own arguments, without `device`, `dry_run` and `queue`.
     pub arguments: Map<String, Value>,
-    /// Whether the call was found in prose or in a loose wrapper. A call that is the whole output, alone or
-    /// with other calls, in a fence or in tags, after its reasoning, is not recovered.
+    /// Whether the call was found in prose or in a loose wrapper. A call that is the whole output, alone
+    /// or with other calls, in a fence or in tags, after its reasoning, is not recovered.
     pub recovered: bool,
-    /// The model's own id for this call, where it gave one.
+    /// The model's own id for this call. `None` when the model gave none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
 impl ExtractedCall {
-    /// The call in the first form of the envelope: the arguments beside `tool` and `device`. Where an
-    /// argument's name means something else there, the arguments stand under `parameters`. Reading the
-    /// result gives this call again, without its `id`.
+    /// Returns the call in the first form of the envelope: the arguments beside `tool` and `device`.
+    /// Where an argument's name has another meaning there, the arguments are under `parameters`.
+    /// Extracting the result returns this call, without its `id`.
     #[must_use]
     pub fn flat(&self) -> Value {
         let mut form = Map::new();
@@ -79,18 +80,19 @@ impl ExtractedCall {
     }
 }
 
-/// What one model output holds.
+/// The calls, text and problems of one model output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Extraction {
     /// The calls, in the order in which they were written; at most [`MAX_CALLS`].
     pub calls: Vec<ExtractedCall>,
-    /// The prose around the calls: calls and reasoning cut out, trimmed. What couldn't be read stays in it.
+    /// The prose around the calls, without calls and reasoning, trimmed. It keeps what could not be
+    /// read.
     pub text: String,
-    /// What looks like a call and couldn't be taken as one; at most [`MAX_PROBLEMS`].
+    /// What looks like a call and could not be read as one; at most [`MAX_PROBLEMS`].
     pub problems: Vec<ExtractProblem>,
 }
 
-/// Reads the tool calls out of a model's text. Total: every input has an answer, in time linear in its size.
+/// Extracts the tool calls from a model's text. Total: every input has a result, in linear time.
 #[must_use]
 pub fn extract(output: &str) -> Extraction {
     if output.len() > MAX_OUTPUT_BYTES {
@@ -99,12 +101,12 @@ pub fn extract(output: &str) -> Extraction {
     read::read(output, scan::scan(output).pieces)
 }
 
-/// Brings a call made through a provider's native tool calling to the same shape. `arguments` is the JSON
-/// text that the provider sent; empty text and `null` mean no arguments.
+/// Converts a call of a provider's native tool calling to the same shape. `arguments` is the JSON text
+/// that the provider sent; empty text and `null` mean no arguments.
 ///
 /// # Errors
-/// An [`ExtractProblem`] when the name is empty or the arguments aren't one unambiguous JSON object; its byte
-/// offsets count from the start of `arguments`.
+/// An [`ExtractProblem`] when the name is empty or the arguments are not one unambiguous JSON object.
+/// Its byte offsets count from the start of `arguments`.
 pub fn from_native(
     id: Option<&str>,
     name: &str,

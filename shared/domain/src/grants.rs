@@ -1,5 +1,5 @@
-//! What is possible on a device at all: the grants that the backend keeps, and the ceiling that the
-//! device's owner keeps. Both are written alike and compiled alike.
+//! The limits of a device: the grants that the backend stores, and the ceiling that the device's owner
+//! sets. Both have the same format and are compiled alike.
 
 mod denied;
 mod hosts;
@@ -20,24 +20,24 @@ pub use denied::{DeniedPath, DenyList};
 pub use hosts::{Address, address_of};
 pub use scope::{AllowedPath, Scope};
 
-/// A first set of capabilities.
+/// A predefined set of capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// Reads files and facts.
+    /// Reads files and device facts.
     Reader,
     /// Reads, writes, deletes, opens and closes applications.
     Operator,
     /// An operator who also runs commands and developer tools.
     Developer,
-    /// An operator who also looks after services.
+    /// An operator who also manages services.
     Homelab,
     /// An operator whose every change is previewed and approved.
     Strict,
 }
 
 impl Profile {
-    /// What the profile lends.
+    /// Returns the capabilities that the profile grants.
     #[must_use]
     pub const fn capabilities(self) -> &'static [Capability] {
         use Capability::{
@@ -75,18 +75,17 @@ impl Profile {
     }
 }
 
-/// A path and what may be done beneath it, as it is written.
+/// A path and the access granted beneath it, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "PathGrantForm")]
 pub struct PathGrant {
-    /// As the device writes paths; `~` is the home folder there.
+    /// In the device's syntax; `~` is the home folder there.
     pub path: String,
-    /// What may be done.
+    /// The granted access.
     pub access: BTreeSet<Access>,
 }
 
-/// The two ways of writing a path grant: a path alone lends every access, and the tools and risks
-/// decide the rest.
+/// The two forms of a path grant. A path alone grants every access; the tools and risks decide the rest.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PathGrantForm {
@@ -112,57 +111,57 @@ impl From<PathGrantForm> for PathGrant {
     }
 }
 
-/// Grants or a ceiling, as they are written and sent. Everything left out is not granted.
+/// Grants or a ceiling, as written and sent. Everything left out is not granted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Grants {
-    /// A first set of capabilities.
+    /// A predefined set of capabilities. `None` means no profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// The tools. Left out: every tool whose capabilities are held. Set: the whole truth; what is
-    /// there with `enabled: false` is not on it.
+    /// The tools. `None` means every tool whose capabilities are granted. A list is complete: a tool
+    /// with `enabled: false` is not granted.
     #[serde(
         alias = "allowed_tools",
         deserialize_with = "tools::read",
         skip_serializing_if = "Option::is_none"
     )]
     pub tools: Option<BTreeSet<String>>,
-    /// The capabilities. Left out: the profile's, or with no profile those of the listed tools.
+    /// The capabilities. `None` means the profile's, or with no profile those of the listed tools.
     #[serde(alias = "permissions", skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<Capability>>,
-    /// Where files may be touched. The first is the workspace.
+    /// The paths where files may be accessed. The first is the workspace.
     #[serde(alias = "allowed_paths", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathGrant>,
-    /// Paths and patterns that are refused even beneath an allowed path.
+    /// Paths and patterns that are denied even beneath an allowed path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny_paths: Vec<String>,
     /// Applications by name.
     #[serde(alias = "allowed_apps", skip_serializing_if = "BTreeSet::is_empty")]
     pub apps: BTreeSet<String>,
-    /// Hosts with ports that may be talked to, such as `api.example.com:443`.
+    /// Hosts with ports that may be contacted, such as `api.example.com:443`.
     #[serde(alias = "allowed_hosts", skip_serializing_if = "BTreeSet::is_empty")]
     pub hosts: BTreeSet<String>,
-    /// Whether every write and delete is refused.
+    /// Whether every write and delete is denied.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
-/// An entry that could not be understood. It grants nothing.
+/// An entry that could not be parsed. It grants nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{entry}`: {error}")]
 pub struct BadEntry {
-    /// As it was written.
+    /// The entry as written.
     pub entry: String,
-    /// Why it says nothing.
+    /// Why the entry is invalid.
     pub error: PathError,
 }
 
 impl Grants {
-    /// Compiles for a device. A bad allow entry grants nothing; a bad deny entry refuses every
-    /// path, for nobody can know what it was meant to keep out.
+    /// Compiles the grants for a device. A bad allow entry grants nothing; a bad deny entry denies every
+    /// path, because its intent is unknown.
     #[must_use]
     pub fn compile(&self, places: &Places) -> (Scope, Vec<BadEntry>) {
-        // Relative paths start at what is lent, so what is lent cannot be relative.
+        // Relative paths resolve against the first granted path, so granted paths cannot be relative.
         let anchored = Places { workspace: None, ..places.clone() };
         let mut bad = Vec::new();
         let mut scope = Scope {
@@ -211,7 +210,7 @@ impl Grants {
         }
     }
 
-    /// The first allowed path as it is written: where relative paths start.
+    /// Returns the first allowed path as written, against which relative paths resolve.
     #[must_use]
     pub fn workspace(&self) -> Option<&str> {
         self.paths.first().map(|grant| grant.path.as_str())

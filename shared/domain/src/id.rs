@@ -1,7 +1,7 @@
-//! Identifiers as types of their own, so that one cannot be passed for another.
+//! Identifier types, so that one kind cannot be passed for another.
 //!
-//! Identifiers that Orion makes are UUIDv7 (RFC 9562), drawn by the caller; names are chosen by
-//! people and checked here.
+//! Identifiers that Orion creates are UUIDv7 (RFC 9562), drawn by the caller. Names are chosen by people
+//! and validated here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,25 +9,25 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A text that is not an identifier of the wanted kind.
+/// A text that is not a valid identifier of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Not a UUID.
     #[error("`{text}` is not a {kind} id; ids look like 0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e")]
     NotUuid {
-        /// What was expected.
+        /// The expected kind.
         kind: &'static str,
-        /// What was given, shortened.
+        /// The text, shortened.
         text: String,
     },
-    /// A name with characters or a length that names may not have.
+    /// A name with invalid characters or length.
     #[error(
         "`{text}` is not a {kind} name: use 1 to 63 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit, and not in the form of an id"
     )]
     BadName {
-        /// What was expected.
+        /// The expected kind.
         kind: &'static str,
-        /// What was given, shortened.
+        /// The text, shortened.
         text: String,
     },
 }
@@ -50,7 +50,7 @@ macro_rules! uuid_id {
                 Self(uuid)
             }
 
-            /// The UUID itself.
+            /// Returns the UUID.
             #[must_use]
             pub const fn uuid(self) -> Uuid {
                 self.0
@@ -80,11 +80,11 @@ uuid_id!(
     CallId, "call"
 );
 uuid_id!(
-    /// One device, for as long as its identity lives.
+    /// One device, until its identity is removed.
     DeviceId, "device"
 );
 uuid_id!(
-    /// One question to a person.
+    /// One approval request.
     ApprovalId, "approval"
 );
 uuid_id!(
@@ -92,11 +92,11 @@ uuid_id!(
     ConversationId, "conversation"
 );
 uuid_id!(
-    /// Several calls that are approved as one.
+    /// Several calls that are approved together.
     PlanId, "plan"
 );
 uuid_id!(
-    /// One enrolment token; its secret is elsewhere.
+    /// One enrolment token, without its secret.
     InviteId, "invite"
 );
 
@@ -106,7 +106,7 @@ fn is_name(text: &str) -> bool {
     first
         && text.len() <= 63
         && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b))
-        // Whatever is looked up by name or id must not be called by another's id.
+        // A device found by name must never be reached through another device's id.
         && Uuid::try_parse(text).is_err()
 }
 
@@ -118,7 +118,7 @@ macro_rules! name_id {
         pub struct $name(String);
 
         impl $name {
-            /// The name as text.
+            /// Returns the name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -160,7 +160,7 @@ macro_rules! name_id {
 }
 
 name_id!(
-    /// What people call a device; unique in a backend.
+    /// A device's name, unique in a backend.
     DeviceName, "device"
 );
 name_id!(

@@ -1,6 +1,6 @@
-//! JSON that every reader takes in the same way: one value, no name twice in an object, bounded nesting.
-//! Arguments of calls are read with it wherever they come from as text, so that what a person or a rule
-//! looked at is what runs.
+//! Parses JSON strictly: one value, no duplicate name in an object, bounded nesting. Every JSON parser
+//! agrees on such input. Call arguments that arrive as text are parsed here, so that what a person or a
+//! rule saw is what runs.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -9,15 +9,15 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The deepest nesting of brackets.
+/// The maximum nesting of brackets.
 pub const MAX_DEPTH: u32 = 64;
-/// How much of a name is shown, in characters.
+/// The maximum number of characters of a name in a message.
 const SHOWN: usize = 64;
 
-/// Why a text was refused.
+/// Why a text was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
-    /// An object has this name twice, and readers disagree on which of the values counts.
+    /// An object has this name twice; parsers disagree on which value counts.
     #[error("the name \"{}\" stands twice in one object; give each name once", short(.0))]
     Duplicate(String),
     /// Nested deeper than [`MAX_DEPTH`].
@@ -26,12 +26,12 @@ pub enum JsonError {
     /// Not JSON at this byte.
     #[error("it is no JSON at byte {at}: {why}")]
     Syntax {
-        /// The byte.
+        /// The byte offset.
         at: usize,
-        /// What is wrong there.
+        /// The syntax error.
         why: String,
     },
-    /// Something else than an object.
+    /// The value is not an object.
     #[error("it is no JSON object; write it in {{}}")]
     NotAnObject,
 }
@@ -64,8 +64,8 @@ pub fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, JsonError> {
 pub fn parse(text: &str) -> Result<Value, JsonError> {
     let refusal = RefCell::new(None);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    // The check is a pass of its own and keeps no values: a visitor that builds them would see numbers as
-    // objects when some crate in the build turns on serde_json's arbitrary precision.
+    // The check is a separate pass and keeps no values: a visitor that builds them would see numbers as
+    // objects when some crate in the build enables serde_json's arbitrary precision.
     let checked = Check { depth: 0, refusal: &refusal }
         .deserialize(&mut deserializer)
         .and_then(|()| deserializer.end())
@@ -83,7 +83,7 @@ fn syntax(text: &str, error: &serde_json::Error) -> JsonError {
     }
 }
 
-/// Walks one value and refuses what readers disagree about.
+/// Visits one value and rejects what parsers disagree about.
 #[derive(Clone, Copy)]
 struct Check<'a> {
     depth: u32,

@@ -1,7 +1,7 @@
-//! What holds for every input, as functions that stop where it does not: the fuzz targets and the
-//! ordinary tests hold the rules to the same laws.
+//! Laws that are true for every input, as functions that panic where one is violated. The fuzz targets
+//! and the ordinary tests share them.
 //!
-//! Not part of the product: they are built for tests and fuzzing alone.
+//! Not part of the product: built for tests and fuzzing only.
 
 mod extractor;
 mod paths;

@@ -1,9 +1,9 @@
-//! The rules of Orion as values: who may do what, where, and how a call lives and ends.
+//! The rules of Orion as values: who may do what, where, and the life cycle of a call.
 //!
-//! Nothing in this crate does I/O, reads a clock or draws randomness. The backend and the device
-//! run the same [`evaluate()`] over the same types, so they can be held to the same answers.
+//! Nothing in this crate does I/O, reads a clock or draws randomness. The backend and the device run the
+//! same [`evaluate()`] over the same types, so their decisions can be compared.
 //!
-//! Read [`evaluate`](mod@evaluate) first: everything else is what it takes or what it gives.
+//! Read [`evaluate`](mod@evaluate) first: everything else is its input or its output.
 
 pub mod approval;
 pub mod audit;

@@ -1,17 +1,17 @@
-//! What a device saw of a path: enough to tell later whether it is still what a person was shown.
+//! What a device observed of a path: enough to detect whether it changed since a person was shown it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
-/// The most paths that are observed of one call.
+/// The maximum number of paths that are observed for one call.
 pub const MOST_OBSERVED: usize = 64;
 
-/// What stands at a path.
+/// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Nothing.
+    /// Nothing exists at the path.
     Nothing,
     /// A regular file.
     File,
@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In words.
+    /// Returns the kind in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,35 +37,35 @@ impl Kind {
     }
 }
 
-/// What a device saw of one path that a call touches.
+/// What a device observed of one path that a call touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
     /// The path as the call names it.
     pub path: String,
-    /// Where it really is, once links are followed.
+    /// The real path, with links followed.
     pub real: String,
-    /// What is there.
+    /// The kind of file.
     pub kind: Kind,
-    /// Its size in bytes; of a folder that is taken with all in it, of all files in it.
+    /// The size in bytes. For a folder with its content, the sum of all files in it.
     pub bytes: u64,
-    /// Who may do what with it, as Unix writes it; nothing elsewhere.
+    /// The Unix mode bits; 0 on other systems.
     pub mode: u32,
-    /// What tells a later change: SHA-256 of a file's content or a link's target, of the identity and
-    /// times of what is too large or may not be read, and of those of all that is in a folder. None
-    /// where nothing stands.
+    /// Detects a later change: SHA-256 of a file's content or a link's target. For a file too large or
+    /// not readable, and for everything in a folder, the hash covers identity and times. `None` where
+    /// nothing exists.
     pub digest: Option<Digest>,
 }
 
 impl Observation {
-    /// Whether a later change would show.
+    /// Returns whether a later change can be detected.
     #[must_use]
     pub fn is_comparable(&self) -> bool {
         self.kind == Kind::Nothing || self.digest.is_some()
     }
 
-    /// What is different now, for a person; none where it is as it was. A file that was written
-    /// with the content that it had is as it was.
+    /// Describes for a person what changed; `None` where nothing did. A file rewritten with the same
+    /// content has not changed.
     #[must_use]
     pub fn drift(&self, now: &Self) -> Option<String> {
         if self.kind != now.kind {
@@ -97,7 +97,7 @@ impl Observation {
         })
     }
 
-    /// Every field as one line of JSON, for whoever binds it.
+    /// Returns every field as one line of JSON, for binding.
     #[must_use]
     pub fn canonical(&self) -> Vec<u8> {
         // A struct of text and numbers always serialises.
@@ -133,9 +133,9 @@ mod tests {
             Observation { digest: None, ..file() },
             Observation { mode: 0o755, ..file() },
         ];
-        let told: Vec<_> = drifts.iter().map(|now| before.drift(now).unwrap()).collect();
+        let text: Vec<_> = drifts.iter().map(|now| before.drift(now).unwrap()).collect();
         assert_eq!(
-            told,
+            text,
             [
                 "it was a file and is nothing",
                 "it was a file and is a link",
@@ -156,7 +156,7 @@ mod tests {
             digest: Some(Digest::of(digest)),
             ..file()
         };
-        for (kind, told) in [
+        for (kind, text) in [
             (Kind::Nothing, None),
             (Kind::File, Some("its content has changed, at the same size")),
             (Kind::Folder, Some("what is in it has changed, at the same size")),
@@ -165,14 +165,14 @@ mod tests {
         ] {
             let before = of(kind, 5, b"before");
             assert_eq!(before.drift(&before), None, "{kind:?}");
-            assert_eq!(before.drift(&of(kind, 5, b"now")).as_deref(), told, "{kind:?}");
+            assert_eq!(before.drift(&of(kind, 5, b"now")).as_deref(), text, "{kind:?}");
         }
         let (before, now) = (of(Kind::Folder, 5, b"x"), of(Kind::Folder, 6, b"x"));
-        let told = before.drift(&now);
-        assert_eq!(told.as_deref(), Some("what is in it has changed: it had 5 bytes, 6 now"));
+        let text = before.drift(&now);
+        assert_eq!(text.as_deref(), Some("what is in it has changed: it had 5 bytes, 6 now"));
         let (before, now) = (of(Kind::Special, 5, b"x"), of(Kind::File, 5, b"x"));
-        let told = before.drift(&now);
-        assert_eq!(told.as_deref(), Some("it was a FIFO, a socket or a device and is a file"));
+        let text = before.drift(&now);
+        assert_eq!(text.as_deref(), Some("it was a FIFO, a socket or a device and is a file"));
         let (before, now) = (of(Kind::Folder, 5, b"x"), of(Kind::Link, 5, b"x"));
         assert_eq!(before.drift(&now).as_deref(), Some("it was a folder and is a link"));
     }

@@ -1,8 +1,8 @@
-//! Lexical path rules for POSIX and Windows devices, judged by the device's platform and never the host's.
+//! Lexical path rules for POSIX and Windows devices, by the device's platform and never the host's.
 //!
-//! Nothing here touches a disk: a path is text, taken literally and never decoded. What a link really points at is for
-//! the device to find out, by opening beneath the allowed root. The names of the host's own standard library have other
-//! rules, so none of them is used.
+//! Nothing here touches a disk: a path is text, taken literally and never decoded. The device finds the
+//! real target of a link, by opening beneath the allowed root. The host's standard library has other
+//! rules for names, so none of its path types is used.
 
 mod built_in;
 mod error;
@@ -33,21 +33,21 @@ pub use system::{covers, holds_system, system_folders};
 pub use name::copied_from;
 use name::{Name, Signature};
 
-/// The longest path accepted, in bytes of UTF-8.
+/// The maximum length of a path, in bytes of UTF-8.
 pub const MAX_PATH_BYTES: usize = 4096;
 
-/// Whose rules a path is judged by. macOS and every other Unix are POSIX.
+/// The platform whose rules apply to a path. macOS and every other Unix are POSIX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathStyle {
-    /// `/` separates, everything else but NUL is an ordinary character.
+    /// `/` separates; every other character except NUL is ordinary.
     Posix,
-    /// Drives and shares, `/` and `\` separate, letters match in either case.
+    /// Drives and shares; `/` and `\` separate; case is ignored.
     Windows,
 }
 
 impl PathStyle {
-    /// Whether `character` separates components in this style.
+    /// Returns whether `character` separates components in this style.
     fn separates(self, character: char) -> bool {
         match self {
             Self::Posix => character == '/',
@@ -55,7 +55,7 @@ impl PathStyle {
         }
     }
 
-    /// Refuses what can never be the text of a path in this style, however it is read.
+    /// Rejects text that cannot be a path in this style.
     fn check_text(self, text: &str) -> Result<(), PathError> {
         if text.is_empty() {
             return Err(PathError::Empty);
@@ -72,7 +72,8 @@ impl PathStyle {
         }
     }
 
-    /// Splits an absolute path into its drive or share ("" on POSIX) and what follows; `None` when it is relative.
+    /// Splits an absolute path into its drive or share ("" on POSIX) and the rest; `None` when it is
+    /// relative.
     fn split_prefix(self, text: &str) -> Result<Option<(String, &str)>, PathError> {
         match self {
             Self::Posix => Ok(text.strip_prefix('/').map(|rest| (String::new(), rest))),
@@ -80,7 +81,7 @@ impl PathStyle {
         }
     }
 
-    /// Refuses what can't be one plain component in this style.
+    /// Rejects what cannot be one plain component in this style.
     fn check_component(self, component: &str) -> Result<(), PathError> {
         match self {
             Self::Posix => posix::check_component(component),
@@ -91,8 +92,9 @@ impl PathStyle {
 
 /// An absolute, normalised path of one style.
 ///
-/// It cannot hold NUL, `.` or `..`, and on Windows no device names, alternate streams, short names or verbatim prefixes.
-/// Equality is of the text as written; [`DevicePath::contains`] compares as the style's file systems do.
+/// It cannot hold NUL, `.` or `..`, and on Windows no device names, alternate streams, short names or
+/// verbatim prefixes. Equality compares the text as written; [`DevicePath::contains`] compares as the
+/// style's file systems do.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DevicePath {
     style: PathStyle,
@@ -102,7 +104,7 @@ pub struct DevicePath {
 }
 
 impl DevicePath {
-    /// Reads an absolute path. `.`, `..` and repeated separators are resolved in the text itself.
+    /// Parses an absolute path. `.`, `..` and repeated separators are resolved lexically.
     ///
     /// # Errors
     /// Any [`PathError`]: the text is relative, climbs above its root, or breaks a rule of `style`.
@@ -114,12 +116,15 @@ impl DevicePath {
         Self { style, prefix, names: Vec::new(), signature }.walk(rest)
     }
 
-    /// Reads a path as a person or a model writes it on one device: `~` is home, a relative path starts at the workspace.
+    /// Parses a path as a person or a model writes it: `~` is home, a relative path starts at the
+    /// workspace.
     ///
-    /// A relative path may climb out of the workspace; it becomes the absolute path that it means, for grants to judge.
+    /// A relative path may leave the workspace. It becomes the absolute path that it means, for grants
+    /// to evaluate.
     ///
     /// # Errors
-    /// As [`DevicePath::parse`], and [`PathError::NoHome`] or [`PathError::UnknownVariable`] when the start has no meaning here.
+    /// As [`DevicePath::parse`], and [`PathError::NoHome`] or [`PathError::UnknownVariable`] when the
+    /// start is unknown here.
     pub fn resolve(places: &Places, text: &str) -> Result<Self, PathError> {
         let style = places.style;
         style.check_text(text)?;
@@ -133,7 +138,7 @@ impl DevicePath {
         start.clone().walk(rest)
     }
 
-    /// Follows the components of `text` from here, validating each, also those that a later `..` takes back.
+    /// Appends the components of `text`, validating each, also those that a later `..` removes.
     fn walk(mut self, text: &str) -> Result<Self, PathError> {
         let style = self.style;
         for component in text.split(|character| style.separates(character)) {
@@ -160,37 +165,38 @@ impl DevicePath {
         Ok(self)
     }
 
-    /// The style whose rules this path follows.
+    /// Returns the style whose rules this path follows.
     pub fn style(&self) -> PathStyle {
         self.style
     }
 
-    /// The components below the root, as written.
+    /// Returns the components below the root, as written.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         self.names.iter().map(Name::written)
     }
 
-    /// The drive (`C:`) or share (`//server/share`); empty on POSIX.
+    /// Returns the drive (`C:`) or share (`//server/share`); empty on POSIX.
     pub fn prefix(&self) -> &str {
         self.prefix.written()
     }
 
-    /// Whether `other` is this path or lies beneath it, by component: Windows in either case, both styles character by character.
+    /// Returns whether `other` is this path or beneath it, by component. Windows ignores case; both
+    /// styles compare characters exactly otherwise.
     #[inline]
     pub fn contains(&self, other: &Self) -> bool {
         other.signature.may_hold(self.signature) && self.is_above(other)
     }
 
-    /// A prefix is of one style alone: empty on POSIX, and never so on Windows.
+    /// A prefix belongs to one style: it is empty on POSIX, and never empty on Windows.
     fn is_above(&self, other: &Self) -> bool {
         self.prefix.is(&other.prefix)
             && self.names.len() <= other.names.len()
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.is(its))
     }
 
-    /// Wider than [`DevicePath::contains`], as a deny compares: in either case, whatever the style.
+    /// Wider than [`DevicePath::contains`], as a deny compares: ignores case, whatever the style.
     ///
-    /// For what must not go with this path, on a file system that takes both spellings for one.
+    /// For what must not be affected with this path, on a file system that treats both spellings as one.
     #[inline]
     pub fn may_contain(&self, other: &Self) -> bool {
         other.signature.may_hold(self.signature) && self.may_be_above(other)
@@ -202,27 +208,29 @@ impl DevicePath {
             && self.names.iter().zip(&other.names).all(|(mine, its)| mine.loose() == its.loose())
     }
 
-    /// The components that lead from `base` to this path; `None` when it isn't `base` or beneath it.
+    /// Returns the components that lead from `base` to this path; `None` when it isn't `base` or beneath
+    /// it.
     pub fn relative_to(&self, base: &Self) -> Option<Vec<&str>> {
         base.contains(self).then(|| self.components().skip(base.names.len()).collect())
     }
 
-    /// The folder that holds this path; `None` at the root.
+    /// Returns the folder that holds this path; `None` at the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.names.split_last()?;
         let (style, prefix) = (self.style, self.prefix.clone());
         Some(Self { style, prefix, names: above.to_vec(), signature: signature(above) })
     }
 
-    /// The last component; `None` at the root.
+    /// Returns the last component; `None` at the root.
     pub fn file_name(&self) -> Option<&str> {
         self.names.last().map(Name::written)
     }
 
-    /// This path with one plain component added.
+    /// Returns this path with one plain component added.
     ///
     /// # Errors
-    /// [`PathError::NotOneName`] for `.`, `..`, nothing, or anything with a separator, and the style's rules for a component.
+    /// [`PathError::NotOneName`] for `.`, `..`, nothing, or anything with a separator, and the style's
+    /// rules for a component.
     pub fn join(&self, component: &str) -> Result<Self, PathError> {
         let separated = component.contains(|character| self.style.separates(character));
         if separated || matches!(component, "" | "." | "..") {
@@ -240,7 +248,8 @@ fn signature(names: &[Name]) -> Signature {
     names.iter().fold(Signature::default(), |all, name| all.and(name.signature()))
 }
 
-/// Writes `/a/b`, `C:/a/b` or `//server/share/a`, which [`DevicePath::parse`] reads back as the same path.
+/// Writes `/a/b`, `C:/a/b` or `//server/share/a`, which [`DevicePath::parse`] reads back as the same
+/// path.
 impl fmt::Display for DevicePath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.prefix())?;
@@ -263,7 +272,7 @@ impl Serialize for DevicePath {
     }
 }
 
-/// Told by shape: a normalised POSIX path is the only one that begins with exactly one `/`.
+/// Detects the style by shape: only a normalised POSIX path begins with exactly one `/`.
 impl<'de> Deserialize<'de> for DevicePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

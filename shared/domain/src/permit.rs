@@ -1,4 +1,4 @@
-//! The right to run one call. It can be had from an evaluation and from nowhere else.
+//! The right to run one call. Only an evaluation can create it.
 //!
 //! ```compile_fail
 //! // No field is public and there is no constructor to call.
@@ -11,7 +11,7 @@ use crate::envelope::ToolError;
 use crate::evaluate::{Decision, Evaluation, Policy, Question};
 use crate::id::ApprovalId;
 
-/// The right to run one call once, and what gave it. Routing takes it by value.
+/// The right to run one call once, and the rule that gave it. Routing takes it by value.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit {
     rule: String,
@@ -19,13 +19,13 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// What decided, by name.
+    /// Returns the name of the rule that decided.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
     }
 
-    /// The person's answer it rests on, where one was needed.
+    /// Returns the approval that the permit rests on. `None` where none was required.
     #[must_use]
     pub const fn approval(&self) -> Option<ApprovalId> {
         self.approval
@@ -33,10 +33,10 @@ impl Permit {
 }
 
 impl Evaluation {
-    /// The right to run, where this evaluation gives it: at once, or with a person's yes.
+    /// Returns the right to run, where this evaluation gives it: at once, or with an approval.
     ///
     /// # Errors
-    /// What the caller is told instead.
+    /// The error for the caller.
     pub fn permit(
         &self,
         question: &Question<'_>,
@@ -44,7 +44,7 @@ impl Evaluation {
         approved: Option<Approved>,
     ) -> Result<Permit, Box<ToolError>> {
         if question.touches.is_none() {
-            // Tools are listed so; what the call would touch was not judged.
+            // Such an evaluation only lists tools; it did not cover what the call would touch.
             return Err(Box::new(ToolError::new(
                 ErrorCode::Internal,
                 "The call was judged without its arguments, which permits nothing.",
@@ -56,7 +56,7 @@ impl Evaluation {
         };
         match (self.decision(), approved) {
             (Decision::Allow, _) => permit(approved.map(Approved::id)),
-            (Decision::Ask | Decision::DryRunFirst, Some(yes)) => permit(Some(yes.id())),
+            (Decision::Ask | Decision::DryRunFirst, Some(approved)) => permit(Some(approved.id())),
             (Decision::Ask | Decision::DryRunFirst, None) | (Decision::Deny, _) => {
                 Err(Box::new(self.refusal(question, policy)))
             }

@@ -1,4 +1,4 @@
-//! What a person's yes to a plan is bound to: all of its steps, in their order, and what was shown.
+//! Binds a person's approval to a whole plan: its steps, their order, and what was shown.
 
 use crate::call::CanonicalArguments;
 use crate::caller::Caller;
@@ -6,43 +6,43 @@ use crate::digest::Digest;
 use crate::id::{CallId, DeviceId, PlanId};
 use crate::observation::Observation;
 
-/// The most steps that one plan has.
+/// The maximum number of steps in one plan.
 pub const MAX_STEPS: usize = 32;
 
-/// One step as it was shown.
+/// One step as the approver was shown it.
 #[derive(Debug, Clone, Copy)]
 pub struct StepBinding<'a> {
-    /// The call that it becomes.
+    /// The call that runs the step.
     pub call: CallId,
-    /// Where.
+    /// The device that runs the step.
     pub device: DeviceId,
-    /// What.
+    /// The tool's name.
     pub tool: &'a str,
-    /// With what.
+    /// The tool's arguments.
     pub arguments: &'a CanonicalArguments,
-    /// What the device saw of what it touches, where that is compared later.
+    /// What the device observed of the step's paths, where that is compared before the step runs.
     pub observed: &'a [Observation],
-    /// The step that it comes after and that changes what it touches.
+    /// The earlier step that changes what this step touches. `None` where no step does.
     pub after: Option<u32>,
-    /// The policy that it was judged by.
+    /// The version of the policy that evaluated the step.
     pub policy_version: &'a str,
 }
 
-/// Everything that a yes to a plan speaks of.
+/// Everything that an approval of a plan covers.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanBinding<'a> {
-    /// The plan.
+    /// The plan's id.
     pub plan: PlanId,
-    /// For whom, as what.
+    /// The person and the role that the plan runs with.
     pub caller: &'a Caller,
-    /// Whether it goes on where a step fails.
+    /// Whether the plan continues after a failed step.
     pub keep_going: bool,
     /// The steps in order.
     pub steps: &'a [StepBinding<'a>],
 }
 
 impl PlanBinding<'_> {
-    /// The digest that stands for this plan and no other.
+    /// Returns the digest that identifies this plan and no other.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let steps: Vec<Digest> = self.steps.iter().map(StepBinding::digest).collect();

@@ -1,4 +1,4 @@
-//! Why one call is of higher risk than its tool: what its paths or the device's disk show.
+//! Why one call is of higher risk than its tool, as its paths or the device's disk show.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::risk::Risk;
 
-/// A reason for which one call is of high risk, whatever its tool is.
+/// A reason why one call is of high risk, whatever its tool is.
 ///
-/// The paths alone tell some of it, on both sides. The rest only the device sees: it reports that with
-/// a preview, and refuses the call itself until a person has approved it with the reason in sight.
+/// Both sides find some reasons from the paths alone. Others only the device sees: it reports them with
+/// a preview, and refuses the call until a person has approved it with the reason shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskRaise {
-    /// It writes what can start programs: a dot-file, something in a dot-folder, or a file that has or
-    /// gets an execute bit.
+    /// The call writes what can start programs: a dot-file, something in a dot-folder, or a file that
+    /// has or gets an execute bit.
     StartsPrograms,
-    /// What it replaces or deletes cannot be kept, so that nothing can be taken back.
+    /// What the call replaces or deletes cannot be kept, so that nothing can be undone.
     CannotBeUndone,
 }
 
@@ -24,7 +24,7 @@ impl RiskRaise {
     /// Every reason, in the order of the reference.
     pub const ALL: [Self; 2] = [Self::StartsPrograms, Self::CannotBeUndone];
 
-    /// The word that files and wire use.
+    /// Returns the name that files and the wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl RiskRaise {
         }
     }
 
-    /// The sentence that a person reads.
+    /// Returns the sentence that a person reads.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl RiskRaise {
         }
     }
 
-    /// The risk that a call has at least for this reason.
+    /// Returns the minimum risk of a call with this reason.
     #[must_use]
     pub const fn risk(self) -> Risk {
         match self {

@@ -1,4 +1,4 @@
-//! How much harm a call can do, as Orion states it; never a device, never a model.
+//! The harm that a call can do. Orion states it; never a device or a model.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Reads, or makes something new and harmless. Runs.
+    /// Reads, or creates something new and harmless. Runs.
     Low,
-    /// Changes something that can be put back. Runs and notifies.
+    /// Makes a change that can be undone. Runs and notifies.
     Medium,
-    /// Destroys or interrupts. Asks a person.
+    /// Destroys or interrupts. Requires a person's approval.
     High,
-    /// Interrupts much at once. Asks an admin.
+    /// Interrupts many things at once. Requires an admin's approval.
     Critical,
 }
 
 impl Risk {
-    /// Whether a person is asked by default, and `confirm` is wanted in the arguments.
+    /// Returns whether approval, and `confirm` in the arguments, are required by default.
     #[must_use]
     pub const fn is_dangerous(self) -> bool {
         matches!(self, Self::High | Self::Critical)
     }
 
-    /// The next higher; the highest stays.
+    /// Returns the next higher risk; the highest stays.
     #[must_use]
     pub const fn raised(self) -> Self {
         match self {
@@ -35,7 +35,7 @@ impl Risk {
         }
     }
 
-    /// The word that people and wire use.
+    /// Returns the name that people and the wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
-//! Rules across devices: they tighten what grants leave, or pre-approve a narrow case.
+//! Rules across devices: they tighten what grants allow, or pre-approve a narrow case.
 //!
-//! A [`Rule`] is as it is kept and sent, already chosen for one device; a [`CompiledRule`] is the
-//! same, ready to compare with that device's paths.
+//! A [`Rule`] is stored and sent, already selected for one device. A [`CompiledRule`] is the same rule,
+//! with that device's paths parsed.
 
 #[cfg(test)]
 mod tests;
@@ -15,23 +15,23 @@ use crate::evaluate::Question;
 use crate::id::UserName;
 use crate::path::{DevicePath, PathError, PathPattern, Places};
 
-/// What a matching rule does.
+/// The action of a matching rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleAction {
-    /// Refuses.
+    /// Denies the call.
     Deny,
-    /// Asks a person.
+    /// Requires a person's approval.
     Ask,
-    /// Shows a preview, and a person says go.
+    /// Shows a preview and requires a person's approval.
     DryRunFirst,
-    /// Runs without asking where risk alone would have asked. Never widens a grant.
+    /// Runs the call where risk alone would require approval. Never widens a grant.
     Preapprove,
 }
 
 impl RuleAction {
-    /// Whether it makes a judgement stricter. What cannot be read of such a rule is held to match;
-    /// of a pre-approval it is held not to.
+    /// Returns whether the action makes a decision stricter. Unreadable conditions of such a rule match;
+    /// those of a pre-approval do not.
     #[must_use]
     pub const fn tightens(self) -> bool {
         match self {
@@ -41,20 +41,20 @@ impl RuleAction {
     }
 }
 
-/// Who has to say yes, where a person is asked.
+/// Who must approve, where approval is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvers {
-    /// The least role.
+    /// The lowest role of an approver.
     pub role: Role,
-    /// How many different people.
+    /// The number of different people.
     pub count: u8,
-    /// Whether the one who asked for the call does not count.
+    /// Whether the requester's own approval is excluded.
     pub not_requester: bool,
-    /// The same, unless nobody else has the role: critical calls of a sole admin.
+    /// As `not_requester`, unless nobody else has the role: critical calls of a sole admin.
     #[serde(skip)]
     pub second_if_any: bool,
-    /// Whether each has to say why.
+    /// Whether each approver must give a reason.
     pub reason: bool,
 }
 
@@ -71,7 +71,7 @@ impl Default for Approvers {
 }
 
 impl Approvers {
-    /// What satisfies both.
+    /// Returns the requirements that satisfy both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -84,21 +84,21 @@ impl Approvers {
     }
 }
 
-/// The hours in which a rule speaks, by the clock of the policy's time zone.
+/// The hours in which a rule is active, in the policy's time zone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hours {
     /// The first minute of the day, 0 to 1439.
     pub from: u16,
-    /// The minute of the day after the last, 0 to 1440. Below `from`, the hours go past midnight.
+    /// The minute of the day after the last, 0 to 1440. Below `from`, the hours extend past midnight.
     pub to: u16,
-    /// The days on which they begin, 0 for Monday to 6 for Sunday; empty for every day.
+    /// The days on which the hours begin, 0 for Monday to 6 for Sunday; empty for every day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub days: Vec<u8>,
 }
 
 impl Hours {
-    /// Whether a moment lies in these hours.
+    /// Returns whether a moment is in these hours.
     #[must_use]
     pub fn hold(&self, at: Moment) -> bool {
         let on = |day: u8| self.days.is_empty() || self.days.contains(&day);
@@ -111,7 +111,7 @@ impl Hours {
     }
 }
 
-/// A point in time, as rules see it.
+/// A point in time, as rules compare it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moment {
     /// Unix milliseconds.
@@ -122,30 +122,30 @@ pub struct Moment {
     pub minute: u16,
 }
 
-/// How often is too often.
+/// A rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// So many calls, counted for each person and device.
+    /// The number of calls, counted for each person and device.
     pub calls: u32,
-    /// In this time, in seconds.
+    /// The period, in seconds.
     pub per_seconds: u32,
 }
 
-/// How much a call touches, as its preview tells.
+/// How much a call touches, as its preview reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Quantity {
-    /// Files and folders.
+    /// Files and folders. `None` means no limit, or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
-    /// Bytes in files.
+    /// Bytes in files. `None` means no limit, or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
 impl Quantity {
-    /// Whether something is more than this. What is not known is more.
+    /// Returns whether a quantity exceeds this limit. An unknown quantity exceeds it.
     #[must_use]
     pub fn is_exceeded_by(&self, found: Option<Quantity>) -> bool {
         let over = |limit: Option<u64>, found: Option<u64>| {
@@ -155,59 +155,61 @@ impl Quantity {
     }
 }
 
-/// One rule of the policy, as it holds on one device.
+/// One rule of the policy, as applied on one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// A name, unique in the policy; what denials and permits refer to.
+    /// The name, unique in the policy; denials and permits refer to it.
     pub id: String,
-    /// The tools it is about; empty means every tool, which a pre-approval may not say.
+    /// The tools that the rule matches; empty means every tool, which a pre-approval must not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// The people it is about; empty means everyone.
+    /// The people that the rule matches; empty means everyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<UserName>,
-    /// The roles it is about; empty means every role.
+    /// The roles that the rule matches; empty means every role.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<Role>,
-    /// Paths and patterns as the device writes them. A rule that tightens speaks when one of the
-    /// touched paths fits one of them, a pre-approval when all do. Empty means any path or none.
+    /// Paths and patterns in the device's syntax. A rule that tightens matches when one touched path
+    /// fits one of them, a pre-approval when all do. Empty means any path or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// When it speaks; always when left out.
+    /// The hours in which the rule is active. `None` means always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
-    /// A rule that tightens speaks from this many calls on, a pre-approval up to as many.
+    /// A rule that tightens matches from this many calls on, a pre-approval up to as many. `None` means
+    /// no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Rate>,
-    /// A rule that tightens speaks when a call touches more than this, a pre-approval when it does
-    /// not.
+    /// A rule that tightens matches when a call touches more than this, a pre-approval when it does not.
+    /// `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Quantity>,
-    /// Until when it speaks, Unix milliseconds; for good when left out.
+    /// Unix milliseconds. The rule is inactive from this moment on. `None` means that it does not
+    /// expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// What it does.
+    /// What the rule does when it matches.
     pub action: RuleAction,
-    /// Who has to say yes where it asks.
+    /// Who must approve where the rule requires approval.
     #[serde(default)]
     pub approvers: Approvers,
-    /// For a rule that asks: that a preview is shown with the question.
+    /// For a rule that requires approval: whether a preview is shown with the request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run_first: bool,
-    /// For a pre-approval: that it also holds when strangers' content is in the chat.
+    /// For a pre-approval: whether it also matches when the chat contains untrusted content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ignore_provenance: bool,
-    /// Why, in a sentence that the person who is refused gets to read.
+    /// The reason, in a sentence that the denied person reads.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
-    /// Where it is written, such as `policy.yaml:12`.
+    /// Where the rule is written, such as `policy.yaml:12`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
 }
 
 impl Rule {
-    /// A rule that speaks always and of everything, to be narrowed.
+    /// Creates a rule that matches every call, to be narrowed.
     #[must_use]
     pub fn new(id: impl Into<String>, action: RuleAction) -> Self {
         Self {
@@ -229,8 +231,8 @@ impl Rule {
         }
     }
 
-    /// Makes it ready for a device. A path that cannot be read there is told; the rule then speaks
-    /// of every path if it tightens, and of none if it pre-approves.
+    /// Compiles the rule for a device, and returns the paths that cannot be parsed there. With such a
+    /// path, the rule matches every path if it tightens, and ignores that path if it pre-approves.
     #[must_use]
     pub fn compile(self, places: &Places) -> (CompiledRule, Vec<(String, PathError)>) {
         let mut bad = Vec::new();
@@ -248,7 +250,7 @@ impl Rule {
         (CompiledRule { rule: self, paths }, bad)
     }
 
-    /// The name with where it is written.
+    /// Returns the name with the place where the rule is written.
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         if self.source.is_empty() {
@@ -258,8 +260,8 @@ impl Rule {
         }
     }
 
-    /// What tightens one tool holds for whatever does the same; what pre-approves a tool pre-approves no
-    /// other that it does.
+    /// A rule that tightens a tool also covers other tools that run it. A pre-approval covers only the
+    /// tool that it names.
     fn is_about(&self, question: &Question<'_>) -> bool {
         let (tool, caller) = (&question.tool, question.caller);
         let mut names = tool.names().take(if self.action.tightens() { usize::MAX } else { 1 });
@@ -270,27 +272,27 @@ impl Rule {
     }
 }
 
-/// A rule, ready to compare.
+/// A rule with its paths parsed for one device.
 #[derive(Debug, Clone)]
 pub struct CompiledRule {
-    /// As it is written.
+    /// The rule as written.
     pub rule: Rule,
-    /// `None` where paths do not matter.
+    /// The parsed patterns. `None` where the rule matches any path.
     paths: Option<Vec<PathPattern>>,
 }
 
-/// What only the backend counts. A device leaves such conditions to it.
+/// Counts that only the backend has. A device leaves such conditions to the backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<'a> {
-    /// For each rule of the policy, by position: how many calls of this person on this device it
-    /// spoke of within its own time. Missing counts as none.
+    /// For each rule of the policy, by position: the number of this person's calls on this device that
+    /// the rule matched within its own period. Missing counts as none.
     pub earlier: &'a [u32],
-    /// How much the call touches, once a preview told.
+    /// How much the call touches. `None` until a preview reports it.
     pub quantity: Option<Quantity>,
 }
 
 impl CompiledRule {
-    /// Whether the rule, at this position in the policy, speaks of a question.
+    /// Returns whether the rule, at this position in the policy, matches a call.
     #[must_use]
     pub fn speaks(&self, index: usize, question: &Question<'_>) -> bool {
         let rule = &self.rule;
@@ -301,14 +303,14 @@ impl CompiledRule {
             && self.is_counted(index, question)
     }
 
-    /// Whether a call of this kind counts towards the rule's limit.
+    /// Returns whether a call of this kind counts towards the rule's limit.
     #[must_use]
     pub fn counts(&self, question: &Question<'_>) -> bool {
         self.rule.is_about(question) && self.fits_paths(question)
     }
 
-    /// What would make a rule that tightens speak of a question, where only the paths of the call keep
-    /// it silent. They say what is written: a link or a folder may hold more.
+    /// Returns the patterns that would make a tightening rule match, where only the call's paths do not
+    /// fit. Paths are compared as written: a link or a folder may reach more.
     #[must_use]
     pub fn awaits(&self, index: usize, question: &Question<'_>) -> Option<&[PathPattern]> {
         let rule = &self.rule;
@@ -322,18 +324,18 @@ impl CompiledRule {
         .flatten()
     }
 
-    /// The folders at which its paths begin.
+    /// Returns the folders at which the rule's paths begin.
     pub fn roots(&self) -> impl Iterator<Item = &DevicePath> {
         self.paths.iter().flatten().filter_map(PathPattern::root)
     }
 
     fn fits_paths(&self, question: &Question<'_>) -> bool {
         let Some(patterns) = &self.paths else { return true };
-        // While the arguments have not been looked at, nothing is known to fit.
+        // Before the arguments are read, no path is known to fit.
         let Some(touches) = question.touches else { return false };
         let mut paths = touches.paths.iter().map(|touch| &touch.path);
         if self.rule.action.tightens() {
-            // What is deleted, moved, copied or gone through goes with all that is in it.
+            // A delete, move, copy or traversal of a folder affects everything in it.
             paths.any(|path| {
                 patterns.iter().any(|pattern| {
                     pattern.denies(path)
@@ -347,7 +349,7 @@ impl CompiledRule {
         }
     }
 
-    /// Whether the rule may say something else once a preview told how much the call touches.
+    /// Returns whether the rule may decide differently once a preview reports the quantity.
     #[must_use]
     pub fn measures(&self, question: &Question<'_>) -> bool {
         self.rule.above.is_some() && self.counts(question)
@@ -358,7 +360,7 @@ impl CompiledRule {
         let Some(counted) = question.counted else {
             return !(tightens && (rule.limit.is_some() || rule.above.is_some()));
         };
-        // A preview is what tells how much it is, so it is not refused for not knowing.
+        // A preview reports the quantity, so it is not denied for an unknown quantity.
         if tightens && rule.above.is_some() && question.is_preview() && counted.quantity.is_none() {
             return false;
         }

@@ -2,19 +2,18 @@
 
 use std::fmt;
 
-/// A secret. `Debug` shows nothing and there is no `Display`; [`Secret::expose`] is easy to search
-/// for.
+/// A secret. `Debug` shows nothing and there is no `Display`; [`Secret::expose`] is easy to search for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a text as a secret.
+    /// Wraps a text as a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for the one place that needs it.
+    /// Returns the text, for the one place that needs it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -1,38 +1,38 @@
-//! The life of a call, as a machine that only goes forward.
+//! The life cycle of a call, as a state machine that only goes forward.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
-    /// In the record, not yet judged.
+    /// In the store, not yet evaluated.
     Received,
-    /// Judged and not allowed, by the backend. Final.
+    /// Denied by the backend. Final.
     Denied,
-    /// A person has been asked.
+    /// A person's approval is pending.
     AwaitingApproval,
-    /// The device is away; waits until its deadline.
+    /// The device is offline; the call waits until its deadline.
     Queued,
-    /// Handed to the device's session.
+    /// Sent to the device's session.
     Dispatched,
-    /// The device said that it began.
+    /// The device reported that the call began.
     Running,
-    /// Done. Final.
+    /// The call succeeded. Final.
     Succeeded,
-    /// Ran, and did not do what it should. Final.
+    /// The call ran and failed. Final.
     Failed,
-    /// The device would not. Final.
+    /// The device denied the call. Final.
     Refused,
     /// The deadline passed. Final.
     TimedOut,
-    /// A person stopped it. Final.
+    /// A person cancelled the call. Final.
     Cancelled,
-    /// The link or the device died, and what happened is not known. Becomes final when the device
-    /// says so.
+    /// The connection or the device failed, and the outcome is unknown. A later report of the device
+    /// makes it final.
     Unknown,
 }
 
@@ -53,7 +53,7 @@ impl CallState {
         Self::Unknown,
     ];
 
-    /// The word that people, wire and database use.
+    /// Returns the name that people, wire and database use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl CallState {
         }
     }
 
-    /// Whether the audit of the call is closed in this state.
+    /// Returns whether the audit of the call is closed in this state.
     #[must_use]
     pub const fn is_closed(self) -> bool {
         matches!(
@@ -87,8 +87,8 @@ impl CallState {
         )
     }
 
-    /// Whether a call may go from here to `next`. Every change of state in the database is guarded
-    /// by this, so that a late or repeated message changes nothing.
+    /// Returns whether a call may go from here to `next`. Every state change in the database is guarded
+    /// by this function, so that a late or repeated message changes nothing.
     #[must_use]
     pub const fn can_become(self, next: Self) -> bool {
         match self {
@@ -107,7 +107,7 @@ impl CallState {
             ),
             Self::Queued => matches!(
                 next,
-                // Whoever is asked about what a device would do is asked when the device is back.
+                // An approval that needs the device's preview is requested when the device reconnects.
                 Self::AwaitingApproval
                     | Self::Dispatched
                     | Self::Denied
@@ -115,7 +115,7 @@ impl CallState {
                     | Self::Cancelled
                     | Self::Failed
             ),
-            // What was sent and never arrived may be denied by then.
+            // A call that was sent and never arrived may be denied when it is evaluated again.
             Self::Dispatched | Self::Running => matches!(
                 (self, next),
                 (Self::Dispatched, Self::Running | Self::Denied)
@@ -129,7 +129,7 @@ impl CallState {
                             | Self::Unknown
                     )
             ),
-            // The device comes back and tells what happened.
+            // The device reconnects and reports the outcome.
             Self::Unknown => matches!(
                 next,
                 Self::Succeeded | Self::Failed | Self::Refused | Self::TimedOut | Self::Cancelled
@@ -150,7 +150,7 @@ impl fmt::Display for CallState {
     }
 }
 
-/// A word that is no state.
+/// A text that is not the name of a state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a call state")]
 pub struct NotAState(String);

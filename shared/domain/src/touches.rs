@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::observation::{MOST_OBSERVED, Observation};
 use crate::path::DevicePath;
 
-/// What is done with a path.
+/// The kind of access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// Content, names or metadata are seen.
+    /// Reads content, names or metadata.
     Read,
-    /// Something is made or changed.
+    /// Creates or changes something.
     Write,
-    /// Something goes away.
+    /// Deletes something.
     Delete,
-    /// What is written may start programs.
+    /// Writes what may start programs.
     Execute,
 }
 
 impl Access {
-    /// The word that policy files use.
+    /// Returns the name that policy files use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,52 +41,52 @@ impl fmt::Display for Access {
     }
 }
 
-/// One path and what is done with it.
+/// One path and the access to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathTouch {
-    /// Absolute, by the device's rules.
+    /// Absolute, by the device's path rules.
     pub path: DevicePath,
-    /// What is done with it.
+    /// The access.
     pub access: Access,
 }
 
-/// Everything that one call would touch. Empty means that it touches nothing but the tool itself.
+/// Everything that one call would touch. Empty means that the call touches only the tool itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Touches {
     /// Files and folders.
     pub paths: Vec<PathTouch>,
-    /// Names of applications of the device's list.
+    /// Names of applications on the device's list.
     pub apps: Vec<String>,
-    /// URLs that an application is to open.
+    /// URLs that an application opens.
     pub urls: Vec<String>,
-    /// Whether the paths that are folders are taken with all that is in them: deleted, moved, copied
-    /// or gone through. It follows from the tool and its arguments.
+    /// Whether folders among the paths are taken with their content: deleted, moved, copied or
+    /// traversed. The tool and its arguments determine this.
     #[serde(skip)]
     pub whole: bool,
 }
 
 impl Touches {
-    /// A call that touches nothing but the tool itself.
+    /// Creates the value for a call that touches only the tool itself.
     #[must_use]
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// A call that touches one path.
+    /// Creates the value for a call that touches one path.
     #[must_use]
     pub fn path(path: DevicePath, access: Access) -> Self {
         Self { paths: vec![PathTouch { path, access }], ..Self::default() }
     }
 
-    /// The same, and one more access to one more path.
+    /// Adds one access to one path.
     #[must_use]
     pub fn and_path(mut self, path: DevicePath, access: Access) -> Self {
         self.paths.push(PathTouch { path, access });
         self
     }
 
-    /// Whether each path, of the first so many as are observed, has an observation among these.
+    /// Returns whether each of the first [`MOST_OBSERVED`] paths has an observation among these.
     #[must_use]
     pub fn are_all_in(&self, observed: &[Observation]) -> bool {
         let mut named = BTreeSet::new();
@@ -95,7 +95,7 @@ impl Touches {
         paths.into_iter().all(|path| observed.iter().any(|seen| seen.path == path))
     }
 
-    /// What both touch.
+    /// Returns the union of both.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         for touch in other.paths {
@@ -108,7 +108,7 @@ impl Touches {
         Self { whole: self.whole || other.whole, ..self }
     }
 
-    /// The same, with all that is in the folders among the paths.
+    /// Includes the content of the folders among the paths.
     #[must_use]
     pub fn and_all_in_it(self) -> Self {
         Self { whole: true, ..self }

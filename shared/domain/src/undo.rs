@@ -1,33 +1,33 @@
-//! What an undoing does. It takes back a call; where that call was an undoing itself, what it took back
-//! is done again. However long the chain is, one call stands at its beginning, and its change comes and
-//! goes.
+//! The effect of an undo call. It undoes another call; undoing an undo repeats what the earlier undo
+//! took back. However long the chain is, it starts with one ordinary call, whose change is undone and
+//! repeated in turns.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::CallId;
 
-/// What an undoing does, as it is recorded with it.
+/// The effect of an undo call, as stored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// The call that it names.
+    /// The call that the undo names.
     pub call: CallId,
-    /// The call whose change comes and goes: no undoing.
+    /// The ordinary call at the start of the chain.
     pub first: CallId,
     /// The tool of that first call.
     pub tool: String,
-    /// Whether that first call is done again, and not taken back.
+    /// Whether the first call is repeated rather than undone.
     pub redo: bool,
 }
 
 impl Undo {
-    /// Takes back a call of this tool, which is no undoing.
+    /// Undoes an ordinary call of this tool.
     #[must_use]
     pub const fn of_call(call: CallId, tool: String) -> Self {
         Self { call, first: call, tool, redo: false }
     }
 
-    /// Takes back an undoing.
+    /// Undoes an undo call.
     #[must_use]
     pub fn of_undo(call: CallId, earlier: &Self) -> Self {
         Self { call, redo: !earlier.redo, ..earlier.clone() }

@@ -1,12 +1,12 @@
-//! Text that people are shown and that others wrote: paths, names, messages of models and devices.
-//! Nothing in it may end a line, move a cursor, turn the reading order round, or hide.
+//! Makes untrusted text safe to show: paths, names, messages of models and devices. The result cannot
+//! end a line, move a cursor, change the direction of reading, or hide text.
 
-/// What stands for a character that is not shown.
+/// The replacement for a character that is not shown.
 pub const REPLACEMENT: char = '\u{fffd}';
 
-/// Whether a character is obeyed rather than shown, or not seen at all: controls, ends of lines,
-/// marks for the direction of reading, and what has no width (Unicode's `Default_Ignorable_Code_Point`
-/// but for the variation selectors, which stand behind honest characters).
+/// Returns whether a character is a control or has no visible form: controls, line ends, bidirectional
+/// marks, and what has no width (Unicode's `Default_Ignorable_Code_Point` but for the variation
+/// selectors, which follow visible characters).
 #[must_use]
 pub const fn is_hidden(c: char) -> bool {
     c.is_ascii_control()
@@ -19,8 +19,8 @@ pub const fn is_hidden(c: char) -> bool {
             | '\u{e01f0}'..='\u{e0fff}')
 }
 
-/// A character as it stands in one line: ends of lines and tabs as their pictures, and
-/// [`REPLACEMENT`] for what else is hidden.
+/// Returns a character as shown in one line: line ends and tabs as their pictures, and [`REPLACEMENT`]
+/// for other hidden characters.
 #[must_use]
 pub const fn visible_char(c: char) -> char {
     match c {
@@ -32,16 +32,16 @@ pub const fn visible_char(c: char) -> char {
     }
 }
 
-/// The text as one line in which nothing is hidden.
+/// Returns the text as one line in which nothing is hidden.
 #[must_use]
 pub fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
-/// Whether nobody sees anything of the text: it is empty, spaces, or hidden.
+/// Returns whether nothing of the text is visible: it is empty, spaces, or hidden.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
-    // The pattern of Braille without a dot is no space, and looks like one.
+    // The Braille pattern without dots is not white space, and looks like it.
     text.chars().all(|c| c.is_whitespace() || is_hidden(c) || c == '\u{2800}')
 }
 

@@ -1,8 +1,8 @@
-//! The authorities of one installation that are good at one time: one that signs devices and,
-//! while it takes over, the one before.
+//! The active certificate authorities of one installation: one that signs devices and, during a
+//! rotation, the previous one.
 //!
-//! While there are two, both are trusted, new devices are signed by the newer, and the backend shows
-//! a certificate of the **older**: every device knows that one, whether or not it was awake since.
+//! During a rotation both are trusted, and the newer signs new devices. The backend presents a
+//! certificate of the **older**: every device trusts it, even a device that was offline since.
 
 use std::fmt;
 
@@ -16,36 +16,36 @@ use crate::error::MtlsError;
 use crate::fingerprint::Fingerprint;
 use crate::secret::Secret;
 
-/// The most authorities at one time, and the most keys that are read.
-const MOST: usize = 2;
-/// Keys without a certificate may lie beside the others for a moment; more is something else.
-const MOST_KEYS: usize = 8;
+/// The maximum number of authorities at one time.
+const MAX_AUTHORITIES: usize = 2;
+/// The maximum number of keys: a rotation can leave keys without a certificate for a moment.
+const MAX_KEYS: usize = 8;
 
-/// See the module. Immutable: a change makes another set.
+/// The active authorities. Immutable: a change creates another set.
 pub struct Authorities {
     signer: CertificateAuthority,
     retiring: Option<CertificateAuthority>,
 }
 
 impl Authorities {
-    /// One authority and no other.
+    /// Creates a set of one authority.
     pub fn one(signer: CertificateAuthority) -> Self {
         Self { signer, retiring: None }
     }
 
-    /// Reads what [`keys_pem`](Self::keys_pem) and [`certs_pem`](Self::certs_pem) gave. The
-    /// certificates decide: the first signs, a second one is about to go, and a key that belongs to
-    /// neither is left alone.
+    /// Reads what [`keys_pem`](Self::keys_pem) and [`certs_pem`](Self::certs_pem) returned. The
+    /// certificates decide: the first signs, the second is retiring. A key that belongs to neither is
+    /// ignored.
     ///
     /// # Errors
-    /// [`MtlsError`] when there is no authority or there are more than two, one has no key, or
-    /// something cannot be read.
+    /// [`MtlsError`] when there is no authority or there are more than two, one has no key, or something
+    /// cannot be read.
     pub fn load(keys_pem: &str, certs_pem: &str) -> Result<Self, MtlsError> {
         let mut keys = Vec::new();
         for key in PrivateKeyDer::pem_slice_iter(keys_pem.as_bytes()) {
             let key = key.ok().and_then(|key| KeyPair::try_from(&key).ok());
             keys.push(key.ok_or(MtlsError::UnreadableKey)?);
-            if keys.len() > MOST_KEYS {
+            if keys.len() > MAX_KEYS {
                 return Err(MtlsError::UnreadableKey);
             }
         }
@@ -53,7 +53,7 @@ impl Authorities {
         if keys.is_empty() {
             return Err(MtlsError::UnreadableKey);
         }
-        if certificates.len() > MOST {
+        if certificates.len() > MAX_AUTHORITIES {
             return Err(MtlsError::CertificateCount {
                 expected: "one or two certificate authorities",
                 found: certificates.len(),
@@ -72,28 +72,28 @@ impl Authorities {
         Ok(Self { signer, retiring })
     }
 
-    /// The private keys, PKCS#8 PEM, in the order of the certificates.
+    /// Returns the private keys, PKCS#8 PEM, in the order of the certificates.
     pub fn keys_pem(&self) -> Secret<String> {
         Secret::new(joined(self.iter().map(|authority| authority.key_pem().into_inner())))
     }
 
-    /// The certificates, PEM, the one that signs first.
+    /// Returns the certificates, PEM, the signing one first.
     pub fn certs_pem(&self) -> String {
         joined(self.iter().map(|authority| authority.cert_pem().to_owned()))
     }
 
-    /// The authority that signs devices.
+    /// Returns the authority that signs devices.
     pub fn signer(&self) -> &CertificateAuthority {
         &self.signer
     }
 
-    /// The one before, which is still trusted.
+    /// Returns the previous authority, which is still trusted.
     pub fn retiring(&self) -> Option<&CertificateAuthority> {
         self.retiring.as_ref()
     }
 
-    /// The authority whose certificate the backend shows to devices at `now_ms`, Unix milliseconds:
-    /// the older one, unless its time is over.
+    /// Returns the authority whose certificate the backend presents at `now_ms`, Unix milliseconds: the
+    /// older one, unless it has expired.
     pub fn shown(&self, now_ms: i64) -> &CertificateAuthority {
         self.retiring
             .as_ref()
@@ -101,17 +101,17 @@ impl Authorities {
             .unwrap_or(&self.signer)
     }
 
-    /// All of them, the one that signs first.
+    /// Returns all authorities, the signing one first.
     pub fn iter(&self) -> impl Iterator<Item = &CertificateAuthority> {
         std::iter::once(&self.signer).chain(&self.retiring)
     }
 
-    /// Whether one of them has this name.
+    /// Returns whether one of the authorities has this name.
     pub fn holds(&self, name: &Fingerprint) -> bool {
         self.iter().any(|authority| authority.name() == *name)
     }
 
-    /// Lets `signer` take over. `None` while another is still being taken over from.
+    /// Makes `signer` the signing authority. `None` while another rotation is in progress.
     pub fn rotated(self, signer: CertificateAuthority) -> Option<Self> {
         match self.retiring {
             Some(_) => None,
@@ -119,14 +119,14 @@ impl Authorities {
         }
     }
 
-    /// Lets the older one go. `None` where there is one only.
+    /// Removes the older authority. `None` where there is only one.
     pub fn retired(self) -> Option<(Self, CertificateAuthority)> {
         let retiring = self.retiring?;
         Some((Self::one(self.signer), retiring))
     }
 }
 
-/// PEM texts one after the other, each on lines of its own.
+/// Joins PEM texts, each on lines of its own.
 fn joined(pems: impl Iterator<Item = String>) -> String {
     pems.map(|pem| format!("{}\n", pem.trim_end())).collect()
 }
@@ -187,7 +187,7 @@ mod tests {
         assert!(two.rotated(authority()).is_none());
     }
 
-    /// What a change that was cut off between its two files leaves behind.
+    /// The state that a change interrupted between its two files leaves.
     #[test]
     fn the_certificates_decide_and_a_key_more_is_left_alone() {
         let (old, new) = (authority(), authority());

@@ -1,5 +1,5 @@
-//! The certificate authority of one installation. It signs two kinds of certificate and nothing
-//! else: a device's (client authentication) and a backend's (server authentication).
+//! The certificate authority of one installation. It signs two kinds of certificate and nothing else: a
+//! device's (client authentication) and a backend's (server authentication).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,14 +22,14 @@ use crate::peer::{DEVICE_URI_PREFIX, is_uuid};
 use crate::provider::random;
 use crate::secret::Secret;
 
-/// How long an authority lasts: ten years.
+/// The validity of an authority: ten years.
 const AUTHORITY_VALIDITY: Duration = Duration::from_hours(24 * 3650);
-/// Certificates begin this much before they are made, for devices whose clocks run behind.
+/// How far certificates are backdated, for devices whose clocks run behind.
 const BACKDATED: Duration = Duration::from_mins(5);
 /// The shortest and longest validity of an issued certificate.
 const VALIDITY: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(5)..=Duration::from_hours(24 * 397);
-/// The most names in one server certificate.
+/// The maximum number of names in one server certificate.
 const MAX_SERVER_NAMES: usize = 64;
 
 /// An authority: its key (ECDSA P-256) and its own certificate.
@@ -42,42 +42,42 @@ pub struct CertificateAuthority {
     not_after_ms: i64,
 }
 
-/// A certificate made for a device.
+/// A certificate issued to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedCertificate {
     /// The certificate, PEM.
     pub cert_pem: String,
-    /// Its serial number, lower-case hexadecimal: what revocation goes by.
+    /// The serial number, lower-case hexadecimal, by which the certificate is revoked.
     pub serial_hex: String,
-    /// Its last moment, Unix milliseconds.
+    /// Unix milliseconds. The end of validity.
     pub not_after_ms: i64,
-    /// The fingerprint of the public key it was made for.
+    /// The fingerprint of the certified public key.
     pub public_key_fingerprint: Fingerprint,
 }
 
-/// A certificate made for a backend, with its key.
+/// A certificate issued to a backend, with its key.
 #[derive(Debug, Clone)]
 pub struct IssuedServerCertificate {
-    /// The certificate followed by the authority's (PEM), because a device that pins the authority
-    /// must be shown it.
+    /// The certificate followed by the authority's (PEM), because a device that pins the authority needs
+    /// its certificate.
     pub chain_pem: String,
     /// The private key, PKCS#8 PEM.
     pub key_pem: Secret<String>,
     /// The certificate's serial number, lower-case hexadecimal.
     pub serial_hex: String,
-    /// The certificate's last moment, Unix milliseconds.
+    /// Unix milliseconds. The end of validity.
     pub not_after_ms: i64,
 }
 
 impl CertificateAuthority {
-    /// Makes a new authority, valid for ten years from `now_ms` (Unix milliseconds).
+    /// Creates an authority, valid for ten years from `now_ms` (Unix milliseconds).
     ///
     /// # Errors
-    /// [`MtlsError`] when there is no randomness or the time can't be expressed.
+    /// [`MtlsError`] when there is no randomness or the time cannot be expressed.
     pub fn create(now_ms: i64) -> Result<Self, MtlsError> {
         let key = KeyPair::generate()?;
-        // The name differs from authority to authority, so that two of them can be told apart
-        // while one takes over from the other.
+        // The name differs from authority to authority, so that two of them can be distinguished during
+        // a rotation.
         let fingerprint = Fingerprint::of_public_key(&key.subject_public_key_info()).to_string();
         let mut params = CertificateParams::default();
         params.distinguished_name = common_name(&format!("Orion authority {}", &fingerprint[..16]));
@@ -90,17 +90,17 @@ impl CertificateAuthority {
         Self::load(&key.serialize_pem(), &cert_pem)
     }
 
-    /// Takes up an authority that was made by [`create`](Self::create).
+    /// Loads an authority that [`create`](Self::create) made.
     ///
     /// # Errors
-    /// [`MtlsError`] when either part can't be read, they don't belong together, or the
-    /// certificate isn't an authority's.
+    /// [`MtlsError`] when either part cannot be read, they do not belong together, or the certificate is
+    /// not an authority's.
     pub fn load(key_pem: &str, cert_pem: &str) -> Result<Self, MtlsError> {
         let key = KeyPair::from_pem(key_pem).map_err(|_| MtlsError::UnreadableKey)?;
         Self::from_parts(key, one_from_pem(cert_pem)?)
     }
 
-    /// The same from parts that were read already.
+    /// Creates the authority from parsed parts.
     pub(crate) fn from_parts(
         key: KeyPair,
         cert_der: CertificateDer<'static>,
@@ -125,50 +125,51 @@ impl CertificateAuthority {
         })
     }
 
-    /// The authority's private key, PKCS#8 PEM. Whoever has it can be any device and any backend.
+    /// Returns the authority's private key, PKCS#8 PEM. Its holder can impersonate any device and any
+    /// backend.
     pub fn key_pem(&self) -> Secret<String> {
         Secret::new(self.issuer.key().serialize_pem())
     }
 
-    /// The authority's certificate, PEM.
+    /// Returns the authority's certificate, PEM.
     pub fn cert_pem(&self) -> &str {
         &self.cert_pem
     }
 
-    /// The fingerprint of the authority's certificate: what an invitation pins.
+    /// Returns the fingerprint of the authority's certificate, which an invitation pins.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_certificate(&self.cert_der)
     }
 
-    /// The fingerprint of the authority's name: what the certificates that it signed call their
-    /// issuer by. No two authorities that [`create`](Self::create) makes have the same.
+    /// Returns the fingerprint of the authority's name, the issuer name in the certificates that it
+    /// signed. It is unique to each authority that [`create`](Self::create) makes.
     pub fn name(&self) -> Fingerprint {
         self.name
     }
 
-    /// The authority's first moment, Unix milliseconds.
+    /// Returns the start of validity, Unix milliseconds.
     pub fn not_before_ms(&self) -> i64 {
         self.not_before_ms
     }
 
-    /// Whether the authority can sign at `now_ms`, Unix milliseconds.
+    /// Returns whether the authority can sign at `now_ms`, Unix milliseconds.
     pub fn is_in_date(&self, now_ms: i64) -> bool {
         (self.not_before_ms..self.not_after_ms).contains(&now_ms)
     }
 
-    /// The authority's last moment, Unix milliseconds. Nothing it issues outlasts it.
+    /// Returns the end of validity, Unix milliseconds. No issued certificate is valid longer.
     pub fn not_after_ms(&self) -> i64 {
         self.not_after_ms
     }
 
-    /// Makes a device's certificate for the public key in `csr` (PEM or DER). Name and purpose come
-    /// from here; whatever the request asks for is ignored.
+    /// Issues a device's certificate for the public key in `csr` (PEM or DER). Name and purpose are set
+    /// here; those in the request are ignored.
     ///
     /// `device_id` is the device's UUID, `validity` five seconds to 397 days (shortened to the
     /// authority's own end), `now_ms` Unix milliseconds.
     ///
     /// # Errors
-    /// [`MtlsError::Csr`] for a bad request; the rest is this side's fault.
+    /// [`MtlsError::Csr`] for a bad request; other errors are this side's.
     pub fn issue_device(
         &self,
         csr: &[u8],
@@ -194,12 +195,12 @@ impl CertificateAuthority {
         })
     }
 
-    /// Makes a key and a certificate for a backend, under the given DNS names and IP addresses and
+    /// Issues a key and a certificate for a backend, under the given DNS names and IP addresses and
     /// always under [`SERVER_NAME`]. `validity` and `now_ms` as for
     /// [`issue_device`](Self::issue_device).
     ///
     /// # Errors
-    /// [`MtlsError::ServerName`] for a name that can't be used, [`MtlsError`] for the rest.
+    /// [`MtlsError::ServerName`] for an invalid name, [`MtlsError`] for the rest.
     pub fn issue_server(
         &self,
         names: &[String],
@@ -230,7 +231,7 @@ impl CertificateAuthority {
         })
     }
 
-    /// What both kinds of certificate have in common.
+    /// Returns the parameters that both kinds of certificate share.
     fn leaf(
         &self,
         subject: &str,
@@ -277,14 +278,14 @@ fn subject_alternative_name(name: &str) -> Result<SanType, MtlsError> {
     Ok(SanType::DnsName(name.try_into().map_err(|_| refused())?))
 }
 
-/// 126 random bits; the two fixed ones keep the number positive and its length constant.
+/// Returns 126 random bits; the two fixed bits keep the number positive and its length constant.
 fn serial_number() -> Result<SerialNumber, MtlsError> {
     let mut bytes = random::<16>()?;
     bytes[0] = (bytes[0] & 0x3f) | 0x40;
     Ok(SerialNumber::from_slice(&bytes))
 }
 
-/// The moment of a Unix time in milliseconds, to the second, as certificates tell time.
+/// Converts Unix milliseconds to a time with the one-second precision of certificates.
 fn at(unix_ms: i64) -> Result<OffsetDateTime, MtlsError> {
     if unix_ms < 0 {
         return Err(MtlsError::Time);

@@ -1,5 +1,5 @@
-//! What a device asks of the backend's certificate, in the handshake and so before it sends a byte
-//! of its own: that an authority it trusts signed it, for a server, under the fixed name.
+//! Verifies the backend's certificate in the handshake, before the device sends application data: a
+//! trusted authority signed it, for a server, under the fixed name.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::certificate::Facts;
 use crate::fingerprint::{Fingerprint, PinSet};
 use crate::peer::PeerError;
 
-/// How a device knows its authority.
+/// How a device identifies its authority.
 #[derive(Debug)]
 pub(crate) enum Trust {
-    /// By fingerprint only, from an invitation; the backend shows the certificate itself.
+    /// By fingerprint only, from an invitation; the backend presents the certificate itself.
     Pinned(PinSet),
-    /// By the certificates it was given when it enrolled.
+    /// By the certificates from its enrolment.
     Roots(RootCertStore),
 }
 
 /// Verifies a backend's certificate.
 #[derive(Debug)]
 pub(crate) struct BackendVerifier {
-    /// Whose signature counts.
+    /// The authorities whose signature is accepted.
     pub(crate) trust: Trust,
-    /// The name that the certificate must carry, whatever was dialled.
+    /// The name that the certificate must contain, whatever address was dialled.
     pub(crate) name: ServerName<'static>,
     /// The signature algorithms of the provider.
     pub(crate) algorithms: WebPkiSupportedAlgorithms,
@@ -54,7 +54,7 @@ impl ServerCertVerifier for BackendVerifier {
             }
         };
         let parsed = ParsedCertificate::try_from(end_entity)?;
-        // Nothing may stand between the authority and the backend.
+        // No intermediate certificate between the authority and the backend is accepted.
         verify_server_cert_signed_by_trust_anchor(&parsed, roots, &[], now, self.algorithms.all)?;
         verify_server_name(&parsed, &self.name)?;
         let facts = Facts::read(end_entity).map_err(refused)?;
@@ -90,8 +90,8 @@ impl ServerCertVerifier for BackendVerifier {
     }
 }
 
-/// The authorities among `shown` whose fingerprints are pinned. Being shown proves nothing yet:
-/// anyone can show a public certificate; the caller checks that one of them signed the backend's.
+/// Returns the authorities among `shown` whose fingerprints are pinned. This proves nothing yet: anyone
+/// can present a public certificate. The caller checks that one of them signed the backend's.
 fn pinned_authorities(pins: &PinSet, shown: &[CertificateDer<'_>]) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
     let pinned =

@@ -1,7 +1,7 @@
-//! Reading certificates: from PEM, and what one says about itself.
+//! Reads certificates from PEM and extracts their contents.
 //!
-//! Signatures and chains are verified by webpki, never here; this module only looks at the facts
-//! that webpki leaves to its caller (it accepts, for example, a certificate without any purpose).
+//! webpki verifies signatures and chains, never this module. This module only checks what webpki leaves
+//! to its caller (it accepts, for example, a certificate without any purpose).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,47 +17,47 @@ use crate::error::MtlsError;
 use crate::fingerprint::Fingerprint;
 use crate::peer::PeerError;
 
-/// The most certificates that are read from one PEM text.
+/// The maximum number of certificates in one PEM text.
 const MAX_CERTIFICATES: usize = 16;
 
-/// What a certificate says about itself.
+/// The contents of a certificate.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// The serial number, lower-case hexadecimal without leading zero bytes.
     pub(crate) serial_hex: String,
-    /// First moment of validity, Unix milliseconds.
+    /// Start of validity, Unix milliseconds.
     pub(crate) not_before_ms: i64,
-    /// Last moment of validity, Unix milliseconds.
+    /// End of validity, Unix milliseconds.
     pub(crate) not_after_ms: i64,
-    /// CA:true.
+    /// Whether the certificate says CA:true.
     pub(crate) is_ca: bool,
-    /// CA:true with a path length of 0, and allowed to sign certificates.
+    /// Whether it says CA:true with a path length of 0, and may sign certificates.
     pub(crate) is_leaf_authority: bool,
-    /// Its purposes are exactly client authentication.
+    /// Whether its purposes are exactly client authentication.
     pub(crate) for_clients: bool,
-    /// Its purposes are exactly server authentication.
+    /// Whether its purposes are exactly server authentication.
     pub(crate) for_servers: bool,
-    /// The one subject alternative name, when there is exactly one and it is a URI.
+    /// The only subject alternative name, if there is exactly one and it is a URI; otherwise `None`.
     pub(crate) only_uri: Option<String>,
     /// SHA-256 of the SubjectPublicKeyInfo.
     pub(crate) public_key: Fingerprint,
-    /// The public key is of a type that devices may have.
+    /// Whether the public key's type is accepted for devices.
     pub(crate) has_accepted_key: bool,
     /// SHA-256 of the subject's name.
     pub(crate) subject: Fingerprint,
-    /// SHA-256 of the name of whoever signed it.
+    /// SHA-256 of the issuer's name.
     pub(crate) issuer: Fingerprint,
 }
 
 impl Facts {
-    /// Reads a DER certificate; anything that isn't wholly understood is an error.
+    /// Reads a DER certificate; anything not fully understood is an error.
     pub(crate) fn read(certificate: &CertificateDer<'_>) -> Result<Self, PeerError> {
         let (rest, parsed) =
             X509Certificate::from_der(certificate).map_err(|_| PeerError::Unreadable)?;
         if !rest.is_empty() {
             return Err(PeerError::Unreadable);
         }
-        // These three fail when an extension appears twice or can't be parsed.
+        // These three fail when an extension appears twice or cannot be parsed.
         let constraints = parsed
             .basic_constraints()
             .map_err(|_| PeerError::Unreadable)?
@@ -109,7 +109,7 @@ impl Facts {
     }
 }
 
-/// All certificates of a PEM text, in their order: at least one, at most sixteen.
+/// Returns all certificates of a PEM text, in order: at least one, at most sixteen.
 pub(crate) fn chain_from_pem(pem: &str) -> Result<Vec<CertificateDer<'static>>, MtlsError> {
     let mut chain = Vec::new();
     let mut whole = true;
@@ -132,11 +132,11 @@ pub(crate) fn chain_from_pem(pem: &str) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-/// A certificate as PEM.
+/// Encodes a certificate as PEM.
 pub(crate) fn to_pem(certificate: &CertificateDer<'_>) -> String {
     let text = STANDARD.encode(certificate);
     let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
-    // Base64 is ASCII, so every place is between characters.
+    // Base64 is ASCII, so every position is a character boundary.
     for line in text.as_bytes().chunks(64).filter_map(|line| str::from_utf8(line).ok()) {
         pem.push_str(line);
         pem.push('\n');
@@ -145,7 +145,7 @@ pub(crate) fn to_pem(certificate: &CertificateDer<'_>) -> String {
     pem
 }
 
-/// The certificate of a PEM text that must hold exactly one.
+/// Returns the certificate of a PEM text that must hold exactly one.
 pub(crate) fn one_from_pem(pem: &str) -> Result<CertificateDer<'static>, MtlsError> {
     let chain = chain_from_pem(pem)?;
     let found = chain.len();
@@ -154,7 +154,7 @@ pub(crate) fn one_from_pem(pem: &str) -> Result<CertificateDer<'static>, MtlsErr
     Ok(certificate)
 }
 
-/// A root store of the authorities in the given PEM texts, each of which may hold several.
+/// Builds a root store of the authorities in the given PEM texts, each of which may hold several.
 pub(crate) fn roots_from_pem(pems: &[impl AsRef<str>]) -> Result<RootCertStore, MtlsError> {
     let mut roots = RootCertStore::empty();
     for pem in pems {

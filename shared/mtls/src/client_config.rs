@@ -1,5 +1,5 @@
-//! The device's end of the connection: once to enrol, knowing only a fingerprint, and from then on
-//! with a certificate of its own.
+//! The device's TLS configurations: one for enrolment, which pins a fingerprint, and one with the
+//! device's own certificate for every later connection.
 
 use std::sync::Arc;
 
@@ -17,22 +17,21 @@ use crate::peer::DeviceIdentity;
 use crate::provider::provider;
 use crate::{ALPN_HTTP2, SERVER_NAME};
 
-/// The configuration for enrolling: no certificate of its own, and only a backend whose authority
-/// is in `pins`. The check is part of the handshake, so nothing that the application writes leaves
-/// the device before it has passed.
+/// Returns the configuration for enrolment: no client certificate, and only a backend whose authority is
+/// in `pins`. The check is part of the handshake, so no application data leaves the device before it
+/// passes.
 ///
 /// # Errors
-/// [`MtlsError::Tls`] when rustls refuses the configuration.
+/// [`MtlsError::Tls`] when rustls rejects the configuration.
 pub fn pinned(pins: PinSet) -> Result<Arc<ClientConfig>, MtlsError> {
     Ok(finished(builder(Trust::Pinned(pins))?.with_no_client_auth()))
 }
 
-/// The configuration of an enrolled device: only a backend that one of `ca_certs_pem` vouches for,
-/// and the device's own certificate.
+/// Returns the configuration of an enrolled device: the device's own certificate, and only a backend
+/// whose certificate one of `ca_certs_pem` signed.
 ///
 /// # Errors
-/// [`MtlsError`] when a certificate can't be read, isn't what its place asks for, or wasn't made
-/// for `key`.
+/// [`MtlsError`] when a certificate cannot be read, is of the wrong kind, or was not issued for `key`.
 pub fn mutual(
     ca_certs_pem: &[impl AsRef<str>],
     cert_pem: &str,
@@ -65,7 +64,7 @@ fn builder(trust: Trust) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>,
 
 fn finished(mut config: ClientConfig) -> Arc<ClientConfig> {
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
-    // Every connection verifies the backend anew; a resumed one would not.
+    // Every connection verifies the backend's certificate; a resumed one would not.
     config.resumption = Resumption::disabled();
     Arc::new(config)
 }

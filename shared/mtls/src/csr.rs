@@ -1,5 +1,5 @@
-//! Certificate signing requests: only the public key counts, and only once the requester has
-//! proved that it holds the private one. A request that asks for anything else is refused.
+//! Parses certificate signing requests. Only the public key counts, and only if the requester proves
+//! that it holds the private key. A request for anything else is rejected.
 
 use rcgen::{
     PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, PublicKeyData,
@@ -12,29 +12,29 @@ use x509_parser::prelude::FromDer;
 
 use crate::fingerprint::Fingerprint;
 
-/// The largest request that is read, in bytes. A real one has a few hundred.
+/// The maximum size of a request, in bytes. A real one has a few hundred.
 pub const MAX_CSR_BYTES: usize = 16 * 1024;
 
-/// Why a certificate signing request was refused.
+/// Why a certificate signing request was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CsrError {
     /// Larger than [`MAX_CSR_BYTES`].
     #[error("the certificate signing request is larger than 16 KiB; send only the request")]
     TooLarge,
-    /// Neither PEM nor DER, or with bytes left over.
+    /// Neither PEM nor DER, or with trailing bytes.
     #[error("the certificate signing request can't be read; send one PKCS#10 request, PEM or DER")]
     Unreadable,
-    /// Not signed by the key it carries, so the requester hasn't shown that it holds that key.
+    /// Not signed by its own key, so the requester has not proved that it holds the key.
     #[error(
         "the certificate signing request isn't signed by its own key; make the request again on the device"
     )]
     BadSignature,
-    /// A key type that is not accepted.
+    /// The key's type is not accepted.
     #[error(
         "the certificate signing request carries a key that isn't accepted; use ECDSA P-256, ECDSA P-384 or Ed25519"
     )]
     UnsupportedKey,
-    /// It asks for names, purposes or anything else besides a certificate for its key.
+    /// The request asks for names, purposes or anything else besides a certificate for its key.
     #[error(
         "the certificate signing request asks for names or purposes of its own; those are the backend's to give, so send a request without any extension or attribute"
     )]
@@ -48,11 +48,11 @@ pub struct VerifiedCsr {
 }
 
 impl VerifiedCsr {
-    /// Reads and verifies a PKCS#10 request in PEM or DER form.
+    /// Parses and verifies a PKCS#10 request in PEM or DER form.
     ///
     /// # Errors
-    /// [`CsrError`] when it is too large, unreadable, badly signed, for an unaccepted key, or asks
-    /// for more than a certificate for its key.
+    /// [`CsrError`] when the request is too large, unreadable, badly signed, for an unaccepted key, or
+    /// asks for more than a certificate for its key.
     pub fn parse(csr: &[u8]) -> Result<Self, CsrError> {
         if csr.len() > MAX_CSR_BYTES {
             return Err(CsrError::TooLarge);
@@ -67,14 +67,15 @@ impl VerifiedCsr {
         if !rest.is_empty() {
             return Err(CsrError::Unreadable);
         }
-        // From the key itself, not from the signature's algorithm: a P-384 key may sign by SHA-256.
+        // The type is read from the key, not from the signature's algorithm: a P-384 key may sign with
+        // SHA-256.
         let spki = request.certification_request_info.subject_pki.raw;
         let public_key =
             SubjectPublicKeyInfo::from_der(spki).map_err(|_| CsrError::UnsupportedKey)?;
         if !is_accepted(public_key.algorithm()) {
             return Err(CsrError::UnsupportedKey);
         }
-        // Nothing of it would be given; who asks all the same is not a device of ours.
+        // No attribute would be granted, and Orion's devices request none.
         if !request.certification_request_info.attributes().is_empty() {
             return Err(CsrError::AsksForMore);
         }
@@ -82,13 +83,13 @@ impl VerifiedCsr {
         Ok(Self { public_key })
     }
 
-    /// The fingerprint of the public key: what an admin compares (in words) before approving.
+    /// Returns the fingerprint of the public key, which an admin compares (in words) before approving.
     pub fn public_key_fingerprint(&self) -> Fingerprint {
         Fingerprint::of_public_key(&self.public_key.subject_public_key_info())
     }
 }
 
-/// Whether keys for this algorithm may be used in Orion.
+/// Returns whether keys for this algorithm are accepted.
 pub(crate) fn is_accepted(algorithm: &SignatureAlgorithm) -> bool {
     [&PKCS_ECDSA_P256_SHA256, &PKCS_ECDSA_P384_SHA384, &PKCS_ED25519].contains(&algorithm)
 }
@@ -140,7 +141,7 @@ mod tests {
             if (begin..begin + signed.len()).contains(&position) {
                 assert!(parsed.is_err(), "byte {position}");
             } else {
-                // Around it, what still verifies is the same key.
+                // With changed surroundings, a request that still verifies has the same key.
                 assert!(parsed.is_err() || parsed == Ok(whole.clone()), "byte {position}");
             }
         }

@@ -1,5 +1,5 @@
-//! What the device listener asks of a certificate, in the handshake: that one of our authorities
-//! signed it, that it is a device's, and that it was not revoked.
+//! Verifies a device's certificate in the handshake: one of the installation's authorities signed it, it
+//! is a device's, and it is not revoked.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,26 +20,26 @@ use crate::peer::DeviceIdentity;
 use crate::provider::provider;
 use crate::server_config::RevocationCheck;
 
-/// The authorities whose devices a backend lets in, replaceable while it listens: handshakes that
-/// begin after a [`replace`](Self::replace) go by the new ones.
+/// The authorities whose devices a backend accepts, replaceable while it listens. Handshakes that begin
+/// after a [`replace`](Self::replace) use the new ones.
 pub struct DeviceTrust(ArcSwap<Chain>);
 
-/// webpki's verifier, which looks at the chain, the dates and the purpose.
+/// webpki's verifier, which checks the chain, the dates and the purpose.
 struct Chain(Arc<dyn ClientCertVerifier>);
 
 impl DeviceTrust {
-    /// Trusts the authorities in these PEM texts.
+    /// Creates a trust store of the authorities in these PEM texts.
     ///
     /// # Errors
-    /// [`MtlsError`] when they hold no authority or something else than authorities.
+    /// [`MtlsError`] when the texts hold no authority or something other than authorities.
     pub fn new(ca_certs_pem: &[impl AsRef<str>]) -> Result<Self, MtlsError> {
         Ok(Self(ArcSwap::from_pointee(chain(ca_certs_pem)?)))
     }
 
-    /// Trusts these from the next handshake on, and no others.
+    /// Trusts only these authorities from the next handshake on.
     ///
     /// # Errors
-    /// As [`new`](Self::new); those before are then still trusted.
+    /// As [`new`](Self::new); the previous authorities then stay trusted.
     pub fn replace(&self, ca_certs_pem: &[impl AsRef<str>]) -> Result<(), MtlsError> {
         self.0.store(Arc::new(chain(ca_certs_pem)?));
         Ok(())
@@ -60,13 +60,13 @@ impl fmt::Debug for DeviceTrust {
     }
 }
 
-/// webpki's verifier with what it leaves to its caller: purpose, name and revocation.
+/// webpki's verifier with the checks that it leaves to its caller: purpose, name and revocation.
 pub(crate) struct DeviceVerifier {
-    /// Whose signature counts.
+    /// The authorities whose signature is accepted.
     pub(crate) trust: Arc<DeviceTrust>,
     /// The signature algorithms of the provider.
     pub(crate) algorithms: WebPkiSupportedAlgorithms,
-    /// Asked last, for a certificate that is otherwise good.
+    /// Called last, for a certificate that is otherwise valid.
     pub(crate) is_revoked: RevocationCheck,
 }
 
@@ -78,13 +78,13 @@ impl fmt::Debug for DeviceVerifier {
 
 impl ClientCertVerifier for DeviceVerifier {
     fn client_auth_mandatory(&self) -> bool {
-        // A device that enrols has none.
+        // A device that enrols has no certificate.
         false
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // A device has one certificate, so it needs no hint; and who knocks need not be told which
-        // authorities there are.
+        // A device has one certificate, so it needs no hint. An unauthenticated client need not learn
+        // which authorities exist.
         &[]
     }
 
@@ -94,8 +94,8 @@ impl ClientCertVerifier for DeviceVerifier {
         _intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        // Our authorities sign devices directly, so nothing in between is accepted; webpki would
-        // not hold a trust anchor to its path length.
+        // The authorities sign devices directly, so no intermediate is accepted. webpki does not apply a
+        // path length to a trust anchor.
         let verified = self.trust.0.load().0.verify_client_cert(end_entity, &[], now)?;
         let device = DeviceIdentity::from_certificate(end_entity)
             .map_err(|error| CertificateError::Other(OtherError(Arc::new(error))))?;

@@ -1,4 +1,4 @@
-//! SHA-256 fingerprints of certificates and public keys, and the set of them a device pins.
+//! SHA-256 fingerprints of certificates and public keys, and the set of them that a device pins.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::words::fingerprint_words;
 
-/// The most pins that one set may hold: enough for a rotation of authorities, and a bound.
+/// The maximum number of pins in one set, enough for a rotation of authorities.
 const MAX_PINS: usize = 8;
 
 /// The SHA-256 digest of a certificate (whole, DER) or of a public key (SubjectPublicKeyInfo, DER).
@@ -16,22 +16,22 @@ const MAX_PINS: usize = 8;
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a whole certificate.
+    /// Returns the fingerprint of a whole certificate.
     pub fn of_certificate(certificate: &CertificateDer<'_>) -> Self {
         Self::of(certificate)
     }
 
-    /// The fingerprint of a public key, given as a DER SubjectPublicKeyInfo.
+    /// Returns the fingerprint of a public key, given as a DER SubjectPublicKeyInfo.
     pub fn of_public_key(spki_der: &[u8]) -> Self {
         Self::of(spki_der)
     }
 
-    /// A short form that people can compare: six words, joined by hyphens.
+    /// Returns a short form that people can compare: six words, joined by hyphens.
     pub fn words(&self) -> String {
         fingerprint_words(&self.0)
     }
 
-    /// The fingerprint of a name, given as DER: how an issuer is told from another.
+    /// Returns the fingerprint of a DER name, which distinguishes issuers.
     pub(crate) fn of_name(name_der: &[u8]) -> Self {
         Self::of(name_der)
     }
@@ -53,7 +53,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Why a text is no fingerprint or no set of them.
+/// Why a text is no fingerprint or no set of fingerprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FingerprintError {
     /// Not 64 hexadecimal digits.
@@ -76,19 +76,19 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// The authorities (by the fingerprints of their certificates) a device accepts while it enrols.
-/// More than one, so that an invitation survives a change of authority. Written as hexadecimal
-/// fingerprints with commas between them.
+/// The authorities (by the fingerprints of their certificates) that a device accepts while it enrols.
+/// More than one, so that an invitation survives a rotation of the authority. Written as hexadecimal
+/// fingerprints separated by commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinSet(Vec<Fingerprint>);
 
 impl PinSet {
-    /// A set of one to eight different fingerprints.
+    /// Creates a set of one to eight different fingerprints.
     ///
     /// # Errors
     /// [`FingerprintError::Count`] when there are none or more than eight.
     pub fn new(pins: impl IntoIterator<Item = Fingerprint>) -> Result<Self, FingerprintError> {
-        // One more than allowed is enough to know, however long the input goes on.
+        // Stops after one more than allowed, however long the input is.
         let mut distinct = Vec::new();
         for pin in pins {
             if !distinct.contains(&pin) {
@@ -104,12 +104,12 @@ impl PinSet {
         }
     }
 
-    /// Whether `fingerprint` is in the set.
+    /// Returns whether `fingerprint` is in the set.
     pub fn contains(&self, fingerprint: &Fingerprint) -> bool {
         self.0.contains(fingerprint)
     }
 
-    /// The pins, in the order they were given.
+    /// Returns the pins, in the given order.
     pub fn iter(&self) -> impl Iterator<Item = &Fingerprint> {
         self.0.iter()
     }
@@ -126,7 +126,7 @@ impl FromStr for PinSet {
     type Err = FingerprintError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A longer text is refused by its first nine pins; the rest is never read.
+        // A longer text is rejected by its first nine pins; the rest is never read.
         let pins =
             text.split(',').take(MAX_PINS + 1).map(str::parse).collect::<Result<Vec<_>, _>>()?;
         Self::new(pins)

@@ -1,5 +1,5 @@
-//! The device's own key: made on the device, kept on the device, known elsewhere by its
-//! fingerprint only.
+//! The device's own key: it is created on the device and never leaves it. Others have only its
+//! fingerprint.
 
 use std::fmt;
 
@@ -11,39 +11,39 @@ use crate::error::MtlsError;
 use crate::fingerprint::Fingerprint;
 use crate::secret::Secret;
 
-/// A device's private key. `Debug` shows the public key's fingerprint and nothing else.
+/// A device's private key. `Debug` shows only the public key's fingerprint.
 pub struct DeviceKey(KeyPair);
 
 impl DeviceKey {
-    /// Makes a new ECDSA P-256 key.
+    /// Generates an ECDSA P-256 key.
     ///
     /// # Errors
-    /// [`MtlsError::Making`] when the operating system gives no random bytes.
+    /// [`MtlsError::Making`] when the operating system returns no random bytes.
     pub fn generate() -> Result<Self, MtlsError> {
         Ok(Self(KeyPair::generate()?))
     }
 
-    /// Reads a key from its PKCS#8 PEM form.
+    /// Parses a key from its PKCS#8 PEM form.
     ///
     /// # Errors
-    /// [`MtlsError::UnreadableKey`], which says nothing of what was read.
+    /// [`MtlsError::UnreadableKey`], which reveals nothing of the input.
     pub fn from_pem(pem: &str) -> Result<Self, MtlsError> {
         let key = KeyPair::from_pem(pem).map_err(|_| MtlsError::UnreadableKey)?;
         if is_accepted(key.algorithm()) { Ok(Self(key)) } else { Err(MtlsError::UnreadableKey) }
     }
 
-    /// The key in PKCS#8 PEM form, for [`secret_file::write`](crate::secret_file::write).
+    /// Returns the key in PKCS#8 PEM form, for [`secret_file::write`](crate::secret_file::write).
     pub fn to_pem(&self) -> Secret<String> {
         Secret::new(self.0.serialize_pem())
     }
 
-    /// The key in PKCS#8 form, for what else a device signs with it: exports of its audit.
+    /// Returns the key in PKCS#8 form, for signing exports of the device's audit.
     pub fn to_pkcs8(&self) -> Secret<Vec<u8>> {
         Secret::new(self.0.serialize_der())
     }
 
-    /// A certificate signing request (PEM) for this key. It asks for nothing: names and purposes
-    /// are the authority's to give.
+    /// Returns a certificate signing request (PEM) for this key. It requests no names or purposes,
+    /// because the authority sets them.
     ///
     /// # Errors
     /// [`MtlsError::Making`] when signing fails.
@@ -53,12 +53,12 @@ impl DeviceKey {
         Ok(params.serialize_request(&self.0)?.pem()?)
     }
 
-    /// The fingerprint of the public key.
+    /// Returns the fingerprint of the public key.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_public_key(&self.0.subject_public_key_info())
     }
 
-    /// The fingerprint of the public key in words, to show on the device while an admin decides.
+    /// Returns the fingerprint of the public key in words, to show on the device while an admin decides.
     pub fn fingerprint_words(&self) -> String {
         self.fingerprint().words()
     }

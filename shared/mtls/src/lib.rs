@@ -1,10 +1,9 @@
-//! Who is who between a backend and its devices: a small certificate authority, device and server
-//! identities, and the rustls configurations that check them.
+//! The identities of a backend and its devices: a small certificate authority, device and server
+//! certificates, and the rustls configurations that verify them.
 //!
-//! Reading order: [`authority`] makes certificates and [`Authorities`] are those that are good at
-//! one time, [`identity`] is the device's side of that,
-//! [`server_config`] and [`client_config`] put both ends of a connection together, [`peer`] says
-//! who is on the other end. Nothing here knows about RPCs, storage or policy.
+//! Reading order: [`authority`] issues certificates and [`Authorities`] holds the active authorities;
+//! [`identity`] is the device's key. [`server_config`] and [`client_config`] configure both ends of a
+//! connection, and [`peer`] identifies the other end. Nothing here knows about RPCs, storage or policy.
 
 mod authorities;
 pub mod authority;
@@ -43,11 +42,11 @@ pub use secret::Secret;
 pub use server_certificate::ServerCertificate;
 pub use server_config::{RevocationCheck, device_listener, device_listener_trusting};
 
-/// The DNS name in every certificate that a backend shows to its devices.
+/// The DNS name in every certificate that a backend presents to its devices.
 ///
-/// A device dials addresses that change (a laptop's, a container's, a balancer's), so it asks for
-/// this name whatever it dials: what it must know is that its own authority vouches for the
-/// backend, and the address says nothing about that.
+/// A device dials addresses that change (a laptop's, a container's, a balancer's), so it verifies this
+/// name whatever it dials. The signature of its own authority proves the backend's identity; the address
+/// proves nothing.
 pub const SERVER_NAME: &str = "orion-server";
 
 /// The application protocol that both sides offer: HTTP/2, which gRPC runs on.

@@ -1,11 +1,11 @@
-//! Who is on the other end: the device named by a certificate that TLS has verified.
+//! The identity of the other end: the device named by a certificate that TLS has verified.
 
 use rustls::pki_types::CertificateDer;
 
 use crate::certificate::Facts;
 use crate::fingerprint::Fingerprint;
 
-/// What precedes the device id in the URI of a device certificate.
+/// The prefix of the device id in the URI of a device certificate.
 pub(crate) const DEVICE_URI_PREFIX: &str = "spiffe://orion/device/";
 
 /// A device as its certificate names it.
@@ -13,37 +13,38 @@ pub(crate) const DEVICE_URI_PREFIX: &str = "spiffe://orion/device/";
 pub struct DeviceIdentity {
     /// The device's UUID, lower case with hyphens.
     pub device_id: String,
-    /// The certificate's serial number, lower-case hexadecimal: what revocation goes by.
+    /// The certificate's serial number, lower-case hexadecimal, by which it is revoked.
     pub serial_hex: String,
-    /// The certificate's first moment, Unix milliseconds.
+    /// Unix milliseconds. The start of the certificate's validity.
     pub not_before_ms: i64,
-    /// The certificate's last moment, Unix milliseconds.
+    /// Unix milliseconds. The end of the certificate's validity.
     pub not_after_ms: i64,
     /// The fingerprint of the device's public key.
     pub public_key_fingerprint: Fingerprint,
-    /// Which authority signed it, by [`CertificateAuthority::name`](crate::CertificateAuthority::name).
+    /// The authority that signed it, by
+    /// [`CertificateAuthority::name`](crate::CertificateAuthority::name).
     pub issuer: Fingerprint,
 }
 
-/// Why a certificate is not one that its bearer may use here.
+/// Why a certificate is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
     /// Not a readable X.509 certificate.
     #[error("the certificate can't be read; enrol the device again to get a new one")]
     Unreadable,
-    /// CA:true.
+    /// The certificate says CA:true.
     #[error("the certificate belongs to an authority, and an authority can't be a party")]
     IsAuthority,
-    /// Made for the other side of a connection, for something else, or for nothing in particular.
+    /// Issued for the other side of a connection, for another purpose, or without a purpose.
     #[error("the certificate was not issued for this side of a connection")]
     WrongPurpose,
-    /// A key of a type that no device of ours has.
+    /// The key's type is not accepted for devices.
     #[error("the certificate carries a key of a type that isn't accepted")]
     UnsupportedKey,
-    /// Not exactly one name, or not the name of a device.
+    /// Not exactly one name, or not a device's name.
     #[error("the certificate doesn't name exactly one Orion device")]
     NotADevice,
-    /// The server's chain holds no authority that the invitation names.
+    /// The server's chain holds no authority that the invitation pins.
     #[error(
         "the backend's certificate authority is not the one in the invitation; check the address, and ask for a new invitation if the authority was replaced"
     )]
@@ -51,11 +52,11 @@ pub enum PeerError {
 }
 
 impl DeviceIdentity {
-    /// Reads the device from a certificate **that TLS has already verified**; this checks what the
-    /// certificate says, not who signed it.
+    /// Reads the device from a certificate **that TLS has already verified**. This checks the
+    /// certificate's contents, not who signed it.
     ///
     /// # Errors
-    /// [`PeerError`] when it isn't a device's certificate.
+    /// [`PeerError`] when it is not a device's certificate.
     pub fn from_certificate(certificate: &CertificateDer<'_>) -> Result<Self, PeerError> {
         let facts = Facts::read(certificate)?;
         if facts.is_ca {
@@ -84,11 +85,11 @@ impl DeviceIdentity {
         })
     }
 
-    /// The device behind a connection, from what rustls' `peer_certificates` gives; `None` for a
-    /// connection without a certificate, which may enrol and nothing else.
+    /// Returns the device behind a connection, from rustls' `peer_certificates`; `None` for a connection
+    /// without a certificate, which may only enrol.
     ///
     /// # Errors
-    /// [`PeerError`] when there is a certificate and it isn't a device's.
+    /// [`PeerError`] when there is a certificate and it is not a device's.
     pub fn from_peer_certificates(
         certificates: Option<&[CertificateDer<'_>]>,
     ) -> Result<Option<Self>, PeerError> {
@@ -96,7 +97,7 @@ impl DeviceIdentity {
     }
 }
 
-/// Whether `text` is a UUID in its canonical form: 8-4-4-4-12 lower-case hexadecimal digits.
+/// Returns whether `text` is a UUID in its canonical form: 8-4-4-4-12 lower-case hexadecimal digits.
 pub(crate) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {

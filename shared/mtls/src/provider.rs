@@ -1,4 +1,4 @@
-//! The one source of cryptography: ring, for both ends.
+//! The one cryptography provider, ring, for both ends.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use rustls::crypto::{CryptoProvider, ring};
 
 use crate::error::MtlsError;
 
-/// Makes ring the process's default, for libraries that ask for the default instead of being told.
-/// Call it first in `main`; further calls change nothing.
+/// Makes ring the process's default, for libraries that use the default provider. Call it first in
+/// `main`; further calls change nothing.
 pub fn install_crypto_provider() {
     if CryptoProvider::get_default().is_none() {
-        // It fails only when another thread was faster, and then there is a default as well.
+        // It fails only when another thread set the default first, and then there is a default as well.
         drop(ring::default_provider().install_default());
     }
 }
 
-/// The provider that every configuration of this crate is built with, whatever the default is.
+/// Returns the provider for every configuration of this crate, whatever the default is.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// `N` random bytes from the operating system.
+/// Returns `N` random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], MtlsError> {
     let mut bytes = [0; N];
     provider().secure_random.fill(&mut bytes).map_err(|_| MtlsError::Random)?;

@@ -1,7 +1,7 @@
-//! Why a handshake failed, from the device's side, in words that say what to do.
+//! Finds the reason of a failed handshake, from the device's side, and says what to do.
 //!
-//! A failed handshake reaches the application wrapped in the errors of several libraries, the
-//! outermost of which says "transport error". The reason is inside.
+//! A failed handshake reaches the application wrapped in the errors of several libraries, the outermost
+//! of which says "transport error". The reason is inside.
 
 use std::error::Error;
 use std::io;
@@ -10,37 +10,37 @@ use rustls::{AlertDescription, CertificateError};
 
 use crate::peer::PeerError;
 
-/// How deep errors are unwrapped; real ones nest four or five deep.
+/// The maximum depth of unwrapped errors; real ones nest four or five deep.
 const MAX_DEPTH: usize = 16;
 
 /// A failed handshake whose reason is one of the two certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The backend's authority is not the one in the invitation.
+    /// The backend's authority is not pinned by the invitation.
     #[error("{}", PeerError::NotPinned)]
     BackendNotPinned,
-    /// The backend's certificate is not yet valid or no longer, or this device's clock is wrong.
+    /// The backend's certificate is not yet valid or expired, or this device's clock is wrong.
     #[error(
         "the backend's certificate is not valid at this time; check this device's clock, then the backend's certificate"
     )]
     BackendNotInDate,
-    /// The backend's certificate is not one that this device's authority vouches for.
+    /// No authority that this device trusts signed the backend's certificate.
     #[error(
         "what answered is not vouched for by an authority that this device knows. It is another backend: then check the address. Or this backend's authority was replaced while the device was away: then an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
     )]
     BackendUntrusted,
-    /// The backend says that this device's certificate was revoked.
+    /// The backend reports that this device's certificate is revoked.
     #[error(
         "the backend has revoked this device's certificate; to come back, an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
     )]
     DeviceRevoked,
-    /// The backend says that this device's certificate is not yet valid or no longer (TLS has one
-    /// word for both).
+    /// The backend reports that this device's certificate is not yet valid or expired (TLS has one alert
+    /// for both).
     #[error(
         "this device's certificate is not valid at this time; check the clocks of the device and the backend, and enrol the device again if the certificate has expired"
     )]
     DeviceNotInDate,
-    /// The backend doesn't accept this device's certificate for another reason.
+    /// The backend rejects this device's certificate for another reason.
     #[error(
         "the backend doesn't know this device's certificate, as when its authority was replaced while the device was away; to come back, an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
     )]
@@ -48,8 +48,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Finds the reason in an error of any library that carries a rustls error inside; `None` when
-    /// the failure was about something else.
+    /// Finds the reason in an error of any library that wraps a rustls error; `None` when the failure
+    /// has another cause.
     pub fn find(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         for _ in 0..MAX_DEPTH {
@@ -57,7 +57,7 @@ impl Refusal {
             if let Some(error) = error.downcast_ref::<rustls::Error>() {
                 return Self::from_tls(error);
             }
-            // An I/O error's source is the source of what it wraps, so that is asked first.
+            // An I/O error's `source` skips the error that it wraps, so the wrapped error is read first.
             next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
                 Some(inner) => Some(inner),
                 None => error.source(),

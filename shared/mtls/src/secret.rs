@@ -1,4 +1,4 @@
-//! A wrapper that keeps a secret out of logs: `Debug` shows nothing and there is no `Display`.
+//! Keeps a secret out of logs: `Debug` shows nothing and there is no `Display`.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// The value itself. Each use is a place to check that it goes nowhere it shouldn't.
+    /// Returns the value. Each use is a place to check that the value is not leaked.
     pub fn expose(&self) -> &T {
         &self.0
     }
 
-    /// Gives up the protection.
+    /// Unwraps the value and gives up the protection.
     pub fn into_inner(self) -> T {
         self.0
     }

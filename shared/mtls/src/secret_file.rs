@@ -1,8 +1,8 @@
-//! Files that hold secrets: written whole or not at all and for the owner alone, and not read when
-//! others could have read them.
+//! Secret files: written atomically with owner-only access, and not read when others could have read
+//! them.
 //!
-//! On Windows there are no mode bits: a file takes the permissions of its directory, which the
-//! installer restricts.
+//! On Windows there are no mode bits: a file takes the permissions of its directory, which the installer
+//! restricts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,26 +11,26 @@ use std::path::{Path, PathBuf};
 use crate::provider::random;
 use crate::secret::Secret;
 
-/// The largest secret that is read, in bytes.
+/// The maximum size of a secret, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Why a secret could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretFileError {
-    /// The file could not be written; what was there before is unchanged.
+    /// The file could not be written; its previous content is unchanged.
     #[error("{path} could not be written: {source}", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The file could not be read. `source` tells a missing file from the rest.
+    /// The file could not be read. `source` distinguishes a missing file from other errors.
     #[error("{path} could not be read: {source}", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Other users may read or write the file, so it may no longer be a secret.
@@ -54,10 +54,10 @@ pub enum SecretFileError {
 
 /// Writes `bytes` to `path`, readable and writable by the owner only.
 ///
-/// The file appears under its name only when it is whole and on disk, and replaces what was there.
+/// The file appears under its name only when it is complete and on disk, and replaces the previous file.
 ///
 /// # Errors
-/// [`SecretFileError::Write`]; nothing is left behind.
+/// [`SecretFileError::Write`]; no partial file remains.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
     write_and_rename(path, bytes)
         .map_err(|source| SecretFileError::Write { path: path.to_owned(), source })
@@ -67,16 +67,16 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
 ///
 /// # Errors
 /// [`SecretFileError::TooOpen`] when group or others have any access (Unix),
-/// [`SecretFileError::NotASecret`] for what isn't a small file, [`SecretFileError::Read`] for the rest.
+/// [`SecretFileError::NotASecret`] for what is not a small file, [`SecretFileError::Read`] for the rest.
 pub fn read(path: &Path) -> Result<Secret<Vec<u8>>, SecretFileError> {
     let failed = |source| SecretFileError::Read { path: path.to_owned(), source };
     let not_a_secret = || SecretFileError::NotASecret { path: path.to_owned() };
-    // Looked at before it is opened, because opening a named pipe would wait for its other end.
+    // Checked before the file is opened, because opening a named pipe would wait for its other end.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(not_a_secret());
     }
     let file = File::open(path).map_err(failed)?;
-    // Asked of the open file, so that it is the same one that is read.
+    // Read from the open file, so that it describes the file that is read.
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Err(not_a_secret());
@@ -90,7 +90,7 @@ pub fn read(path: &Path) -> Result<Secret<Vec<u8>>, SecretFileError> {
 /// Reads the secret at `path` as UTF-8 text, such as a PEM key.
 ///
 /// # Errors
-/// As [`read`], and [`SecretFileError::NotASecret`] when it isn't text.
+/// As [`read`], and [`SecretFileError::NotASecret`] when it is not text.
 pub fn read_text(path: &Path) -> Result<Secret<String>, SecretFileError> {
     String::from_utf8(read(path)?.into_inner())
         .map(Secret::new)
@@ -130,20 +130,20 @@ fn write_and_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
     let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The first error is the one worth telling.
+        // The first error is the one to report.
         drop(fs::remove_file(&temporary));
         return written;
     }
-    // A rename lasts through a power cut only when the directory is on disk as well.
+    // A rename survives a power failure only when the directory is on disk as well.
     #[cfg(unix)]
     File::open(directory)?.sync_all()?;
     Ok(())
 }
 
-/// Options for a file that nobody but its owner may read once it is made.
+/// Returns options that create a file readable by its owner only.
 #[must_use]
 pub fn private() -> OpenOptions {
-    // Elsewhere than on Unix, the folder's rights hold for what is in it.
+    // On other systems than Unix, the file inherits the folder's permissions.
     #[cfg_attr(not(unix), expect(unused_mut, reason = "there is no mode to set"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_failed_write_leaves_nothing_behind() {
         let directory = tempfile::tempdir().unwrap();
-        // A directory can't be replaced by a file.
+        // A file cannot replace a directory.
         let path = directory.path().join("taken");
         fs::create_dir(&path).unwrap();
         let error = write(&path, b"secret").unwrap_err();

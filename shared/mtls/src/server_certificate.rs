@@ -1,4 +1,4 @@
-//! The certificate that a backend shows to its devices, replaceable while it listens.
+//! The certificate that a backend presents to its devices, replaceable while it listens.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::peer::PeerError;
 use crate::provider::provider;
 use crate::secret::Secret;
 
-/// A server certificate that can be renewed live: connections that begin after a
-/// [`replace`](Self::replace) see the new one, those that exist go on.
+/// A server certificate that can be renewed live. Connections that begin after a
+/// [`replace`](Self::replace) get the new one; existing connections continue.
 pub struct ServerCertificate(ArcSwap<Loaded>);
 
 struct Loaded {
@@ -26,7 +26,7 @@ struct Loaded {
 }
 
 impl ServerCertificate {
-    /// Takes a certificate just issued.
+    /// Loads a certificate just issued.
     ///
     /// # Errors
     /// As [`from_pem`](Self::from_pem).
@@ -34,16 +34,16 @@ impl ServerCertificate {
         Self::from_pem(&issued.chain_pem, &issued.key_pem)
     }
 
-    /// Takes a chain (the server's certificate, then its authority's) and the private key, PEM.
+    /// Loads a chain (the server's certificate, then its authority's) and the private key, PEM.
     ///
     /// # Errors
-    /// [`MtlsError`] when either can't be read, they don't belong together, the first isn't a
+    /// [`MtlsError`] when either cannot be read, they do not belong together, the first is not a
     /// server's certificate or no authority follows it.
     pub fn from_pem(chain_pem: &str, key_pem: &Secret<String>) -> Result<Self, MtlsError> {
         Ok(Self(ArcSwap::from_pointee(load(chain_pem, key_pem)?)))
     }
 
-    /// Shows this certificate from the next connection on.
+    /// Presents this certificate from the next connection on.
     ///
     /// # Errors
     /// As [`from_pem`](Self::from_pem); the old certificate then stays.
@@ -52,7 +52,7 @@ impl ServerCertificate {
         Ok(())
     }
 
-    /// The present certificate's last moment, Unix milliseconds.
+    /// Returns the end of the current certificate's validity, Unix milliseconds.
     pub fn not_after_ms(&self) -> i64 {
         self.0.load().not_after_ms
     }

@@ -1,4 +1,4 @@
-//! The backend's end of a device's connection.
+//! The backend's TLS configuration for connections of devices.
 
 use std::sync::Arc;
 
@@ -12,22 +12,21 @@ use crate::error::MtlsError;
 use crate::provider::provider;
 use crate::server_certificate::ServerCertificate;
 
-/// Whether the certificate with this serial number (lower-case hexadecimal) was revoked.
+/// Returns whether the certificate with this serial number (lower-case hexadecimal) is revoked.
 ///
-/// It is asked in every handshake and must answer from memory. Where the answer can't be known it
-/// should be `true`: a device that was refused tries again, one that was let in is in.
+/// Called in every handshake, so it must read from memory. When the status is unknown it should return
+/// `true`: a rejected device retries, an accepted one stays connected.
 pub type RevocationCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// The TLS configuration of the listener that devices dial: TLS 1.3 and HTTP/2 only.
+/// Returns the TLS configuration of the device listener: TLS 1.3 and HTTP/2 only.
 ///
-/// A client without a certificate completes the handshake, because a device has none while it
-/// enrols; **every other RPC must ask for the
-/// [`DeviceIdentity`](crate::peer::DeviceIdentity) of its connection**. A certificate that is shown
-/// must be a device's, in date, signed by one of `ca_certs_pem` and not revoked; otherwise the
-/// handshake fails.
+/// A client without a certificate completes the handshake, because a device has none while it enrols.
+/// **Every other RPC must require the [`DeviceIdentity`](crate::peer::DeviceIdentity) of its
+/// connection.** A presented certificate must be a device's, in date, signed by one of `ca_certs_pem`
+/// and not revoked; otherwise the handshake fails.
 ///
 /// # Errors
-/// [`MtlsError`] when `ca_certs_pem` holds no authority or something else than authorities.
+/// [`MtlsError`] when `ca_certs_pem` holds no authority or something other than authorities.
 pub fn device_listener(
     ca_certs_pem: &[impl AsRef<str>],
     certificate: Arc<ServerCertificate>,
@@ -36,10 +35,10 @@ pub fn device_listener(
     device_listener_trusting(Arc::new(DeviceTrust::new(ca_certs_pem)?), certificate, is_revoked)
 }
 
-/// The same, for authorities that may be replaced while it listens.
+/// As [`device_listener`], for authorities that may be replaced while it listens.
 ///
 /// # Errors
-/// [`MtlsError::Tls`] when rustls refuses the configuration.
+/// [`MtlsError::Tls`] when rustls rejects the configuration.
 pub fn device_listener_trusting(
     trust: Arc<DeviceTrust>,
     certificate: Arc<ServerCertificate>,
@@ -52,13 +51,13 @@ pub fn device_listener_trusting(
         .with_client_cert_verifier(Arc::new(DeviceVerifier { trust, algorithms, is_revoked }))
         .with_cert_resolver(certificate);
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
-    // A resumed session takes the peer's certificate from the session before and asks no verifier,
-    // so a revoked or expired device could go on resuming. Devices hold one long connection each;
-    // what resumption would save is not worth that.
+    // A resumed session takes the peer's certificate from the previous session and calls no verifier, so
+    // a revoked or expired device could keep resuming. Each device has one long connection; resumption
+    // would save too little.
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    // Data in the first flight can be replayed, and data before the client's certificate is
-    // verified would go to nobody in particular. Both are rustls' defaults, and relied on.
+    // Early data can be replayed, and data before the client's certificate is verified has no known
+    // sender. Both settings are rustls' defaults; the code relies on them.
     config.max_early_data_size = 0;
     config.send_half_rtt_data = false;
     Ok(Arc::new(config))

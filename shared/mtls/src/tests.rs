@@ -1,4 +1,4 @@
-//! Both ends together: real handshakes, with peers that lie.
+//! Both ends together: real handshakes, with misbehaving peers.
 
 mod authority;
 mod devices;

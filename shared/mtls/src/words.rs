@@ -1,31 +1,30 @@
 //! A fingerprint in words, for two people (or one person and two screens) to compare.
 //!
-//! A byte becomes one of 256 words: its high half picks a first syllable, its low half a second.
-//! No two first syllables share their consonant and no two second syllables share theirs, so that
-//! words differ audibly. Six words carry 48 bits: enough to notice a mix-up or a
-//! swapped request while an invitation is open, not a replacement for the whole fingerprint, which
-//! software compares.
+//! A byte becomes one of 256 words: its high half selects a first syllable, its low half a second. No
+//! two first syllables share their consonant and no two second syllables share theirs, so that words
+//! differ audibly. Six words carry 48 bits: enough to detect a mix-up or a swapped request while an
+//! invitation is open. They do not replace the whole fingerprint, which software compares.
 
-/// Words in the short form of a fingerprint.
+/// The number of words in the short form of a fingerprint.
 const WORDS: usize = 6;
 
-/// One for each value of a byte's high half.
+/// One syllable for each value of a byte's high half.
 const FIRST: [&str; 16] = [
     "ba", "de", "fi", "go", "hu", "ja", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "za",
 ];
 
-/// One for each value of a byte's low half.
+/// One syllable for each value of a byte's low half.
 const SECOND: [&str; 16] = [
     "bel", "cor", "dan", "fin", "gar", "hosh", "jun", "kim", "lon", "mer", "nal", "por", "rus",
     "sat", "tig", "vex",
 ];
 
-/// The short form of a SHA-256 fingerprint: words for its first bytes, joined by hyphens.
+/// Returns the short form of a SHA-256 fingerprint: words for its first bytes, joined by hyphens.
 pub(crate) fn fingerprint_words(sha256: &[u8; 32]) -> String {
     sha256.iter().take(WORDS).map(|byte| word(*byte)).collect::<Vec<_>>().join("-")
 }
 
-/// The word for one byte.
+/// Returns the word for one byte.
 fn word(byte: u8) -> String {
     let [first, second] = [byte >> 4, byte & 0x0f].map(usize::from);
     [FIRST[first], SECOND[second]].concat()

@@ -1,4 +1,4 @@
-//! The file as the evaluator takes it, for one device.
+//! Compiles a policy file for the evaluator, for one device.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::file::granted_paths::GrantedPaths;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::file::{DeviceEntry, PROFILES, PolicyFile};
 
-/// What a policy file says of one device.
+/// The policy of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompiledDevice {
-    /// What is lent.
+    /// The device's grants.
     pub grants: Grants,
-    /// The rules that hold there, in the file's order.
+    /// The rules that apply to the device, in the file's order.
     pub rules: Vec<Rule>,
-    /// Its labels.
+    /// The device's labels.
     pub labels: BTreeMap<String, String>,
-    /// What each risk asks for by itself.
+    /// The default decision of each risk.
     pub risk: RiskDefaults,
-    /// The time zone in which hours are meant, by its IANA name; empty for UTC.
+    /// The IANA name of the time zone for hours; empty for UTC.
     pub timezone: String,
 }
 
 impl PolicyFile {
-    /// What holds on a device that the file names; `None` for any other.
+    /// Compiles the policy of a device that the file names; `None` for any other.
     #[must_use]
     pub fn compile(&self, device: &DeviceName) -> Option<CompiledDevice> {
         let entry = self.devices.get(device)?;
@@ -39,13 +39,13 @@ impl PolicyFile {
         })
     }
 
-    /// The line in which the file names a device.
+    /// Returns the line in which the file names a device.
     #[must_use]
     pub fn line_of(&self, device: &DeviceName) -> Option<u32> {
         self.devices.get(device).map(|entry| entry.lent.at.line)
     }
 
-    /// The rules that hold on a device, named in the file or not.
+    /// Returns the rules that apply to a device, named in the file or not.
     #[must_use]
     pub fn rules_for(&self, device: &DeviceName) -> Vec<Rule> {
         self.rules
@@ -66,8 +66,8 @@ impl PolicyFile {
             })
     }
 
-    /// Whether a rule says enough to hold. A pre-approval without a scope is left out: where it is not
-    /// an error it would change nothing, and it must not begin to when something else changes.
+    /// Returns whether a rule's scope is complete. A pre-approval without a scope is left out: where it
+    /// is not an error it changes nothing, and it must not take effect when something else changes.
     pub(crate) fn has_scope(&self, entry: &RuleEntry) -> bool {
         let rule = &entry.rule;
         rule.action != RuleAction::Preapprove
@@ -77,7 +77,7 @@ impl PolicyFile {
                     && (rule.paths.is_empty() || rule.paths.iter().any(|path| is_all(path)))))
     }
 
-    /// The device's own words on top of its profile's.
+    /// Returns the device's own grants merged over its profile's.
     pub(crate) fn granted_paths(&self, entry: &DeviceEntry) -> GrantedPaths {
         match entry.lent.profile.as_ref().and_then(|name| self.profiles.get(&name.value)) {
             Some(profile) => entry.lent.over(profile),
@@ -86,14 +86,14 @@ impl PolicyFile {
     }
 
     pub(crate) fn grants(&self, entry: &DeviceEntry) -> Grants {
-        let lent = self.granted_paths(entry);
-        let name = lent.profile.as_ref().map(|name| name.value.clone());
+        let granted = self.granted_paths(entry);
+        let name = granted.profile.as_ref().map(|name| name.value.clone());
         let built_in = PROFILES.iter().find(|(built_in, _)| Some(*built_in) == name.as_deref());
-        lent.grants(built_in.map(|&(_, profile)| profile))
+        granted.grants(built_in.map(|&(_, profile)| profile))
     }
 }
 
-/// Whether a path of a rule is every path of a device, or of one of its drives: `**`, `/`, `C:/**`.
+/// Returns whether a path of a rule covers a whole device, or one of its drives: `**`, `/`, `C:/**`.
 fn is_all(path: &str) -> bool {
     let mut letters = path.chars();
     let has_drive =

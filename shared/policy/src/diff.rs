@@ -1,4 +1,4 @@
-//! What one policy file says that another does not, by device and rule, as people read it.
+//! The difference between two policy files, by device and rule, for people.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,26 +9,26 @@ use serde::Serialize;
 
 use crate::file::PolicyFile;
 
-/// What became of something.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It is new.
+    /// The entry is new.
     Added,
-    /// It is gone.
+    /// The entry was removed.
     Removed,
-    /// It says something else.
+    /// The entry differs.
     Changed,
 }
 
 /// One line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What became of it.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// What it is about: `device laptop-123`, `rule prod-restarts`, `risk`.
+    /// The changed entry: `device laptop-123`, `rule prod-restarts`, `risk`.
     pub what: String,
-    /// What is different: `tools + open_app`; empty for what came or went as a whole.
+    /// The difference: `tools + open_app`; empty for an entry added or removed as a whole.
     pub detail: String,
 }
 
@@ -44,8 +44,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// What changes from one file to another: what each device is lent in the end, and the rules in their
-/// own words. Moving things about in the file is no change.
+/// Returns the changes from one file to another: the resulting grants of each device, and the rules as
+/// written. Moving entries within the file is no change.
 #[must_use]
 pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -128,7 +128,7 @@ fn joined(set: &BTreeSet<String>) -> String {
     words.join(", ")
 }
 
-/// A line for each of the lists that grants hold.
+/// Returns the lists of some grants by name.
 fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
     let path = |path: &orion_domain::grants::PathGrant| {
         let access: Vec<_> = path.access.iter().map(|access| access.as_str()).collect();
@@ -155,7 +155,7 @@ fn summary(grants: &Grants) -> String {
     parts.join("; ")
 }
 
-/// What some grants lend that others do not, a line each: `tools + open_app`.
+/// Returns the differences between two grants, a line each: `tools + open_app`.
 #[must_use]
 pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     let mut lines = Vec::new();
@@ -191,7 +191,7 @@ fn sets(name: &str, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Vec<Strin
     more.chain(less).collect()
 }
 
-/// Every field of a rule as text, but for its name and place.
+/// Returns every field of a rule as text, except its name and place.
 fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
     let value = serde_json::to_value(rule).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! An example's line as a call: `tool name=value … device=NAME [user=NAME] [role=ROLE] [at="fri 23:30"]`.
+//! Parses an example's line: `tool name=value … device=NAME [user=NAME] [role=ROLE] [at="fri 23:30"]`.
 
 use orion_catalog::{ParsedCall, ToolSpec};
 use orion_domain::{DeviceName, Places, Role, UserName};
@@ -8,7 +8,7 @@ use crate::file::rule::ROLES;
 use crate::finding::shown;
 use crate::time;
 
-/// A call as an example writes it; what is not said is left to whoever asks.
+/// A call as an example writes it; omitted fields are `None`.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) spec: &'static ToolSpec,
@@ -16,11 +16,11 @@ pub(crate) struct Call {
     pub(crate) device: Option<DeviceName>,
     pub(crate) user: Option<UserName>,
     pub(crate) role: Option<Role>,
-    /// The day, where one is said, and the minute of the day.
+    /// The day, if given, and the minute of the day.
     pub(crate) at: Option<(Option<u8>, u16)>,
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(crate) fn read(line: &str) -> Result<Call, String> {
     let mut words = words(line)?.into_iter();
     let name = words.next().ok_or("it is empty")?;
@@ -34,7 +34,7 @@ pub(crate) fn read(line: &str) -> Result<Call, String> {
     for word in words {
         let (name, written) =
             word.split_once('=').ok_or_else(|| format!("`{}` is not name=value", shown(&word)))?;
-        // A tool's own argument comes before what an example says about the call.
+        // A tool's own argument has priority over the example's keys.
         match name {
             _ if property(name).is_some() => call.put(name, written, property(name))?,
             "device" => {
@@ -73,7 +73,7 @@ impl Call {
         Ok(())
     }
 
-    /// What the call would touch on a device with these places.
+    /// Parses the arguments and returns what the call would touch on a device with these places.
     pub(crate) fn parse(&self, places: &Places) -> Result<ParsedCall, String> {
         self.spec
             .parse(self.arguments.clone(), places)
@@ -101,8 +101,8 @@ fn moment(text: &str) -> Result<(Option<u8>, u16), String> {
     }
 }
 
-/// Words by white space; quotes, anywhere in a word, keep white space and are left out. A backslash is
-/// a backslash, for the paths of some devices are full of them.
+/// Splits at white space; quotes, anywhere in a word, keep white space and are removed. A backslash is
+/// literal, because Windows paths contain many.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! The file as it is written: what each part says, and where.
+//! The policy file as written: each part, and where it is written.
 
 mod bounds;
 pub(crate) mod granted_paths;
@@ -25,10 +25,11 @@ pub(crate) const PROFILES: [(&str, Profile); 5] = [
     ("strict", Profile::Strict),
 ];
 
-/// The most rules of one file. Each is compared with each other one, and asked at each call.
+/// The maximum number of rules in one file. Each is compared with every other, and evaluated at each
+/// call.
 const MAX_RULES: usize = 1000;
 
-/// A policy file that could be read.
+/// A policy file that was parsed.
 #[derive(Debug, Clone)]
 pub struct PolicyFile {
     pub(crate) name: String,
@@ -47,8 +48,8 @@ pub(crate) struct DeviceEntry {
 }
 
 impl PolicyFile {
-    /// Reads a policy file by its grammar alone. Everything that is wrong is told at once; the file is
-    /// given where no finding is an error. [`check`](crate::check) also looks at what it says.
+    /// Parses a policy file by its grammar alone. All findings are reported at once; the file is
+    /// returned if none is an error. [`check`](crate::check) also lints the content.
     #[must_use]
     pub fn parse(text: &str, file_name: &str) -> (Option<Self>, Vec<Finding>) {
         let mut findings = Findings::of(file_name);
@@ -110,7 +111,7 @@ impl PolicyFile {
         Some(policy)
     }
 
-    /// Whether every profile that is named is there, and each that is there is used.
+    /// Checks that every named profile exists, and that every profile is used.
     fn check_profiles(&self, findings: &mut Findings) {
         let built_in = || PROFILES.iter().map(|&(name, _)| name);
         let mut used = BTreeSet::new();
@@ -139,24 +140,24 @@ impl PolicyFile {
         }
     }
 
-    /// The devices that the file names.
+    /// Returns the devices that the file names.
     pub fn devices(&self) -> impl Iterator<Item = &DeviceName> {
         self.devices.keys()
     }
 
-    /// The time zone in which hours are meant, by its IANA name; empty for UTC.
+    /// Returns the IANA name of the time zone for hours; empty for UTC.
     #[must_use]
     pub fn timezone(&self) -> &str {
         &self.timezone
     }
 
-    /// What each risk asks for by itself.
+    /// Returns the default decision of each risk.
     #[must_use]
     pub const fn risk(&self) -> RiskDefaults {
         self.risk
     }
 
-    /// The ids of the rules, in order.
+    /// Returns the ids of the rules, in order.
     pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|entry| entry.rule.id.as_str())
     }
@@ -199,7 +200,7 @@ fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
     Some(RiskDefaults::new(low, medium.unwrap_or(low)))
 }
 
-/// Whether a text can be the name of a profile, a label or a rule.
+/// Returns whether a text can be the name of a profile, a label or a rule.
 pub(crate) fn is_name(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     (1..=63).contains(&text.len())
@@ -276,7 +277,7 @@ fn labels(node: &Node, findings: &mut Findings) -> BTreeMap<String, String> {
     labels
 }
 
-/// Gives a name to each rule that has none, from what it does, and tells names that stand twice.
+/// Names each rule without an id after its action, and reports duplicate ids.
 fn name_rules(rules: &mut [RuleEntry], findings: &mut Findings) {
     let mut taken: BTreeMap<String, Position> = BTreeMap::new();
     for entry in rules.iter().filter(|entry| !entry.rule.id.is_empty()) {
@@ -300,7 +301,7 @@ fn name_rules(rules: &mut [RuleEntry], findings: &mut Findings) {
 }
 
 impl DeviceEntry {
-    /// Whether a selector means this device.
+    /// Returns whether a selector selects this device.
     pub(crate) fn has(&self, selector: &Selector) -> bool {
         match selector {
             Selector::All => true,

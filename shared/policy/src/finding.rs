@@ -1,25 +1,25 @@
-//! What is wrong with a policy file, where, and what to do instead.
+//! Findings: problems of a policy file, with their place and a hint.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// The most findings that one reading gives.
-const MOST: usize = 200;
+/// The maximum number of findings of one check.
+const MAX_FINDINGS: usize = 200;
 
 /// Whether a file with such a finding loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It loads; somebody should look.
+    /// The file loads; the finding should be reviewed.
     Warning,
-    /// It does not load.
+    /// The file does not load.
     Error,
 }
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $text:literal;)+) => {
-        /// What kind of finding it is; stable, for tools that read findings.
+        /// The code of a finding; stable, for tools that read findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[serde(into = "&'static str")]
         pub enum Code {
@@ -27,7 +27,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The word that people and tools read.
+            /// Returns the name that people and tools read.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
@@ -45,51 +45,51 @@ codes! {
     UnknownKey = "unknown-key";
     /// The same key twice in one place.
     DuplicateKey = "duplicate-key";
-    /// Something that has to be said and is not.
+    /// A required key is missing.
     Missing = "missing";
-    /// A list where a text is wanted, and the like.
+    /// A value of the wrong type, such as a list in place of a text.
     WrongType = "wrong-type";
-    /// A text or number that is not among those that can stand there.
+    /// A text or number that is not one of the allowed values.
     BadValue = "bad-value";
-    /// Keys that say opposite things.
+    /// Keys that contradict each other.
     Contradiction = "contradiction";
-    /// No such tool.
+    /// The tool does not exist.
     UnknownTool = "unknown-tool";
-    /// Another name of a tool.
+    /// An alias of a tool.
     ToolAlias = "tool-alias";
-    /// No such profile.
+    /// The profile does not exist.
     UnknownProfile = "unknown-profile";
-    /// No such device.
+    /// The device does not exist.
     UnknownDevice = "unknown-device";
-    /// A path that means nothing on a device, or has wildcards where none can be.
+    /// A path that is invalid on a device, or has wildcards where none are allowed.
     BadPath = "bad-path";
-    /// A rule that no call can ever fit.
+    /// A rule that no call can match.
     NeverMatches = "never-matches";
-    /// A rule whose time is over.
+    /// A rule that has expired.
     Expired = "expired";
-    /// A rule that another one makes useless.
+    /// A rule that another rule makes ineffective.
     Shadowed = "shadowed";
-    /// A rule that stands twice.
+    /// A rule that occurs twice.
     DuplicateRule = "duplicate-rule";
-    /// An id that stands twice.
+    /// An id that occurs twice.
     DuplicateId = "duplicate-id";
-    /// A pre-approval that does not say of what.
+    /// A pre-approval without a scope.
     Unscoped = "unscoped";
-    /// A pre-approval of what runs by itself.
+    /// A pre-approval of what runs without approval.
     WithoutEffect = "without-effect";
     /// A pre-approval of a critical tool.
     CriticalPreapproved = "critical-preapproved";
-    /// A key that this version of Orion reads and nothing judges.
+    /// A key that this version of Orion reads and does not evaluate.
     NotJudged = "not-judged";
-    /// An entry that lends nearly everything.
+    /// An entry that grants nearly everything.
     TooWide = "too-wide";
-    /// Entries that case alone tells apart, where it does not.
+    /// Entries that differ only in case, on a device that ignores case.
     Case = "case";
-    /// A profile that no device has.
+    /// A profile that no device uses.
     Unused = "unused";
-    /// An example that is not a call.
+    /// An example that cannot be parsed as a call.
     ExampleUnreadable = "example-unreadable";
-    /// An example that the rule does not hold to.
+    /// An example that the rule does not satisfy.
     ExampleFails = "example-fails";
 }
 
@@ -99,18 +99,18 @@ impl From<Code> for &'static str {
     }
 }
 
-/// One thing that is wrong, or worth a look.
+/// One problem, or one entry to review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Whether the file loads all the same.
+    /// Whether the file still loads.
     pub severity: Severity,
-    /// The file, as it was named.
+    /// The file, as the caller named it.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
     /// The column in characters, from 1.
     pub column: u32,
-    /// What kind of finding it is.
+    /// The kind of finding.
     pub code: Code,
     /// What is wrong.
     pub message: String,
@@ -118,7 +118,7 @@ pub struct Finding {
     pub hint: String,
 }
 
-/// Reads as compilers write: file, line, column, then what is wrong and what to do.
+/// Formats as compilers do: file, line, column, then the problem and the hint.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { severity, file, line, column, code, message, hint } = self;
@@ -138,14 +138,14 @@ pub(crate) struct Position {
     pub(crate) column: u32,
 }
 
-/// Something, and where it is written.
+/// A value, and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct At<T> {
     pub(crate) at: Position,
     pub(crate) value: T,
 }
 
-/// The findings of one reading.
+/// The findings of one check.
 #[derive(Debug)]
 pub(crate) struct Findings {
     file: String,
@@ -181,9 +181,10 @@ impl Findings {
         let Position { line, column } = at;
         let finding =
             Finding { severity, file: self.file.clone(), line, column, code, message, hint };
-        // What several devices inherit is wrong once. An error is never lost to the limit.
+        // A problem that several devices inherit is reported once. An error is never dropped at the
+        // limit.
         let has_room =
-            self.list.len() < MOST || (severity == Severity::Error && !self.has_errors());
+            self.list.len() < MAX_FINDINGS || (severity == Severity::Error && !self.has_errors());
         if has_room && !self.list.contains(&finding) {
             self.list.push(finding);
         }
@@ -200,7 +201,7 @@ impl Findings {
     }
 }
 
-/// A hint at the nearest of the words that can stand there, or at all of them.
+/// Returns a hint at the nearest of the allowed words, or at all of them.
 pub(crate) fn did_you_mean<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
@@ -212,22 +213,22 @@ pub(crate) fn did_you_mean<'a>(
     if all.is_empty() { String::new() } else { format!("There is: {}.", all.join(", ")) }
 }
 
-/// A hint at the nearest of the words that can stand there, where one is near.
+/// Returns a hint at the nearest of the allowed words, if one is near.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Past this length nothing is near, and the comparison is quadratic.
+    // Longer words are near nothing, and the comparison is quadratic.
     let scored = known.into_iter().filter(|_| word.len() <= 64);
     let scored = scored.map(|name| (strsim::jaro_winkler(word, name), name));
     let near = scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
     near.map(|(_, name)| format!("Did you mean `{name}`?"))
 }
 
-/// A piece of the file as a message shows it: short, and without control characters.
+/// Returns a piece of the file for a message: short, and without control characters.
 pub(crate) fn shown(text: &str) -> String {
     let mut short: String = text.chars().take(80).flat_map(char::escape_debug).collect();
     if text.chars().nth(80).is_some() {
         short.push('…');
     }
-    // `escape_debug` also escapes quotes, which are plain here.
+    // `escape_debug` also escapes quotes, which need no escape here.
     short = short.replace("\\\"", "\"").replace("\\'", "'");
     short
 }

@@ -1,9 +1,8 @@
-//! The policy file: what each device lends and which rules hold across devices, as an admin writes it.
+//! The policy file: the grants of each device and the rules across devices, as an admin writes them.
 //!
-//! [`check`] reads a file, tells everything that is wrong with it, each with its place and what to do
-//! instead, and gives a [`PolicyFile`] only when nothing is. [`PolicyFile::compile`] makes of it what
-//! the evaluator takes for one device. Nothing here decides a call: that is the domain's.
-//!
+//! [`check`] parses a file and reports every problem with its place and a hint. It returns a
+//! [`PolicyFile`] only if no finding is an error. [`PolicyFile::compile`] converts the file to the
+//! evaluator's input for one device. Nothing here evaluates a call: the domain does.
 //! # Grammar
 //!
 //! YAML 1.2, one document of at most 1 MiB, without anchors, aliases and tags. Top level: `version: 1`,
@@ -13,7 +12,7 @@
 //! with a built-in one. Each list that a device sets replaces its profile's; `deny_paths` alone add up.
 //! Labels stand with the device, and `group:x` in a rule is short for `label:group=x`.
 //!
-//! A rule without `devices`, or with `devices: all`, holds on every device, named in the file or not.
+//! A rule without `devices`, or with `devices: all`, applies to every device, named in the file or not.
 //! `action: allow` pre-approves, unless `require_approval: true` makes it ask.
 
 mod compile;
@@ -32,10 +31,10 @@ pub use file::PolicyFile;
 pub use finding::{Code, Finding, Severity};
 pub use lint::{Facts, LintContext};
 
-/// Reads a policy file and looks at it as a whole. The file is given only when no finding is an error.
+/// Parses and lints a policy file. The file is returned only if no finding is an error.
 ///
-/// Where a policy that was accepted before is loaded again, pass [`Surroundings::default`]: then
-/// nothing that changes with time or with the fleet makes it invalid.
+/// To load a policy that was accepted before, pass [`LintContext::default`]: then nothing that changes
+/// with time or with the fleet makes it invalid.
 #[must_use]
 pub fn check(
     text: &str,

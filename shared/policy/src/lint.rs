@@ -1,5 +1,5 @@
-//! What the grammar cannot see: what a policy says that can never hold, holds for too much, or is not
-//! what it says of itself.
+//! Lints a policy file beyond its grammar: rules that never match or match too much, and entries that
+//! contradict their own examples.
 
 mod case;
 mod examples;
@@ -17,26 +17,26 @@ use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
 use crate::finding::{Finding, Findings};
 
-/// What is known around a policy file. What is not known is not held against it.
+/// What is known about time and devices. Checks that need an unknown fact are skipped.
 #[derive(Debug, Clone, Default)]
 pub struct LintContext {
-    /// The devices that are enrolled, each with what it has told of itself.
+    /// The enrolled devices, each with the facts that it reported. `None` where the fleet is unknown.
     pub devices: Option<BTreeMap<DeviceName, Option<Facts>>>,
-    /// The time, Unix milliseconds. Without it no rule is held to have expired.
+    /// Unix milliseconds. `None` means that no rule is reported as expired.
     pub now_ms: Option<i64>,
 }
 
-/// What a device has told of itself.
+/// The facts that a device reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// How it writes paths, and where they begin.
+    /// The device's path style, workspace and home.
     pub places: Places,
-    /// Whether names that differ in case alone are one name there, as is usual on Windows and macOS.
+    /// Whether names that differ only in case are one name there, as is usual on Windows and macOS.
     pub folds_case: bool,
 }
 
-/// The devices of each rule, by their positions among the grounds. Rules with the same selectors share
-/// them, for rules and devices are many and selections are few.
+/// The devices of each rule, by their positions in the list of devices. Rules with the same selectors
+/// share them: rules and devices are many and selections are few.
 type Members = Vec<Rc<[usize]>>;
 
 /// A device of the file as the linter sees it.
@@ -44,23 +44,23 @@ type Members = Vec<Rc<[usize]>>;
 pub(crate) struct LintedDevice {
     name: DeviceName,
     places: Places,
-    /// Whether case tells names apart there, as far as that is known.
+    /// Whether case is ignored there. `None` where that is unknown.
     folds_case: Option<bool>,
     scope: Scope,
 }
 
 impl PolicyFile {
-    /// Looks at the file as a whole, ordered by line.
+    /// Lints the file; the findings are ordered by line.
     #[must_use]
     pub fn lint(&self, environment: &LintContext) -> Vec<Finding> {
         let mut findings = Findings::of(&self.name);
-        let grounds: Vec<LintedDevice> = self
+        let devices: Vec<LintedDevice> = self
             .devices
             .iter()
             .map(|(name, entry)| {
                 let grants = self.grants(entry);
-                let told = environment.devices.as_ref().and_then(|all| all.get(name)?.clone());
-                let (places, folds_case) = match told {
+                let reported = environment.devices.as_ref().and_then(|all| all.get(name)?.clone());
+                let (places, folds_case) = match reported {
                     Some(Facts { places, folds_case }) => (places, Some(folds_case)),
                     None => {
                         let written = grants.paths.iter().map(|path| path.path.as_str());
@@ -74,22 +74,22 @@ impl PolicyFile {
                 LintedDevice { name: name.clone(), places, folds_case, scope }
             })
             .collect();
-        grants::check(self, environment, &grounds, &mut findings);
-        let members = self.members(&grounds);
-        reach::check(self, environment, &grounds, &members, &mut findings);
-        shadow::check(self, &grounds, &members, &mut findings);
-        case::check(self, &grounds, &members, &mut findings);
-        examples::check(self, &grounds, &mut findings);
+        grants::check(self, environment, &devices, &mut findings);
+        let members = self.members(&devices);
+        reach::check(self, environment, &devices, &members, &mut findings);
+        shadow::check(self, &devices, &members, &mut findings);
+        case::check(self, &devices, &members, &mut findings);
+        examples::check(self, &devices, &mut findings);
         findings.into_sorted()
     }
 
-    fn members(&self, grounds: &[LintedDevice]) -> Members {
+    fn members(&self, devices: &[LintedDevice]) -> Members {
         let mut known: BTreeMap<Vec<String>, Rc<[usize]>> = BTreeMap::new();
         let of = |entry: &RuleEntry| {
             let named = entry.devices.iter().map(|selector| selector.value.to_string());
             let select = || {
-                let all = grounds.iter().enumerate();
-                all.filter(|(_, ground)| self.selects(entry, &ground.name))
+                let all = devices.iter().enumerate();
+                all.filter(|(_, device)| self.selects(entry, &device.name))
                     .map(|(index, _)| index)
                     .collect()
             };
@@ -99,7 +99,7 @@ impl PolicyFile {
     }
 }
 
-/// Places that fit these paths, for a device that has not told its own.
+/// Guesses places from these paths, for a device that has not reported its own.
 pub(crate) fn guess<'a>(mut written: impl Iterator<Item = &'a str>) -> Places {
     let is_windows = |path: &str| {
         let mut characters = path.chars();

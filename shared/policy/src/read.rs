@@ -1,9 +1,9 @@
-//! Values out of the tree, each with what to say when it is something else.
+//! Reads typed values from the tree, and reports values of another type.
 
 use crate::finding::{At, Code, Findings, Position, did_you_mean, nearest, shown};
 use crate::yaml::{Key, Node, Value};
 
-/// A table whose keys are taken one by one; what is left over is unknown.
+/// A table whose keys are read one by one; the remaining keys are unknown.
 pub(crate) struct Fields<'a> {
     pub(crate) at: Position,
     what: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The table, told when it is none. `what` names it in messages.
+    /// Returns the table, or reports that the node is none. `what` names it in messages.
     pub(crate) fn of(node: &'a Node, what: &'static str, findings: &mut Findings) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
             wrong(node, &format!("{what} is a table"), findings);
@@ -22,7 +22,7 @@ impl<'a> Fields<'a> {
         Some(Self { at: node.at, what, entries, known: Vec::new() })
     }
 
-    /// The value of a key, which may be written by any of its names.
+    /// Returns the value of a key, which may be written by any of its names.
     pub(crate) fn take(
         &mut self,
         names: &[&'static str],
@@ -35,7 +35,7 @@ impl<'a> Fields<'a> {
                 return true;
             }
             match found {
-                // The same name twice was told when the file was read.
+                // The same name twice was reported when the file was parsed.
                 Some((first, _)) if first.text != key.text => findings.error(
                     key.at,
                     Code::DuplicateKey,
@@ -53,7 +53,7 @@ impl<'a> Fields<'a> {
         found.map(|(_, node)| node)
     }
 
-    /// Tells the keys that nobody took.
+    /// Reports the keys that were not read.
     pub(crate) fn finish(self, findings: &mut Findings) {
         for (key, _) in self.entries {
             findings.error(
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Tells that something else was wanted.
+/// Reports a value of the wrong type.
 pub(crate) fn wrong(node: &Node, wanted: &str, findings: &mut Findings) {
     let hint = match &node.value {
         Value::Scalar { text, plain: true } if text == "~" => {
@@ -85,7 +85,7 @@ fn capitalised(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// A text.
+/// Reads a text.
 pub(crate) fn text<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> Option<At<&'a str>> {
     let found = node.text().map(|value| At { at: node.at, value });
     if found.is_none() {
@@ -94,7 +94,7 @@ pub(crate) fn text<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> O
     found
 }
 
-/// The items of a list; a single text is a list of one.
+/// Reads the items of a list; a single text is a list of one.
 pub(crate) fn items<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> Vec<&'a Node> {
     match &node.value {
         Value::List(items) => items.iter().collect(),
@@ -106,13 +106,13 @@ pub(crate) fn items<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> 
     }
 }
 
-/// The texts of a list.
+/// Reads the texts of a list.
 pub(crate) fn texts<'a>(node: &'a Node, what: &str, findings: &mut Findings) -> Vec<At<&'a str>> {
     let items = items(node, what, findings);
     items.into_iter().filter_map(|item| text(item, "an entry", findings)).collect()
 }
 
-/// `true` or `false`.
+/// Reads `true` or `false`.
 pub(crate) fn flag(node: &Node, what: &str, findings: &mut Findings) -> Option<bool> {
     match &node.value {
         Value::Scalar { text, plain: true } if text == "true" => Some(true),
@@ -125,7 +125,7 @@ pub(crate) fn flag(node: &Node, what: &str, findings: &mut Findings) -> Option<b
     }
 }
 
-/// A whole number within bounds.
+/// Reads a whole number within bounds.
 pub(crate) fn number(
     node: &Node,
     what: &str,
@@ -141,7 +141,7 @@ pub(crate) fn number(
     found
 }
 
-/// One of a few words.
+/// Reads one of a few words.
 pub(crate) fn word<T: Copy>(
     node: &Node,
     what: &str,

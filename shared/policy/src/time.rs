@@ -1,4 +1,4 @@
-//! Clock times, days, spans, sizes and dates as people write them.
+//! Parses clock times, days, durations, sizes and dates as people write them.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -22,7 +22,7 @@ pub(crate) const DAYS: [(&str, u8); 14] = [
     ("sunday", 6),
 ];
 
-/// The minute of the day that `22:00` is; `24:00` is the day's end.
+/// Parses `22:00` to the minute of the day; `24:00` is the day's end.
 pub(crate) fn clock(text: &str) -> Option<u16> {
     let (hour, minute) = text.split_once(':')?;
     let two = |part: &str| {
@@ -35,7 +35,7 @@ pub(crate) fn clock(text: &str) -> Option<u16> {
     (minute < 60 && at <= 1440).then_some(at)
 }
 
-/// The seconds that `90s`, `10m`, `1h` or `1d` are; at most 31 days.
+/// Parses `90s`, `10m`, `1h` or `1d` to seconds; at most 31 days.
 pub(crate) fn span(text: &str) -> Option<u32> {
     let split = text.len().checked_sub(1).filter(|&at| text.is_char_boundary(at))?;
     let (number, unit) = text.split_at(split);
@@ -51,7 +51,7 @@ pub(crate) fn span(text: &str) -> Option<u32> {
     (1..=31 * 86400).contains(&seconds).then_some(seconds)
 }
 
-/// The bytes that `500`, `10KB` or `2 GiB` are.
+/// Parses `500`, `10KB` or `2 GiB` to bytes.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let end = text.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -68,7 +68,7 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The Unix milliseconds of a date with a time: with an offset or `Z`, or else by the zone's clock.
+/// Parses a date with a time to Unix milliseconds: with an offset or `Z`, or else in the zone's time.
 pub(crate) fn date(text: &str, zone: &TimeZone) -> Option<i64> {
     if !text.contains(['T', ' ']) {
         return None;
@@ -80,7 +80,7 @@ pub(crate) fn date(text: &str, zone: &TimeZone) -> Option<i64> {
     Some(zone.to_timestamp(local).ok()?.as_millisecond())
 }
 
-/// The zone with this IANA name; `None` where nobody knows it.
+/// Returns the zone with this IANA name; `None` where it is unknown.
 pub(crate) fn zone(name: &str) -> Option<TimeZone> {
     TimeZone::get(name).ok().filter(|zone| !zone.is_unknown())
 }

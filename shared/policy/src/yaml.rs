@@ -1,4 +1,4 @@
-//! YAML as a small tree in which everything knows its line and column. Only what a policy needs:
+//! Parses YAML to a small tree in which every node has its line and column. Only what a policy needs:
 //! texts, lists and tables; no anchors, aliases, tags or second document.
 
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 use crate::finding::{Code, Findings, Position, shown};
 
-/// The largest file, in bytes.
+/// The maximum size of a file, in bytes.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
-/// How deep tables and lists may lie in each other.
+/// The maximum nesting of tables and lists.
 const MAX_DEPTH: usize = 16;
-/// The most entries of one table or list.
+/// The maximum number of entries of one table or list.
 const MAX_ENTRIES: usize = 10_000;
 
 /// A value and where it begins.
@@ -40,7 +40,7 @@ pub(crate) struct Key {
 }
 
 impl Node {
-    /// What it is, in a word for messages.
+    /// Returns the kind of node, in a word for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Scalar { text, plain } if is_null(text, *plain) => "nothing",
@@ -50,7 +50,7 @@ impl Node {
         }
     }
 
-    /// The text, where it is one. Nothing, `null` and a bare `~` are none.
+    /// Returns the text, if the node is one. Nothing, `null` and a bare `~` are none.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar { text, plain } if !is_null(text, *plain) => Some(text),
@@ -63,7 +63,7 @@ fn is_null(text: &str, plain: bool) -> bool {
     plain && matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// What is being put together.
+/// A table or list under construction.
 enum Open {
     List {
         at: Position,
@@ -78,7 +78,7 @@ enum Open {
     },
 }
 
-/// Reads one document. What is wrong is told; then there is no tree.
+/// Parses one document. Errors are reported; then there is no tree.
 pub(crate) fn parse(text: &str, findings: &mut Findings) -> Option<Node> {
     let start = Position { line: 1, column: 1 };
     if text.len() > MAX_BYTES {
@@ -159,7 +159,7 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Option<Node> {
     root
 }
 
-/// A list or table that nobody wrote by hand.
+/// Reports a list or table that is too long to be written by hand.
 fn too_long(at: Position, findings: &mut Findings) -> Option<Node> {
     let message = format!("This list or table has more than {MAX_ENTRIES} entries.");
     findings.error(at, Code::TooLarge, message, "No policy needs that.");
@@ -168,7 +168,7 @@ fn too_long(at: Position, findings: &mut Findings) -> Option<Node> {
 
 type Refused = (Code, String, &'static str);
 
-/// Takes one event; gives the value that it completes, if any.
+/// Processes one event; returns the value that it completes, if any.
 fn step(event: Event<'_>, at: Position, open: &mut Vec<Open>) -> Result<Option<Node>, Refused> {
     let (anchor, tagged) = match &event {
         Event::Scalar(_, _, anchor, tag)
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> Vec<String> {
+    fn reported(text: &str) -> Vec<String> {
         let mut findings = Findings::of("p.yaml");
         parse(text, &mut findings);
         findings.into_sorted().iter().map(ToString::to_string).collect()
@@ -264,19 +264,19 @@ mod tests {
             ("a: 1\n---\nb: 2\n", "3:1: error[syntax]: The file holds a second document."),
             ("? [a]\n: b\n", "error[syntax]: A key is a list or table."),
         ] {
-            let all = told(text);
+            let all = reported(text);
             assert!(all.first().is_some_and(|first| first.contains(told_at)), "{text}: {all:?}");
         }
     }
 
     #[test]
     fn size_and_depth_are_bounded_and_a_bomb_is_an_alias() {
-        assert!(told(&"a".repeat(MAX_BYTES + 1))[0].contains("too-large"));
-        assert!(told(&"[".repeat(100))[0].contains("too-large"));
-        assert_eq!(told(&"[".repeat(100_000)).len(), 1);
-        assert!(told(&"- ".repeat(100_000))[0].contains("too-large"));
+        assert!(reported(&"a".repeat(MAX_BYTES + 1))[0].contains("too-large"));
+        assert!(reported(&"[".repeat(100))[0].contains("too-large"));
+        assert_eq!(reported(&"[".repeat(100_000)).len(), 1);
+        assert!(reported(&"- ".repeat(100_000))[0].contains("too-large"));
         let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n";
-        assert!(told(bomb)[0].contains("Anchors and aliases"));
+        assert!(reported(bomb)[0].contains("Anchors and aliases"));
     }
 
     #[test]

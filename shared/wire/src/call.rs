@@ -1,4 +1,4 @@
-//! Calls, their states and risks.
+//! Conversions of calls, their states and risks.
 
 use orion_domain::call::{MAX_ARGUMENT_BYTES, MAX_ARGUMENT_VALUES, has_few_values};
 use orion_domain::{CallRequest, CallState, Risk, RiskRaise, json};
@@ -6,7 +6,7 @@ use orion_domain::{CallRequest, CallState, Risk, RiskRaise, json};
 use crate::error::WireError;
 use crate::v1;
 
-/// A risk on the wire.
+/// Converts a risk to the wire.
 #[must_use]
 pub const fn risk(risk: Risk) -> v1::Risk {
     match risk {
@@ -17,7 +17,7 @@ pub const fn risk(risk: Risk) -> v1::Risk {
     }
 }
 
-/// A risk from the wire.
+/// Converts a risk from the wire.
 ///
 /// # Errors
 /// Unspecified, or a value of a newer peer.
@@ -31,7 +31,7 @@ pub fn risk_from(value: i32) -> Result<Risk, WireError> {
     }
 }
 
-/// A reason for a higher risk on the wire.
+/// Converts a reason for a higher risk to the wire.
 #[must_use]
 pub const fn risk_raise(raise: RiskRaise) -> v1::RiskRaise {
     match raise {
@@ -40,7 +40,7 @@ pub const fn risk_raise(raise: RiskRaise) -> v1::RiskRaise {
     }
 }
 
-/// A reason for a higher risk from the wire.
+/// Converts a reason for a higher risk from the wire.
 ///
 /// # Errors
 /// Unspecified, or a value of a newer peer.
@@ -50,7 +50,7 @@ pub fn risk_raise_from(value: i32) -> Result<RiskRaise, WireError> {
     RiskRaise::ALL.into_iter().find(|known| risk_raise(*known) == raise).ok_or(error)
 }
 
-/// A state on the wire.
+/// Converts a state to the wire.
 #[must_use]
 pub const fn call_state(state: CallState) -> v1::CallState {
     match state {
@@ -69,7 +69,7 @@ pub const fn call_state(state: CallState) -> v1::CallState {
     }
 }
 
-/// A state from the wire.
+/// Converts a state from the wire.
 ///
 /// # Errors
 /// Unspecified, or a value of a newer peer.
@@ -79,10 +79,10 @@ pub fn call_state_from(value: i32) -> Result<CallState, WireError> {
     CallState::ALL.into_iter().find(|known| call_state(*known) == state).ok_or(error)
 }
 
-/// A person's or a program's request for a call.
+/// Converts a person's or a program's request for a call.
 ///
 /// # Errors
-/// Arguments that are too large, not JSON, not an object, or have a name twice.
+/// Arguments that are too large, not JSON, not an object, or have a duplicate name.
 pub fn call_request(request: v1::CallToolRequest) -> Result<(CallRequest, bool), WireError> {
     let v1::CallToolRequest {
         tool,

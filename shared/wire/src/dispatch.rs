@@ -1,4 +1,4 @@
-//! A call on its way to a device, and the policy that the device judges it by.
+//! A dispatched call, and the policy that the device evaluates it with.
 
 use std::time::Duration;
 
@@ -15,77 +15,77 @@ use crate::call::{risk_from, risk_raise_from};
 use crate::error::WireError;
 use crate::v1;
 
-/// The policy for one device as it is sent: what the backend lends, and the rules that hold there.
-/// A ceiling is not in it, and could not be: the device reads its own.
+/// The policy for one device as it is sent: the backend's grants, and the rules for the device. It never
+/// contains a ceiling: the device reads its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePolicy {
-    /// What the backend lends.
+    /// What the backend grants.
     pub grants: Grants,
     /// Rules across devices.
     #[serde(default)]
     pub rules: Vec<Rule>,
-    /// What each risk asks for by itself.
+    /// What each risk requires by default.
     #[serde(default)]
     pub risk: RiskDefaults,
-    /// How strictly the grants are held.
+    /// How strictly the grants are enforced.
     #[serde(default)]
     pub mode: Mode,
-    /// The time zone in which the hours of rules are meant, by its IANA name; UTC when empty.
+    /// The IANA name of the time zone for the hours of rules; UTC when empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub timezone: String,
 }
 
 impl DevicePolicy {
-    /// The bytes that are sent and acknowledged by their digest.
+    /// Returns the bytes that are sent and acknowledged by their digest.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Plain structs of strings always serialise; nothing would be a policy that denies all.
+        // Plain structs of strings always serialise; an empty result would deny everything.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The version of these bytes.
+    /// Returns the version of these bytes.
     #[must_use]
     pub fn version_of(bytes: &[u8]) -> String {
         Digest::of(bytes).to_string().split_at(16).0.to_owned()
     }
 }
 
-/// A call as a device receives it, taken into types.
+/// A dispatched call as a device receives it, converted to domain types.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dispatched {
-    /// The call.
+    /// The call's id.
     pub call: CallId,
-    /// The device it is for.
+    /// The device that runs the call.
     pub device: DeviceId,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// Its arguments, as they were validated.
+    /// The arguments as validated, in canonical form.
     pub arguments: CanonicalArguments,
-    /// The same as a value.
+    /// The arguments as a value.
     pub arguments_value: serde_json::Map<String, Value>,
-    /// Whether only a preview is wanted.
+    /// Whether the call requests only a preview.
     pub dry_run: bool,
-    /// How long is left.
+    /// The time left until the deadline.
     pub time_left: Duration,
-    /// The risk that the backend judged by. The device only ever raises its own.
+    /// The risk that the backend evaluated with. The device may only raise its own.
     pub risk: Risk,
-    /// The policy that the backend judged by.
+    /// The version of the policy that the backend evaluated with.
     pub policy_version: String,
-    /// For whom.
+    /// The person that the call is made for.
     pub caller: Caller,
-    /// A person's yes, where there was a question.
+    /// The approval. `None` where none was required.
     pub approval: Option<Approval>,
-    /// Whether what is seen of the paths is to be told.
+    /// Whether the device reports observations of the paths.
     pub observe: bool,
-    /// What the preview saw, which must still be so; nothing where there is nothing to compare.
+    /// What the preview observed, to compare before the call runs; empty where nothing is compared.
     pub observed: Vec<Observation>,
 }
 
-/// The largest list of what was seen, in bytes of JSON.
+/// The maximum size of a list of observations, in bytes of JSON.
 pub const MAX_OBSERVED_BYTES: usize = 1024 * 1024;
 
-/// What was seen, as it is sent; nothing for an empty list.
+/// Serialises observations for sending; an empty list becomes no bytes.
 #[must_use]
 pub fn observed_bytes(observed: &[Observation]) -> Vec<u8> {
     // Structs of text and numbers always serialise.
@@ -104,24 +104,24 @@ fn observed_from(bytes: &[u8]) -> Result<Vec<Observation>, WireError> {
     if observed.len() > MOST_OBSERVED { Err(field) } else { Ok(observed) }
 }
 
-/// A person's yes, as a device receives it.
+/// An approval as a device receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// Which.
+    /// The approval's id.
     pub id: ApprovalId,
-    /// The call it is bound to.
+    /// The digest of the approved call.
     pub binding: Digest,
-    /// Who said it.
+    /// The approver's name.
     pub approved_by: String,
-    /// From when on it is good no longer, Unix milliseconds.
+    /// Unix milliseconds. The approval is invalid from this moment on.
     pub expires_at: i64,
-    /// Why the risk is higher than the tool's, as the person was shown.
+    /// Why the risk is higher than the tool's, as the approver was shown.
     pub raises: Vec<RiskRaise>,
-    /// What whoever said it was shown.
+    /// What the approver was shown.
     pub basis: ApprovalBasis,
 }
 
-/// What whoever approved was shown, on the wire.
+/// Converts what the approver was shown to the wire.
 #[must_use]
 pub const fn approval_basis(basis: ApprovalBasis) -> v1::ApprovalBasis {
     match basis {
@@ -169,7 +169,7 @@ impl TryFrom<v1::Dispatch> for Dispatched {
         };
         let value = Value::Object(object);
         let canonical = CanonicalArguments::from_value(&value);
-        // Bytes that are not the canonical ones were not the ones that were validated and hashed.
+        // Bytes that are not canonical are not the bytes that were validated and hashed.
         if canonical.as_bytes() != &arguments[..] {
             return Err(field("arguments"));
         }

@@ -1,4 +1,4 @@
-//! Errors on the wire: what a message can lack, and how a tool error travels in a gRPC status.
+//! Wire errors: invalid messages, and the encoding of a tool error in a gRPC status.
 
 use orion_domain::ToolError;
 use orion_domain::code::StatusClass;
@@ -9,43 +9,43 @@ use tonic::{Code, Status};
 /// The trailer that carries the whole error as JSON.
 pub const ERROR_METADATA: &str = "orion-error-bin";
 
-/// A message that cannot be taken into the domain.
+/// A message that cannot be converted to the domain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// A field is missing or has a value that is not known.
+    /// A field is missing or has an unknown value.
     #[error("the field `{field}` is missing or has a value that this version does not know")]
     Field {
-        /// Which.
+        /// The field's name.
         field: &'static str,
     },
     /// A field is too large.
     #[error("the field `{field}` is larger than {limit} bytes")]
     TooLarge {
-        /// Which.
+        /// The field's name.
         field: &'static str,
-        /// The most it may be.
+        /// The maximum size in bytes.
         limit: usize,
     },
-    /// Arguments that not every reader takes in the same way.
+    /// JSON that parsers may read differently.
     #[error("the field `{field}` cannot be read: {why}")]
     Json {
-        /// Which.
+        /// The field's name.
         field: &'static str,
-        /// What is wrong.
+        /// The JSON error.
         why: JsonError,
     },
     /// A field holds too many values.
     #[error("the field `{field}` holds more than {limit} values; send fewer at once")]
     TooMany {
-        /// Which.
+        /// The field's name.
         field: &'static str,
-        /// The most it may hold.
+        /// The maximum number of values.
         limit: usize,
     },
-    /// Bytes that should be a JSON object.
+    /// The bytes are not a JSON object.
     #[error("the field `{field}` must be a JSON object in UTF-8")]
     NotAnObject {
-        /// Which.
+        /// The field's name.
         field: &'static str,
     },
 }
@@ -68,7 +68,7 @@ const fn code(class: StatusClass) -> Code {
     }
 }
 
-/// The error as a status, whole in its trailer.
+/// Converts the error to a status, complete in its trailer.
 #[must_use]
 pub fn status_from(error: &ToolError) -> Status {
     let mut status = Status::new(code(error.code.status()), error.message.clone());
@@ -80,7 +80,7 @@ pub fn status_from(error: &ToolError) -> Status {
     status
 }
 
-/// The error that a status carries, where it carries one.
+/// Returns the error that a status carries, if any.
 #[must_use]
 pub fn tool_error_from(status: &Status) -> Option<ToolError> {
     let bytes = status.metadata().get_bin(ERROR_METADATA)?.to_bytes().ok()?;

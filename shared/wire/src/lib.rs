@@ -1,7 +1,8 @@
-//! The wire: generated types of `proto/orion/v1`, and the way from them to the domain and back.
+//! The generated types of `proto/orion/v1`, and their conversions to the domain and back.
 //!
-//! A message becomes a domain value once, whole, so that a new field breaks the build until
-//! someone decides what it means. Generated types are named here and in the backend's `rpc/`.
+//! A message is converted to a domain value once, whole, so that a new field breaks the build until
+//! someone decides what it means. Generated types are named here and in the
+//! backend's `rpc/`.
 
 mod call;
 mod dispatch;
@@ -19,12 +20,12 @@ pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion};
 pub use timezone::{Timezone, UnknownTimezone};
 pub use token::{EnrollmentToken, TokenError};
 
-/// The most bytes that one message may take, both ways.
+/// The maximum size of one message in bytes, both ways.
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// HTTP/2's flow control window of a stream between device and backend, both ways, in bytes; a connection
-/// has twice that, so that a stream that is not read holds up no other. What is under way stands before a
-/// ping: on a link of 20 KB/s a full window takes less time than a ping may.
+/// HTTP/2's flow control window of a stream between device and backend, both ways, in bytes. A
+/// connection has twice that, so that an unread stream does not block the others. Data in flight delays
+/// a ping: on a link of 20 KB/s a full window takes less time than a ping's timeout.
 pub const LINK_WINDOW: u32 = 64 * 1024;
 
 /// The generated types.

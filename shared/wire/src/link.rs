@@ -1,4 +1,4 @@
-//! The greeting between device and backend: versions, and the facts that path rules need.
+//! The handshake between device and backend: versions, and the facts that path rules need.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use orion_domain::{DevicePath, PathStyle, Places};
 use crate::error::WireError;
 use crate::v1;
 
-/// This build's protocol.
+/// The protocol version of this build.
 pub const PROTOCOL: ProtocolVersion = ProtocolVersion { major: 1, minor: 1 };
 
 /// A version of the stream's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtocolVersion {
-    /// Peers must have the same.
+    /// Must be equal on both peers.
     pub major: u32,
-    /// Peers may differ by one.
+    /// May differ by one between peers.
     pub minor: u32,
 }
 
 impl ProtocolVersion {
-    /// Whether the two can work together.
+    /// Returns whether two versions are compatible.
     #[must_use]
     pub const fn works_with(self, other: Self) -> bool {
         self.major == other.major && self.minor.abs_diff(other.minor) <= 1
@@ -43,7 +43,7 @@ pub enum Os {
 }
 
 impl Os {
-    /// The one this build is for.
+    /// Returns the operating system that this build is for.
     #[must_use]
     pub const fn current() -> Self {
         if cfg!(windows) {
@@ -55,7 +55,7 @@ impl Os {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Os {
         }
     }
 
-    /// How paths are written there.
+    /// Returns the style of paths on the system.
     #[must_use]
     pub const fn path_style(self) -> PathStyle {
         match self {
@@ -75,24 +75,24 @@ impl Os {
     }
 }
 
-/// What a device says it is, taken into types.
+/// What a device reports about itself, converted to domain types.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceFacts {
     /// The operating system.
     pub os: Os,
-    /// Its version, for people.
+    /// The operating system's version, for people.
     pub os_version: String,
     /// The device's own name, for people.
     pub hostname: String,
     /// The processor's architecture, for people.
     pub arch: String,
-    /// What confines its tools, for people.
+    /// The sandbox that confines its tools, for people.
     pub sandbox: String,
-    /// What path rules need.
+    /// The style, workspace and home that path rules need.
     pub places: Places,
 }
 
-/// The longest text taken from a device for display, in characters.
+/// The maximum length of a text for display from a device, in characters.
 const MAX_DISPLAY: usize = 128;
 
 fn display(text: String) -> String {

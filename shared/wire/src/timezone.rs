@@ -1,14 +1,15 @@
-//! What day and minute it is by a policy's time zone: the one place where both sides ask a calendar.
+//! Converts a time to the day and minute of a policy's time zone: the only use of a calendar on both
+//! sides.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use orion_domain::rule::Moment;
 
-/// The time zone in which the hours of a policy's rules are meant.
+/// The time zone for the hours of a policy's rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timezone(TimeZone);
 
-/// A name that is no time zone here.
+/// A name of no time zone known here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a time zone that is known here; use an IANA name such as Europe/Berlin, or UTC"
@@ -22,11 +23,10 @@ impl Default for Timezone {
 }
 
 impl Timezone {
-    /// The zone with this IANA name; UTC for an empty one.
+    /// Returns the zone with this IANA name; UTC for an empty one.
     ///
     /// # Errors
-    /// [`UnknownTimezone`]: the name stands in no database here, so nobody can tell what hours are
-    /// meant.
+    /// [`UnknownTimezone`]: no database here has the name, so the hours' meaning is unknown.
     pub fn named(name: &str) -> Result<Self, UnknownTimezone> {
         if name.is_empty() {
             return Ok(Self::default());
@@ -35,8 +35,8 @@ impl Timezone {
         zone.map(Self).ok_or_else(|| UnknownTimezone(name.chars().take(64).collect()))
     }
 
-    /// The point in time, given in Unix milliseconds, as rules see it. Past the calendar's ends it is
-    /// its first or last moment.
+    /// Converts Unix milliseconds to the point in time that rules compare. Times outside the calendar
+    /// become its first or last moment.
     #[must_use]
     pub fn moment(&self, unix_ms: i64) -> Moment {
         let nearest = if unix_ms < 0 { Timestamp::MIN } else { Timestamp::MAX };

@@ -1,8 +1,8 @@
-//! The enrolment token: one line that a person pastes on a new device. It says where the backend
-//! is, how to know it, and holds the secret that spends one use of an invitation.
+//! The enrolment token: one line that a person pastes on a new device. It contains the backend's
+//! addresses and pins, and the secret that spends one use of an invitation.
 //!
-//! `orion1.` and base64url (no padding) of JSON followed by the first four bytes of its SHA-256, so
-//! that a line that was cut short while copying is told apart from one that is wrong.
+//! `orion1.` and base64url (no padding) of JSON followed by the first four bytes of its SHA-256, so that
+//! a line truncated while copying is distinguished from one that is wrong.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,59 +13,59 @@ use orion_domain::id::InviteId;
 use orion_domain::{Digest, Secret};
 use serde::{Deserialize, Serialize};
 
-/// What every token begins with; the digit is the format's version.
+/// The prefix of every token; the digit is the format's version.
 const PREFIX: &str = "orion1.";
-/// The longest token, in bytes.
+/// The maximum length of a token, in bytes.
 const MAX_BYTES: usize = 4096;
-/// The most addresses, and the most pins.
+/// The maximum number of addresses, and of pins.
 const MAX_ENTRIES: usize = 8;
-/// The longest address or secret, in bytes.
+/// The maximum length of an address or secret, in bytes.
 const MAX_TEXT: usize = 300;
-/// How much of the digest is kept, in bytes.
+/// The number of digest bytes in the token.
 const CHECKSUM: usize = 4;
 
-/// What a new device is given. `Display` is the line itself, secret included; `Debug` hides it.
+/// The contents of an enrolment token. `Display` is the line itself, secret included; `Debug` hides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnrollmentToken {
     /// Where the backend listens for devices, `host:port`, in order of preference; one to eight.
     pub addresses: Vec<String>,
-    /// SHA-256 of the certificates of the authorities that the backend may show; one to eight.
+    /// SHA-256 of the certificates of the authorities that the backend may present; one to eight.
     pub pins: Vec<Digest>,
-    /// The invitation.
+    /// The invitation's id.
     pub invite_id: InviteId,
-    /// What spends a use of it.
+    /// The secret that spends one use of the invitation.
     pub secret: Secret,
-    /// When the invitation ends, Unix milliseconds.
+    /// Unix milliseconds. The invitation ends at this moment.
     pub expires_at: i64,
 }
 
-/// Why a text is no token. The text itself is never repeated: it may hold a secret.
+/// Why a text is no token. The message never repeats the text, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// No token at all.
+    /// The text has no token's prefix.
     #[error(
         "this is not an enrolment token: one begins with `orion1.`; make one with `orion devices invite`"
     )]
     NotAToken,
-    /// A token of a newer or older Orion.
+    /// A token of another Orion version.
     #[error(
         "this enrolment token has another version than this program reads (`orion1`); use the agent that belongs to the backend"
     )]
     OtherVersion,
-    /// More than any token has.
+    /// The text is longer than any token.
     #[error(
         "this enrolment token is longer than {MAX_BYTES} bytes; paste the token's one line only"
     )]
     TooLong,
-    /// Cut off or changed while it was copied.
+    /// Truncated or changed while it was copied.
     #[error("this enrolment token is incomplete or was changed; copy the whole line again")]
     Damaged,
-    /// Whole, and still not usable.
+    /// Complete, but one part is invalid.
     #[error(
         "this enrolment token is whole but its `{field}` can't be used; make a new one with `orion devices invite`"
     )]
     Content {
-        /// Which part.
+        /// The invalid part.
         field: &'static str,
     },
 }
@@ -81,7 +81,7 @@ struct Payload {
 }
 
 impl EnrollmentToken {
-    /// Whether the invitation is over at `now_ms`, Unix milliseconds.
+    /// Returns whether the invitation has expired at `now_ms`, Unix milliseconds.
     #[must_use]
     pub const fn is_expired(&self, now_ms: i64) -> bool {
         now_ms >= self.expires_at
@@ -108,7 +108,7 @@ impl EnrollmentToken {
     }
 }
 
-/// Whether the text is `host:port`, `[v6]:port` included.
+/// Returns whether the text is `host:port`, `[v6]:port` included.
 fn is_address(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);

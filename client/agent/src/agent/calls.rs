@@ -1,5 +1,5 @@
-//! What becomes of a call: judged, noted, run; or refused, and that noted too. Each is answered, and
-//! none is run twice.
+//! Handles calls: evaluates, records and runs each one, or rejects and records it. Every call is
+//! answered, and none is run twice.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,54 +22,56 @@ use crate::report::Subject;
 use crate::sandbox::Reach;
 use crate::tools::observe::ObservationMode;
 
-/// Calls that run at once. Further ones are refused, not queued: the backend queues. Twice what a backend
-/// sends where nobody says otherwise, for after its restart it does not count those from before.
+/// Calls that run at once. Further calls are rejected, not queued: the backend queues. Twice the backend's
+/// default, because a restarted backend does not count the calls that it sent before.
 const MAX_IN_FLIGHT: usize = 32;
 
-/// Calls that were given up on at their deadline and whose threads still run: a disk that hangs lets none
-/// of them look at the clock. With so many of them no further call on files begins.
+/// Calls that missed their deadline and whose threads still run: on a disk that hangs, no tool can check
+/// the clock. At this number, no further call on files starts.
 const MAX_GIVEN_UP: usize = 16;
 
-/// What the arguments of all calls under way may take together, in bytes.
+/// Limit for the arguments of all calls under way together, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The most calls that one question may be about.
-const MOST_ASKED: usize = 256;
+/// The most calls that are answered in one query.
+const MAX_QUERIED_CALLS: usize = 256;
 
-/// What is said of a call whose end the backend has acknowledged.
-const TOLD: &str = "This call came to the device before, which told what became of it once and keeps that no longer. It is not run again; look at the device, and make a new one where it is still wanted.";
-/// What is said of a call from a time that the device does not remember.
+/// The answer to a call whose result the backend has acknowledged.
+const ACKNOWLEDGED: &str = "This call came to the device before, which told what became of it once and keeps that no longer. It is not run again; look at the device, and make a new one where it is still wanted.";
+/// The answer to a call from before the time that the device remembers.
 const FORGOTTEN: &str = "This call is older than what the device remembers, so that it may have run there before. It is not run now; look at the device, and make a new one where it is still wanted.";
 
-fn not_known(why: &str) -> ToolError {
+fn outcome_unknown(why: &str) -> ToolError {
     ToolError::new(ErrorCode::OutcomeUnknown, why)
 }
 
-/// Whether it changes nothing and uses nothing up, so that its entry was never on disk.
+/// Returns whether the call has no effects and uses no approval, so that its entry is never on disk.
 fn is_read_only(message: &v1::Dispatch) -> bool {
     let reads = orion_catalog::find(&message.tool).is_some_and(|(spec, _)| !spec.has_effects);
     message.approval.is_none() && (reads || message.dry_run)
 }
 
 impl Agent {
-    /// Says what became of calls that were sent on an earlier connection. Of that connection nothing is
-    /// taken any more, so what was not seen until now does not run.
+    /// Answers a query about calls that were sent on an earlier connection. Messages of that connection
+    /// are ignored, so a call that has not arrived yet will not run.
     pub(super) fn asked(&mut self, call_ids: Vec<String>) {
         let mut not_seen = Vec::new();
-        for call_id in call_ids.into_iter().take(MOST_ASKED) {
+        for call_id in call_ids.into_iter().take(MAX_QUERIED_CALLS) {
             let Ok(call) = call_id.parse::<CallId>() else { continue };
             match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
                 (CallStatus::New, Some(error)) => self.answer_from_memory(call, error),
-                // A journal that was lost, or forgot what is that old, may have held this call.
+                // A journal that was lost, or has expired entries of that age, may have held this call.
                 (CallStatus::New, None) if self.journal.remembers(call) => not_seen.push(call_id),
                 (CallStatus::New, None) => {}
                 (CallStatus::Running, _) => {
                     self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
                 }
-                // Its result follows when it is noted.
+                // The result follows when it is recorded.
                 (CallStatus::Ended, _) if self.is_being_noted(call) => {}
                 (CallStatus::Ended, _) => self.push(Outgoing::Result(call)),
-                (CallStatus::Acknowledged, _) => self.answer_from_memory(call, not_known(TOLD)),
+                (CallStatus::Acknowledged, _) => {
+                    self.answer_from_memory(call, outcome_unknown(ACKNOWLEDGED));
+                }
             }
         }
         if !not_seen.is_empty() {
@@ -78,8 +80,8 @@ impl Agent {
         }
     }
 
-    /// Answers a backend that asks for what this device told or forgot, as one does whose record was
-    /// restored. How it ended is not known; that it may have run is, so that it is never called refused.
+    /// Answers a query for a call that this device already reported or forgot, for instance from a backend
+    /// whose database was restored. The outcome is unknown. The call may have run, so it is not `rejected`.
     fn answer_from_memory(&mut self, call: CallId, error: ToolError) {
         let subject = Subject {
             call,
@@ -91,7 +93,7 @@ impl Agent {
         self.answer(&subject, subject.failure(error, Duration::ZERO));
     }
 
-    /// Takes a call from the backend.
+    /// Evaluates a call from the backend, and starts or rejects it.
     pub(super) async fn dispatch(&mut self, message: v1::Dispatch) {
         let (call_id, tool, dry_run) =
             (message.call_id.clone(), message.tool.clone(), message.dry_run);
@@ -108,14 +110,18 @@ impl Agent {
         };
         match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
             (CallStatus::New, Some(error)) => return self.answer_from_memory(call, error),
-            // A read that is made twice does no harm; anything else might have run before.
+            // A repeated read is harmless; any other call might have run before.
             (CallStatus::New, None) if self.journal.remembers(call) || is_read_only(&message) => {}
-            (CallStatus::New, None) => return self.answer_from_memory(call, not_known(FORGOTTEN)),
-            // Its result follows.
+            (CallStatus::New, None) => {
+                return self.answer_from_memory(call, outcome_unknown(FORGOTTEN));
+            }
+            // The result follows when the call ends.
             (CallStatus::Running, _) => return,
             (CallStatus::Ended, _) if self.is_being_noted(call) => return,
             (CallStatus::Ended, _) => return self.push(Outgoing::Result(call)),
-            (CallStatus::Acknowledged, _) => return self.answer_from_memory(call, not_known(TOLD)),
+            (CallStatus::Acknowledged, _) => {
+                return self.answer_from_memory(call, outcome_unknown(ACKNOWLEDGED));
+            }
         }
         if self.stopping {
             let error = ToolError::new(
@@ -214,8 +220,8 @@ impl Agent {
         self.tasks.spawn(execute(job, admission, self.events.clone(), environment));
     }
 
-    /// A call is over, or was given up on at its deadline: then it gives its place to another, and is over
-    /// when its thread is.
+    /// Handles the end of a call. A call that missed its deadline frees its slot now, and ends when its
+    /// thread ends.
     pub(super) async fn finished(&mut self, call: CallId, ended: Ended, slot: Slot) {
         let running = self.running.remove(&call).or_else(|| self.given_up.remove(&call));
         let about = running.as_ref().and_then(|running| running.about.clone());
@@ -229,7 +235,7 @@ impl Agent {
         self.note_and_send(call, about.as_ref(), &ended, written);
     }
 
-    /// Why no further call begins now.
+    /// Returns why no further call can start now. None if one can.
     fn no_slot(&self, on_files: bool, argument_bytes: usize) -> Option<String> {
         if self.running.len() >= MAX_IN_FLIGHT {
             return Some(format!(
@@ -250,8 +256,8 @@ impl Agent {
         })
     }
 
-    /// The backend has a result on its record. A call that was given up on may have ended since: then
-    /// the word that is acknowledged is the first, and the second is still to be.
+    /// Handles the acknowledgement of a stored result. A call that missed its deadline may have ended since:
+    /// then the acknowledgement is for the first result, and the second one is still to be acknowledged.
     pub(super) async fn acknowledged(&mut self, ack: v1::ResultAck) {
         let v1::ResultAck { call_id, state, audit } = ack;
         self.received_audit_head(audit.as_ref());
@@ -263,7 +269,7 @@ impl Agent {
         }
     }
 
-    /// Answers a call that does not run, and notes the answer.
+    /// Rejects a call, and records the answer.
     fn refuse(&mut self, subject: &Subject, arguments: Digest, error: ToolError) {
         tracing::info!(
             call = %subject.call, tool = subject.tool, code = error.code.as_str(),
@@ -281,14 +287,14 @@ impl Agent {
         match self.journal.refuse(begin, ended.clone()) {
             Ok(()) => {
                 let about = ChainSubject { tool: subject.tool.clone(), arguments };
-                // What was refused has no line in the journal.
+                // A rejected call has no line in the journal.
                 self.note_and_send(subject.call, Some(&about), &ended, None);
             }
             Err(_) => self.answer(subject, ended),
         }
     }
 
-    /// Answers without noting it.
+    /// Answers a call without recording the answer.
     fn answer(&mut self, subject: &Subject, ended: Ended) {
         let result = self.result(subject.call, &ended);
         self.push(Outgoing::Message(link_request::Message::CallResult(result)));

@@ -1,10 +1,10 @@
-//! What the device's owner says while the agent runs. A changed file counts for every call from then
-//! on: guard, folders, applications and what the backend is told change in one step of the loop. Calls
-//! that run go on as they were admitted, with the handles that they hold.
+//! Applies changes of the owner's file while the agent runs. A changed file applies to every later call:
+//! guard, folders, applications and the reported ceiling change in one step of the loop. Running calls
+//! continue as they were admitted, with the handles that they hold.
 //!
-//! A file that cannot be taken changes nothing: what was understood last holds, and that it does is
-//! said in the log, in the status and to the backend. Where there is no file any more, or it asks for
-//! what this device cannot hold, nothing can be done at all: that is never more than what held before.
+//! An invalid file changes nothing: the last valid ceiling stays active, and the log, the status and the
+//! backend say so. If the file is missing, or requires what this device lacks, every call is rejected;
+//! that never allows more than before.
 
 use std::sync::{Arc, LazyLock};
 
@@ -24,44 +24,44 @@ use crate::guard::Guard;
 use crate::roots::{GrantedPaths, Roots};
 use crate::run::suffices;
 
-/// The policy as it was last taken, in the state directory, for `orion-agent ceiling show`.
+/// The policy that was applied last, in the state directory, for `orion-agent ceiling show`.
 pub const KEPT_POLICY: &str = "policy.json";
-/// The longest fault that is told, in characters.
+/// The longest fault that is reported, in characters.
 const MAX_FAULT: usize = 500;
 
-/// What the owner's file says.
+/// The content of the owner's file.
 #[derive(Debug)]
 pub enum OwnerCeiling {
-    /// This, with the applications that it names.
+    /// Valid settings, and the applications that they name.
     Settings(Box<Settings>, Apps),
-    /// Nothing that can be taken, and why.
+    /// The file is invalid, for this reason.
     Faulty(String),
-    /// There is none.
+    /// The file is missing.
     Gone,
 }
 
-/// Whether what is lent is being opened. One task does it, however often it changes.
+/// Whether the granted paths are being opened. One task opens them, however often they change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Opening {
     #[default]
     Done,
     UnderWay,
-    /// It changed since.
+    /// The granted paths changed while they were being opened.
     Again,
 }
 
-/// What the backend was told of the ceiling.
+/// What was reported to the backend about the ceiling.
 #[derive(Debug, Default)]
 pub(super) struct CeilingReport {
-    /// The last change.
+    /// Number of the last change.
     number: u64,
-    /// The change that the greeting of this connection held.
+    /// Number of the change that this connection's `Hello` contained.
     greeting: u64,
-    /// Why the ceiling that holds is not what the file says.
+    /// Why the active ceiling differs from the file. None if it does not.
     fault: Option<String>,
 }
 
-/// What the guard's policy lends, to be opened.
+/// Returns the paths that the guard's policy grants, opened on first use.
 pub(super) fn granted_paths(settings: &Settings, guard: &Guard) -> Arc<GrantedPaths> {
     let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
     let grants = guard.policy().grants.clone();
@@ -78,9 +78,9 @@ impl Agent {
         Some(AbortOnDropHandle::new(tokio::spawn(watch(source, self.events.clone()))))
     }
 
-    /// Takes what the owner says.
-    pub(super) fn owner(&mut self, word: OwnerCeiling) {
-        match word {
+    /// Applies the owner's file.
+    pub(super) fn owner(&mut self, ceiling: OwnerCeiling) {
+        match ceiling {
             OwnerCeiling::Settings(settings, apps) => {
                 match suffices(self.toolbox.sandbox, settings.sandbox) {
                     Ok(()) => {
@@ -124,7 +124,7 @@ impl Agent {
         self.report();
     }
 
-    /// Says what holds to the backend, and to whoever asks here.
+    /// Reports the ceiling to the backend, and in the status file.
     fn report(&mut self) {
         self.told.number += 1;
         self.status.ceiling_fault.clone_from(&self.told.fault);
@@ -143,18 +143,18 @@ impl Agent {
         self.send(link_request::Message::CeilingUpdate(update));
     }
 
-    /// The ceiling as the backend is told it.
+    /// Returns the ceiling as it is reported to the backend, as JSON.
     pub(super) fn ceiling_bytes(&self) -> Vec<u8> {
-        // A ceiling of plain strings always serialises; nothing would be no ceiling told.
+        // A ceiling of plain strings always serialises; empty bytes would be no ceiling at all.
         serde_json::to_vec(&self.settings.ceiling).unwrap_or_default()
     }
 
-    /// A greeting with the ceiling of this moment is on its way.
+    /// Records that a `Hello` contains the current ceiling.
     pub(super) fn reported_in_hello(&mut self) {
         self.told.greeting = self.told.number;
     }
 
-    /// The backend heard the greeting; what changed since, or is wrong with the file, follows.
+    /// Handles the `Welcome`: sends the ceiling again if it changed since the `Hello`, or has a fault.
     pub(super) fn greeted(&mut self) {
         if self.told.greeting == self.told.number {
             self.guard.settle();
@@ -164,14 +164,14 @@ impl Agent {
         }
     }
 
-    /// The backend judges by this change from here on.
+    /// Handles an acknowledgement: the backend evaluates by this change from here on.
     pub(super) fn ceiling_acknowledged(&mut self, number: u64) {
         if number == self.told.number {
             self.guard.settle();
         }
     }
 
-    /// What is lent has changed.
+    /// Opens the granted paths after they changed.
     pub(super) fn reopen(&mut self) {
         self.roots = granted_paths(&self.settings, &self.guard);
         match self.opening {
@@ -180,7 +180,8 @@ impl Agent {
         }
     }
 
-    /// What was lent some time ago is open, and this was found beside what its policy names.
+    /// Handles opened paths, and reports the findings of the policy's inspection. If the granted paths
+    /// changed since, opens them again instead.
     pub(super) fn opened(&mut self, found: Vec<v1::PolicyFinding>) {
         let again = std::mem::take(&mut self.opening) == Opening::Again;
         while self.tasks.try_join_next().is_some() {}
@@ -194,13 +195,13 @@ impl Agent {
         }
     }
 
-    /// Opens what is lent now and not at the first call, so that a folder swapped for a link later is
-    /// not the one that is used; off the loop, for a disk may hang.
+    /// Opens the granted paths now and not at the first call, so that a folder swapped for a link later
+    /// is not used. This happens off the loop, because a disk may hang.
     fn open(&mut self) {
         self.opening = Opening::UnderWay;
         let (roots, events) = (Arc::clone(&self.roots), self.events.clone());
         let (policy, kept) = (self.guard.kept(), self.state.path(KEPT_POLICY));
-        let ground = self.guard.taken().map(|policy| PolicyInspection {
+        let inspection = self.guard.taken().map(|policy| PolicyInspection {
             policy: policy.clone(),
             settings: self.settings.clone(),
             toolbox: Arc::clone(&self.toolbox),
@@ -212,7 +213,7 @@ impl Agent {
             {
                 tracing::debug!(%error, "the policy could not be kept for `ceiling show`");
             }
-            ground.as_ref().map(inspect).unwrap_or_default()
+            inspection.as_ref().map(inspect).unwrap_or_default()
         });
         self.tasks.spawn(async move {
             let found = opening.await.unwrap_or_default();
@@ -221,14 +222,14 @@ impl Agent {
     }
 }
 
-/// Posts whatever the owner's file comes to say.
+/// Posts each change of the owner's file to the loop.
 async fn watch(mut source: Source, events: mpsc::Sender<Event>) {
     loop {
-        let word = match source.changed().await {
+        let ceiling = match source.changed().await {
             Found::Faulty(error) => OwnerCeiling::Faulty(error.to_string()),
             Found::Gone => OwnerCeiling::Gone,
             Found::Settings(settings) => {
-                // Looks for programs on the disk.
+                // This searches the disk for programs.
                 let found = tokio::task::spawn_blocking(move || {
                     let names = settings.ceiling.apps.iter().map(String::as_str);
                     let (apps, bad) = Apps::discover(names, &settings.apps);
@@ -237,11 +238,11 @@ async fn watch(mut source: Source, events: mpsc::Sender<Event>) {
                     }
                     OwnerCeiling::Settings(settings, apps)
                 });
-                let Ok(word) = found.await else { return };
-                word
+                let Ok(ceiling) = found.await else { return };
+                ceiling
             }
         };
-        if events.send(Event::Owner(word)).await.is_err() {
+        if events.send(Event::Owner(ceiling)).await.is_err() {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! What goes into the device's own audit, and what of it the backend is told.
+//! Records calls in the device's own audit log, and reports its head to the backend.
 
 use orion_audit::device::Happened;
 use orion_domain::audit::AuditHead;
@@ -12,16 +12,16 @@ use crate::clock::now_ms;
 use crate::journal::{Ended, Written};
 use crate::report::{noted_before, to_wire};
 
-/// What is noted of a call beside its end.
+/// What the audit log records of a call besides its end.
 #[derive(Debug, Clone)]
 pub(super) struct ChainSubject {
-    /// The tool.
+    /// The tool's name.
     pub(super) tool: String,
     /// SHA-256 of the arguments.
     pub(super) arguments: Digest,
 }
 
-/// What came of a call, for the chain.
+/// Builds the audit entry for the end of a call.
 #[must_use]
 pub fn happened(call: CallId, tool: &str, arguments: Option<Digest>, ended: &Ended) -> Happened {
     Happened {
@@ -40,14 +40,14 @@ pub(super) fn to_head(head: AuditHead) -> v1::ChainHead {
 }
 
 impl Agent {
-    /// Keeps an audit of its own.
+    /// Returns this agent with an audit log of its own.
     #[must_use]
     pub fn with_chain(self, chain: Chain) -> Self {
         Self { chain: Some(chain), ..self }
     }
 
-    /// Sends a call's result, once what it came to is noted where it is to be: in the journal, as far as
-    /// it has a line there, and then in the chain.
+    /// Sends a call's result after it is recorded: first in the journal, if the call has a line there,
+    /// then in the chain.
     pub(super) fn note_and_send(
         &mut self,
         call: CallId,
@@ -67,14 +67,14 @@ impl Agent {
         }
     }
 
-    /// Sends the results of the calls that are noted by now.
+    /// Sends the results of the calls whose entries are on disk.
     pub(super) fn noted(&mut self) {
         for call in self.chain.as_mut().map(Chain::noted).unwrap_or_default() {
             self.push(Outgoing::Result(call));
         }
     }
 
-    /// Waits for the disk, sends what waited for it, and ends the chain.
+    /// Waits for the disk until `until`, sends the results that waited for it, and closes the chain.
     pub(super) async fn note_what_waits(&mut self, until: Instant) {
         while let Some(watch) =
             self.chain.as_ref().filter(|chain| chain.is_busy()).map(Chain::watch)
@@ -88,18 +88,18 @@ impl Agent {
         }
     }
 
-    /// Whether a call's result has to wait until it is noted.
+    /// Returns whether a call's result must wait until its entry is on disk.
     pub(super) fn is_being_noted(&self, call: CallId) -> bool {
         self.chain.as_ref().is_some_and(|chain| chain.is_waiting(call))
     }
 
-    /// What to say of a call that the journal does not know, where the chain does: it was refused before
-    /// this start, or the journal was lost. It is neither run nor noted again.
+    /// Returns the answer to a call that the chain has and the journal does not: it was rejected before
+    /// this start, or the journal was lost. Such a call is neither run nor recorded again.
     pub(super) fn noted_before(&self, call: CallId) -> Option<ToolError> {
         self.chain.as_ref()?.ended_as(call).map(noted_before)
     }
 
-    /// A result as it is sent, with what the chain says of it.
+    /// Builds the wire message of a result, with the chain's head and the call's entry.
     pub(super) fn result(&self, call: CallId, ended: &Ended) -> v1::CallResult {
         v1::CallResult {
             chain: self.chain.as_ref().map(|chain| to_head(chain.head())),
@@ -108,17 +108,17 @@ impl Agent {
         }
     }
 
-    /// What the greeting says of the backend's chain.
+    /// Returns the head of the backend's audit chain, for the `Hello`.
     pub(super) fn backend_head(&self) -> Option<v1::ChainHead> {
         self.chain.as_ref().map(|chain| to_head(chain.backend()))
     }
 
-    /// Takes where the backend says that its audit ends.
+    /// Stores the head of the backend's audit chain.
     pub(super) fn received_audit_head(&mut self, audit: Option<&v1::ChainHead>) {
         let head = audit.and_then(|v1::ChainHead { seq, hash }| {
             Some(AuditHead { seq: *seq, hash: Digest::from_slice(hash)? })
         });
-        // A backend that has nothing on disk since its start says nothing.
+        // A backend that has nothing on disk since its start sends no head, or sequence number 0.
         if let (Some(chain), Some(head)) = (&mut self.chain, head.filter(|head| head.seq > 0)) {
             chain.received(head);
         }

@@ -1,5 +1,5 @@
-//! What surrounds the loop: the network that it dials on, the threads that tools run in, what is
-//! remembered, and chance. There is one in every agent that runs; a simulation brings its own.
+//! The loop's environment: the network, the threads that tools run in, the journal's memory of calls, and
+//! randomness. Every agent uses the system's; a simulation provides its own.
 
 use std::fmt;
 use std::io;
@@ -21,42 +21,42 @@ use crate::execute::{self, Job, Work};
 use crate::journal::{CallStatus, Journal};
 use crate::state::State;
 
-/// See the module.
+/// The side effects of the agent's loop.
 pub trait Environment: fmt::Debug + Send + Sync {
-    /// Makes a connection and exchanges greetings on it.
+    /// Connects and exchanges `Hello` and `Welcome`.
     fn link(&self, dialling: Dialling) -> BoxFuture<'static, Result<Link, ConnectError>>;
 
-    /// Gives a call that may start what it runs in.
+    /// Starts an admitted call in a thread.
     ///
     /// # Errors
-    /// There is nothing for it to run in; then it did not start.
+    /// No thread is available; then the call did not start.
     fn work(&self, job: Job, progress: mpsc::Sender<Event>) -> io::Result<Work>;
 
-    /// What is known of a call.
+    /// Returns the journal's status of a call.
     fn seen(&self, journal: &Journal, call: CallId) -> CallStatus;
 
-    /// A number drawn evenly from 0 to 1.
+    /// Returns a uniformly distributed number between 0 and 1.
     fn random(&self) -> f64;
 }
 
-/// A connection that is to be made.
+/// The parameters of a connection attempt.
 #[derive(Debug)]
 pub struct Dialling {
     /// `host:port`.
     pub address: String,
-    /// How the device shows who it is.
+    /// The device's mTLS configuration.
     pub tls: Arc<ClientConfig>,
-    /// What it says first; the generation and the chain's head are filled in when the connection stands.
+    /// The first message. The generation and the chain head are filled in once the dial succeeded.
     pub hello: v1::Hello,
-    /// Which device it is.
+    /// The device's id, which the `Welcome` must name.
     pub device: DeviceId,
-    /// Where connections are counted.
+    /// The state directory, which holds the connection counter.
     pub state: Arc<State>,
-    /// Where the device's own audit ends, where it keeps one.
+    /// The head of the device's own audit log. None where it keeps none.
     pub chain: Option<ChainWatch>,
 }
 
-/// The world as it is.
+/// The real network, threads and randomness.
 #[derive(Debug)]
 pub(crate) struct SystemEnvironment;
 
@@ -85,7 +85,8 @@ impl Environment for SystemEnvironment {
     }
 }
 
-/// Counts the connection before it is announced, off the loop because it waits for the disk.
+/// Increments the connection counter before the connection is announced, off the loop because it waits
+/// for the disk.
 async fn generation(state: Arc<State>) -> Result<u64, ConnectError> {
     match tokio::task::spawn_blocking(move || state.next_generation()).await {
         Ok(generation) => Ok(generation?),

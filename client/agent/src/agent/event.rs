@@ -1,4 +1,4 @@
-//! Everything that can happen to an agent. The loop takes one at a time.
+//! The events of the agent's loop, which handles one at a time.
 
 use orion_domain::CallId;
 use orion_wire::v1;
@@ -9,75 +9,75 @@ use crate::connect::renew::Renewed;
 use crate::connect::{ConnectError, Link};
 use crate::journal::Ended;
 
-/// One thing that happened.
+/// An event of the agent's loop.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few wait at once; boxes would cost each call")]
 pub enum Event {
-    /// A connection stands, or could not be made.
+    /// A connection attempt succeeded or failed.
     Connected(Result<Box<Link>, ConnectError>),
-    /// The backend said something.
+    /// A message arrived from the backend.
     Received {
-        /// On which connection; one that is over does not count.
+        /// Number of the connection. Messages of a connection that ended are ignored.
         link: u64,
-        /// What.
+        /// The message.
         message: v1::link_response::Message,
     },
     /// A connection ended.
     Lost {
-        /// Which.
+        /// Number of the connection.
         link: u64,
-        /// Why.
+        /// The reason.
         why: ConnectError,
     },
     /// There is room to send on the connection.
     Writable(OwnedPermit<v1::LinkRequest>),
-    /// A call runs.
+    /// A call started.
     Started {
-        /// Which.
+        /// The call.
         call: CallId,
     },
-    /// A call got on.
+    /// A call reports progress.
     Progress {
-        /// Which.
+        /// The call.
         call: CallId,
         /// Units done.
         done: u64,
-        /// Units in all; 0 where that is not known.
+        /// Units in all. 0 if not known.
         total: u64,
-        /// What, in words.
+        /// What the tool is doing, as text for people.
         note: String,
     },
-    /// A call is over.
+    /// A call ended.
     Finished {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// How.
+        /// How it ended.
         ended: Ended,
-        /// Whether more is to come of it.
+        /// What the call still occupies.
         slot: Slot,
     },
-    /// A new certificate is here, or was not given.
+    /// A certificate renewal succeeded or failed.
     Renewed(Result<Renewed, ConnectError>),
-    /// The device's owner changed the file.
+    /// The owner's file changed.
     Owner(OwnerCeiling),
-    /// What is lent was opened, and the policy that lends it was kept.
+    /// The granted paths are open, and the policy that grants them is stored.
     Opened {
-        /// What that policy names and is not there as it is named.
+        /// Policy entries that do not match this device.
         found: Vec<v1::PolicyFinding>,
     },
-    /// Something more is on disk of the device's own audit.
+    /// More entries of the device's own audit log are on disk.
     Noted,
-    /// A time has come that was waited for.
+    /// A timer expired.
     Due,
-    /// The agent is to stop.
+    /// The agent must stop.
     Shutdown,
 }
 
-/// What a call that was reported still occupies.
+/// What a reported call still occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// Nothing: it is over and done.
+    /// Nothing: the call ended.
     Free,
-    /// A thread, but no place among the calls in flight: it was given up on and still runs.
+    /// A thread, but no slot among the calls in flight: the call missed its deadline and still runs.
     GivenUp,
 }

@@ -1,9 +1,9 @@
-//! What a policy names and is not on this device as it is named: folders behind links, names that
-//! differ in case, applications that are not installed. Told with the acknowledgement, so that whoever
-//! wrote the policy sees it.
+//! Finds policy entries that do not match this device: folders behind links, names that differ in case,
+//! applications that are not installed. The findings are reported with the acknowledgement, so that the
+//! policy's author sees them.
 //!
-//! Of paths, only of those that the owner lends for reading: whoever sends policies learns nothing
-//! else of the disk by it.
+//! Reports paths only inside folders that the owner allows for reading: the sender of a policy learns
+//! nothing else about the disk.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,29 +17,29 @@ use crate::config::Settings;
 use crate::config::configured_path::{ConfiguredPath, Kind, other_case};
 use crate::execute::Toolbox;
 
-/// The most that is told.
-const MOST: usize = 64;
+/// The most findings that are reported.
+const MAX_FINDINGS: usize = 64;
 /// The most paths that are looked up.
-const MOST_PATHS: usize = 2_000;
-/// The longest text that is told, in characters.
-const LONGEST: usize = 300;
+const MAX_PATHS: usize = 2_000;
+/// The longest text that is reported, in characters.
+const MAX_TEXT: usize = 300;
 
-/// A policy, and what it is looked at beside.
+/// A policy, and the settings and applications to compare it with.
 pub(super) struct PolicyInspection {
     pub(super) policy: DevicePolicy,
     pub(super) settings: Settings,
     pub(super) toolbox: Arc<Toolbox>,
 }
 
-/// Looks up what the policy names. Reads the disk, which may take a while.
-pub(super) fn inspect(ground: &PolicyInspection) -> Vec<v1::PolicyFinding> {
-    let PolicyInspection { policy, settings, toolbox } = ground;
+/// Returns what does not match this device. Reads the disk, which may take a while.
+pub(super) fn inspect(inspection: &PolicyInspection) -> Vec<v1::PolicyFinding> {
+    let PolicyInspection { policy, settings, toolbox } = inspection;
     let mut found = Vec::new();
-    let lent = OwnerPath::of(settings);
+    let allowed = OwnerPath::of(settings);
     let mut seen = BTreeSet::new();
     for (entry, path, allows) in named(policy, &settings.places) {
-        if seen.len() < MOST_PATHS && seen.insert((entry, allows)) {
-            found.extend(lent.inspect_path(entry, &path, allows));
+        if seen.len() < MAX_PATHS && seen.insert((entry, allows)) {
+            found.extend(allowed.inspect_path(entry, &path, allows));
         }
     }
     for app in &policy.grants.apps {
@@ -49,17 +49,17 @@ pub(super) fn inspect(ground: &PolicyInspection) -> Vec<v1::PolicyFinding> {
             found.push(finding("app", app, String::new()));
         }
     }
-    found.truncate(MOST);
+    found.truncate(MAX_FINDINGS);
     found
 }
 
 fn finding(kind: &str, entry: &str, found: String) -> v1::PolicyFinding {
-    let short = |text: &str| text.chars().take(LONGEST).collect();
+    let short = |text: &str| text.chars().take(MAX_TEXT).collect();
     v1::PolicyFinding { kind: kind.to_owned(), entry: short(entry), found: short(&found) }
 }
 
-/// Every path that a policy names, as it is written, and whether the entry allows: then it counts as
-/// it is written, where one that refuses holds in either case.
+/// Returns every path that a policy names, as written, and whether its entry allows. An allowing entry
+/// matches only as written; a denying entry matches in either case.
 fn named<'a>(
     policy: &'a DevicePolicy,
     places: &'a Places,
@@ -81,7 +81,7 @@ fn named<'a>(
     granted.chain(denied).chain(rules)
 }
 
-/// What the owner lends for reading, as it is named and where it really is.
+/// The folders that the owner allows for reading, each by its name and by its real path.
 struct OwnerPath<'a> {
     settings: &'a Settings,
     roots: Vec<(&'a DevicePath, DevicePath)>,
@@ -113,7 +113,7 @@ impl<'a> OwnerPath<'a> {
             return None;
         }
         let below = path.relative_to(root)?;
-        // The owner's own links are the owner's business.
+        // Links that the owner's own file goes through are not reported.
         let expected =
             below.into_iter().try_fold(real_root.clone(), |to, name| to.join(name).ok())?;
         let place = ConfiguredPath::of(path);
@@ -123,8 +123,8 @@ impl<'a> OwnerPath<'a> {
                 return allows.then(|| finding("case", entry, place.real.to_string()));
             }
             let inside = self.roots.iter().any(|(_, root)| covers(root, &place.real));
-            let told = inside && !self.keeps_out(&place.real);
-            let leads = if told { place.real.to_string() } else { String::new() };
+            let may_report = inside && !self.keeps_out(&place.real);
+            let leads = if may_report { place.real.to_string() } else { String::new() };
             return Some(finding("link", entry, leads));
         }
         if !allows || place.kind != Kind::Missing || path == *root {
@@ -152,8 +152,8 @@ mod tests {
     use crate::sandbox::Sandbox;
     use crate::trash::Trash;
 
-    /// What is told, `kind entry → found`, with the folder of the test left out.
-    fn told(folder: &Path, grants: serde_json::Value, rules: Vec<Rule>) -> Vec<String> {
+    /// Returns the findings as `kind entry → found`, without the test's folder.
+    fn reported(folder: &Path, grants: serde_json::Value, rules: Vec<Rule>) -> Vec<String> {
         let at = folder.to_str().unwrap();
         let ceiling = format!(
             "[ceiling]\nprofile = \"operator\"\npaths = [\"{at}/lent\", \"{at}/also\", {{ path = \"{at}/blind\", access = [\"write\"] }}]\ndeny_paths = [\"{at}/lent/kept\"]\napps = [\"explorer\", \"editor\", \"chrome\"]\n[apps]\neditor = \"{at}/no/editor\"\n"
@@ -176,7 +176,7 @@ mod tests {
         found.into_iter().map(|it| words(it).replace(at, "")).collect()
     }
 
-    fn ground() -> tempfile::TempDir {
+    fn folders() -> tempfile::TempDir {
         let temp = tempfile::tempdir().unwrap();
         for name in ["lent/real", "lent/work", "lent/kept", "lent/state", "also", "out", "blind/b"]
         {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_behind_a_link_or_written_otherwise_or_not_installed_is_told() {
-        let temp = ground();
+        let temp = folders();
         let at = temp.path().to_str().unwrap();
         let grants = json!({
             "paths": ["AT/lent", "AT/lent/real", "AT/lent/inside/x", "AT/lent/beside", "AT/lent/outside", "AT/lent/secret", "AT/lent/Work", "AT/lent/new"],
@@ -220,7 +220,7 @@ mod tests {
             "case /lent/REAL → /lent/real",
             "app editor → ",
         ];
-        let found = told(temp.path(), grants, rules);
+        let found = reported(temp.path(), grants, rules);
         let explorer = "app explorer → ".to_owned();
         if found.contains(&explorer) {
             expected.push("app explorer → ");
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_what_the_owner_does_not_lend_for_reading() {
-        let temp = ground();
+        let temp = folders();
         symlink(temp.path().join("out"), temp.path().join("away")).unwrap();
         symlink(temp.path().join("out"), temp.path().join("blind/link")).unwrap();
         symlink(temp.path().join("out"), temp.path().join("lent/kept/link")).unwrap();
@@ -242,23 +242,23 @@ mod tests {
             "paths": ["AT/away", "AT/Out", "AT/blind/link", "AT/blind/B", "AT/lent/kept/link", "AT/lent/state/link", "AT/lent/State"],
             "apps": ["not-the-owners"],
         });
-        assert_eq!(told(temp.path(), grants, Vec::new()), [""; 0]);
+        assert_eq!(reported(temp.path(), grants, Vec::new()), [""; 0]);
     }
 
     #[test]
     fn a_folder_that_the_owner_lends_behind_a_link_is_as_it_is_named() {
-        let temp = ground();
+        let temp = folders();
         fs::rename(temp.path().join("lent"), temp.path().join("elsewhere")).unwrap();
         symlink(temp.path().join("elsewhere"), temp.path().join("lent")).unwrap();
         let grants = json!({"paths": ["AT/lent", "AT/lent/work", "AT/lent/beside"]});
-        let found = told(temp.path(), grants, Vec::new());
+        let found = reported(temp.path(), grants, Vec::new());
         assert_eq!(found, ["link /lent/beside → /also"]);
     }
 
     #[test]
     fn no_more_is_told_than_has_room() {
-        let temp = ground();
+        let temp = folders();
         let paths: Vec<_> = (0..100).map(|n| format!("AT/lent/inside/{n}")).collect();
-        assert_eq!(told(temp.path(), json!({"paths": paths}), Vec::new()).len(), MOST);
+        assert_eq!(reported(temp.path(), json!({"paths": paths}), Vec::new()).len(), MAX_FINDINGS);
     }
 }

@@ -1,5 +1,5 @@
-//! What becomes of the connection: made, used, lost, made again. Calls go on meanwhile, and their
-//! results are sent on whatever connection there is.
+//! The session with the backend: connect, use, lose, reconnect. Calls continue in between, and their
+//! results are sent on the connection that is open then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tonic::transport::Channel;
 
 use super::environment::Dialling;
 use super::event::Event;
-use super::{Agent, Outgoing, Renewal, STALL};
+use super::{Agent, Outgoing, Renewal, STALL_TIMEOUT};
 use crate::chain::Chain;
 use crate::clock::{now_ms, until};
 use crate::connect::backoff::{Backoff, STABLE};
@@ -23,36 +23,36 @@ use crate::connect::{ConnectError, Link};
 use crate::facts;
 use crate::tools::EXECUTORS;
 
-/// Messages that may wait. A backend that asks for more without reading is not worth a connection.
+/// Outgoing messages that may wait. A backend that requests more without reading loses the connection.
 const MAX_OUTBOX: usize = 4_096;
-/// How long the last messages may take on their way out when the agent stops.
-const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
+/// How long the last messages may take to leave when the agent stops.
+const HANG_UP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one")]
 pub(super) enum Phase {
-    /// There is none until this moment.
+    /// Not connected. The next attempt is at this moment.
     Waiting(Instant),
-    /// It is being made.
+    /// An attempt is under way.
     Connecting(
         #[expect(dead_code, reason = "held so that it ends with the phase")] AbortOnDropHandle<()>,
     ),
-    /// It stands.
+    /// Connected.
     Linked(Connection),
 }
 
-/// A connection that stands.
+/// An open connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) number: u64,
     pub(super) out: mpsc::Sender<v1::LinkRequest>,
     pub(super) since: Instant,
-    /// It lasted long enough to forget failures before it.
+    /// Whether the connection lasted long enough to reset the backoff.
     pub(super) proven: bool,
-    /// Since when something waits that the backend does not take.
+    /// When the backend stopped reading. None while no message waits.
     pub(super) stalled_since: Option<Instant>,
-    /// When to try again to connect anew with what was renewed, where that failed.
+    /// When to retry the reconnect with the renewed certificate. None unless an attempt failed.
     pub(super) succeed_at: Option<Instant>,
     client: AgentServiceClient<Channel>,
     reader: AbortOnDropHandle<()>,
@@ -76,7 +76,7 @@ impl Phase {
 }
 
 impl Agent {
-    /// Does what its time has come for.
+    /// Does what is due at `now`.
     pub(super) fn session_due(&mut self, now: Instant) {
         match &mut self.phase {
             Phase::Waiting(until) if now >= *until => self.connect(),
@@ -86,7 +86,7 @@ impl Agent {
                     linked.proven = true;
                     self.backoff.reset();
                 }
-                if linked.stalled_since.is_some_and(|since| now >= since + STALL) {
+                if linked.stalled_since.is_some_and(|since| now >= since + STALL_TIMEOUT) {
                     return self.lost(&ConnectError::Ended("the backend takes nothing".to_owned()));
                 }
                 if linked.succeed_at.take_if(|at| now >= *at).is_some() && self.successor.is_none()
@@ -110,8 +110,8 @@ impl Agent {
         }
     }
 
-    /// Connects anew while the connection that stands goes on: it ends when the new one stands, so that
-    /// the device is never away for it.
+    /// Opens a second connection. The current one ends only when the new one is open, so that the device
+    /// stays connected.
     fn succeed(&mut self) {
         match self.begin() {
             Ok(connecting) => self.successor = Some(connecting),
@@ -151,7 +151,7 @@ impl Agent {
             ceiling: self.ceiling_bytes().into(),
             tools: EXECUTORS.iter().map(|executor| executor.name.to_owned()).collect(),
             generation: 0,
-            // The connection that stands may tell of more before this one does.
+            // The current connection may report a later head before this one opens.
             chain: None,
             backend: self.backend_head(),
             authorities: self.identity.trusted().iter().map(|pin| pin.0.to_vec().into()).collect(),
@@ -190,19 +190,19 @@ impl Agent {
         });
         self.received_audit_head(greeting.audit.as_ref());
         let unacknowledged = self.journal.unacknowledged().into_iter();
-        // What is being noted follows when it is.
+        // Results that wait for the audit chain follow when they are recorded.
         let unacknowledged = unacknowledged.filter(|call| !self.is_being_noted(*call));
         self.outbox = unacknowledged.map(Outgoing::Result).collect();
         self.greeted();
     }
 
-    /// The connection could not be made: another address next, later.
+    /// Handles a failed attempt: the next attempt uses the next address, after a wait.
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
         self.successor = None;
         let wait = succeed_in(now_ms(), self.identity.not_after, self.environment.random());
         self.address = self.address.wrapping_add(1);
         if let Some(linked) = self.phase.linked_mut() {
-            // The one that stands serves until its certificate ends.
+            // The current connection serves until its certificate expires.
             tracing::warn!(retry_in = ?wait, "not connected with the new certificate yet: {why}");
             linked.succeed_at = Some(Instant::now() + wait);
             return;
@@ -215,11 +215,11 @@ impl Agent {
         self.wait(why, wait);
     }
 
-    /// The connection ended.
+    /// Handles the end of the connection.
     pub(super) fn lost(&mut self, why: &ConnectError) {
         if let Some(successor) = self.successor.take() {
-            // The backend ends the old one as soon as the new one stands there, and this side may hear
-            // of its end first.
+            // The backend ends the old connection as soon as it accepts the new one, and this side may
+            // see that end first.
             tracing::debug!("the new connection takes over: {why}");
             self.outbox.clear();
             self.phase = Phase::Connecting(successor);
@@ -234,7 +234,7 @@ impl Agent {
         self.wait(why, wait);
     }
 
-    /// The backend goes: to another address, if there is one, about when it said.
+    /// Handles a draining backend: reconnects to the next address, after about the time it asked for.
     pub(super) fn drain(&mut self, reconnect_ms: u64) {
         self.address = self.address.wrapping_add(1);
         let wait =
@@ -244,7 +244,7 @@ impl Agent {
 
     fn wait(&mut self, why: &ConnectError, wait: Duration) {
         let text = why.to_string();
-        // The same failure again and again is told once.
+        // A repeated failure is logged as a warning once.
         if self.status.last_error.as_ref() != Some(&text) {
             tracing::warn!(retry_in = ?wait, "not connected: {text}");
             self.status.connected_to = None;
@@ -263,7 +263,7 @@ impl Agent {
         self.status.write(self.state.dir());
     }
 
-    /// Queues a message; without a connection it is for nobody.
+    /// Queues a message, or drops it without a connection.
     pub(super) fn send(&mut self, message: Message) {
         self.push(Outgoing::Message(message));
     }
@@ -279,13 +279,13 @@ impl Agent {
         self.outbox.push_back(outgoing);
     }
 
-    /// The next message, as it is sent. Results that were acknowledged meanwhile are left out.
+    /// Returns the next message to send. Results that were acknowledged since they were queued are skipped.
     pub(super) fn next_message(&mut self) -> Option<Message> {
         loop {
             match self.outbox.pop_front()? {
                 Outgoing::Message(message) => return Some(message),
                 Outgoing::Result(call) => {
-                    // A later end than the one that was waited for is told once it is noted as well.
+                    // A later result than the queued one is sent when the chain has recorded it.
                     if let Some(ended) = self.journal.result(call)
                         && !self.is_being_noted(call)
                     {
@@ -296,7 +296,7 @@ impl Agent {
         }
     }
 
-    /// Sends what there is room for at once.
+    /// Sends as many queued messages as fit without waiting.
     pub(super) fn flush(&mut self) {
         while let Some(out) = self.phase.linked().map(|linked| linked.out.clone())
             && !self.outbox.is_empty()
@@ -320,8 +320,7 @@ impl Agent {
         }
     }
 
-    /// Other authorities count than before: the certificate is renewed before its time, and with it comes
-    /// what to trust.
+    /// Schedules an early renewal because the trusted authorities changed. The renewal brings the new ones.
     pub(super) fn renew_soon(&mut self, within: Duration) {
         self.hastened.ask(Instant::now(), within, self.environment.random());
     }
@@ -348,7 +347,7 @@ impl Agent {
         self.renewal = Renewal::Asked(AbortOnDropHandle::new(asked));
     }
 
-    /// Takes a new certificate and connects again with it; or asks again later.
+    /// Stores a new certificate and reconnects with it, or schedules a retry.
     pub(super) fn renewed(&mut self, result: Result<Renewed, ConnectError>) {
         let now = now_ms();
         let retry = Renewal::Waiting(Instant::now() + retry_in(now, self.identity.not_after));
@@ -366,7 +365,7 @@ impl Agent {
         self.identity.not_after = not_after;
         self.identity.renew_at = renew_at(now, not_after, lifetime, self.environment.random());
         if let Err(error) = self.identity.save(&self.state) {
-            // It is used all the same; at the next start the old one is there, or none.
+            // This process still uses it. The next start finds the old certificate, or none.
             tracing::error!(%error, "the new certificate could not be kept");
         }
         self.renewal = Renewal::Waiting(Instant::now() + pause(until(not_after, now)));
@@ -375,13 +374,13 @@ impl Agent {
         }
     }
 
-    /// Closes the stream in good order: what was sent arrives.
+    /// Closes the stream gracefully, so that sent messages arrive.
     pub(super) async fn hang_up(&mut self) {
         if let Phase::Linked(Connection { out, reader, .. }) =
             std::mem::replace(&mut self.phase, Phase::Waiting(Instant::now()))
         {
             drop(out);
-            drop(timeout(HANG_UP_WITHIN, reader).await);
+            drop(timeout(HANG_UP_TIMEOUT, reader).await);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which program a name stands for here.
+//! Finds the program of an application name on this device.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use super::{App, Takes};
 struct KnownApp {
     name: &'static str,
     takes: Takes,
-    /// Desktop entries by id (Linux), the packager's own choice of program and arguments.
+    /// Ids of desktop entries (Linux), where the packager chose program and arguments.
     entries: &'static [&'static str],
-    /// Programs, by absolute path or by a name to find in PATH; the first that is there is it.
+    /// Programs by absolute path or by name in PATH. The first that exists is used.
     programs: &'static [&'static str],
 }
 
@@ -134,8 +134,8 @@ const KNOWN: &[KnownApp] = &[
     },
 ];
 
-/// The owner's choice. Under a name that Orion knows it takes what that takes: another terminal is one
-/// as well, and would run what it is given.
+/// Binds the owner's choice. A known name keeps its own limits: another terminal is a terminal as well, and
+/// would run what it receives.
 pub(super) fn by_owner(name: &str, path: &Path) -> Result<App, &'static str> {
     if !path.is_absolute() {
         return Err("is not an absolute path");
@@ -146,7 +146,7 @@ pub(super) fn by_owner(name: &str, path: &Path) -> Result<App, &'static str> {
     Ok(App { by_owner: true, ..app })
 }
 
-/// What is installed under a name that Orion knows, or what was looked for.
+/// Returns the installed program of a known name, or the names of all programs that were not found.
 pub(super) fn well_known(name: &str) -> Result<App, Vec<String>> {
     let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
         return Err(Vec::new());
@@ -169,7 +169,7 @@ fn from_program(name: &str, takes: Takes) -> Option<App> {
     program(&path, Vec::new(), takes).ok()
 }
 
-/// Absolute entries of PATH alone: a relative one means another program in each folder.
+/// Finds a program in PATH. Ignores relative entries, which mean another program in each folder.
 fn in_path(name: &str) -> Option<PathBuf> {
     which::which_global(name).ok().filter(|path| path.is_absolute())
 }
@@ -197,8 +197,8 @@ pub(super) fn is_executable(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// The program of a desktop entry of the system. Those in a home folder are left out: whoever may
-/// write there would choose the program.
+/// Returns the program of a system-wide desktop entry. Ignores entries in home folders: anyone with write
+/// access there would choose the program.
 #[cfg(target_os = "linux")]
 fn from_entry(id: &str, takes: Takes) -> Option<App> {
     use freedesktop_desktop_entry::DesktopEntry;
@@ -215,7 +215,7 @@ fn from_entry(id: &str, takes: Takes) -> Option<App> {
         let mut words = entry.parse_exec().ok()?.into_iter();
         let first = words.next()?;
         let path = if Path::new(&first).is_absolute() { first.into() } else { in_path(&first)? };
-        // Flatpak marks with these where its own files would stand.
+        // Flatpak marks the position of file arguments with `@@`.
         let leading = words.filter(|word| !word.starts_with("@@")).collect();
         program(&path, leading, takes).ok()
     })
@@ -228,7 +228,7 @@ fn from_entry(_: &str, _: Takes) -> Option<App> {
 
 const OPENERS: &[&str] = &["xdg-open", "gio", "gnome-open", "kde-open"];
 
-/// The desktop's own way of showing a folder, where no program is fixed for it.
+/// Returns the desktop's own command to show a folder, where no program is configured for that.
 fn file_manager(takes: Takes) -> Option<App> {
     if takes != Takes::Folders {
         return None;
@@ -237,7 +237,7 @@ fn file_manager(takes: Takes) -> Option<App> {
         let words: Option<Vec<_>> =
             command.get_args().map(|word| word.to_str().map(ToOwned::to_owned)).collect();
         let mut leading = words?;
-        // The last is the folder itself.
+        // The last argument is the folder itself.
         leading.pop();
         let path = command.get_program().to_str().and_then(in_path)?;
         program(&path, leading, takes).ok()

@@ -1,4 +1,4 @@
-//! Starting an application as the person's own process.
+//! Starts applications as processes of the logged-in person.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,11 +10,11 @@ use orion_domain::{ErrorCode, ToolError};
 
 use super::{App, Apps, discover};
 
-/// Applications that were opened and still run; more is a loop rather than a person.
+/// Maximum number of opened applications that still run. More suggest a loop rather than a person.
 const MAX_RUNNING: usize = 64;
 
-/// What an application is told of its environment: what it needs to find the desktop and the
-/// person's language, and nothing of the agent's.
+/// Environment variables that an application gets: those for the desktop and the person's language, none of
+/// the agent's own.
 #[cfg(not(windows))]
 const ENVIRONMENT: &[&str] = &[
     "HOME",
@@ -58,30 +58,29 @@ const ENVIRONMENT: &[&str] = &[
 ];
 
 impl Apps {
-    /// Starts an application, detached: it is not waited for, and lives on when the call or the
-    /// agent ends. Gives its process id.
+    /// Starts an application, detached: it outlives the call and the agent. Returns its process id.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` where the program has gone, `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`.
+    /// `NOT_SUPPORTED` if the program is gone, `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`.
     pub fn start(&self, app: &App, arguments: &[String], folder: &Path) -> Result<u32, ToolError> {
         let there = std::fs::metadata(&app.executable)
             .is_ok_and(|metadata| metadata.is_file() && discover::is_executable(&metadata));
         if !there {
             return Err(not_found(app));
         }
-        let place = AppSlot::take(&self.running)?;
+        let slot = AppSlot::take(&self.running)?;
         let mut command = command(app, arguments, folder);
-        // Not all is ours: whoever started the agent may have left it something that programs inherit.
+        // The agent's parent process may have left inheritable file descriptors open.
         #[cfg(unix)]
         close_fds::set_fds_cloexec_threadsafe(3, &[]);
         let mut child = command.spawn().map_err(|error| not_started(app, error.kind()))?;
         let pid = child.id();
         let reaped = std::thread::Builder::new()
             .name("opened-app".to_owned())
-            // It only waits; without it the ended process would stay as a zombie.
+            // The thread only waits; without it the ended process would stay a zombie.
             .stack_size(128 * 1024)
             .spawn(move || {
-                let _place = place;
+                let _slot = slot;
                 if let Err(error) = child.wait() {
                     tracing::debug!(pid, kind = %error.kind(), "an opened application could not be waited for");
                 }
@@ -111,13 +110,13 @@ fn command(app: &App, arguments: &[String], folder: &Path) -> Command {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt;
-        // Its own group, so that a signal meant for the agent's does not end it.
+        // Its own process group, so that a signal to the agent's group does not end it.
         command.arg0(&app.called).process_group(0);
     }
     command
 }
 
-/// One of the places for running applications, given back when the application ends.
+/// One slot for a running application, released when the application ends.
 struct AppSlot(Arc<AtomicUsize>);
 
 impl AppSlot {

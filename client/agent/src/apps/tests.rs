@@ -1,4 +1,4 @@
-//! Binding names to programs.
+//! Binds names to programs.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! The chain's files: the one that is written, and the older one that it took over from.
+//! The chain's files: the current file, and the older file that it continues.
 //!
-//! A new file is made beside the one that is full, and both then get their names: at each moment in which
-//! the agent may die, what is there says how to go on ([`open`]), and a reader finds all of it ([`read`]).
+//! Rotation makes a new file beside the full one, then renames both. Wherever the agent dies in between,
+//! the files show how to continue ([`open`]), and a reader finds every entry ([`read`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use orion_audit::device::{ChainHeader, ChainLine, ChainProblem, DeviceChain};
 use orion_domain::audit::AuditHead;
 
-/// The file that is written.
+/// The current file, to which entries are appended.
 pub const FILE: &str = "audit.jsonl";
-/// The one before.
+/// The file before the current one.
 pub const OLDER: &str = "audit.1.jsonl";
-/// The one that is to take over; it holds no entry yet.
+/// The next file during a rotation; it has no entry yet.
 pub(super) const NEW: &str = "audit.jsonl.new";
-/// What could not be read.
+/// A file that could not be read.
 const ASIDE: &str = "audit.damaged.jsonl";
-/// The largest file that is read, and written, in bytes: several times what one grows to.
+/// The largest file that is read or written, in bytes: several times the rotation size.
 pub(super) const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// The file as it was found or begun.
+/// The current file, found or created.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) file: File,
     pub(super) bytes: u64,
-    /// What is in it, and in the older one.
+    /// The entries of the current and the older file.
     pub(super) kept: DeviceChain,
 }
 
@@ -36,15 +36,15 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("{path} can't be read: {source}", path = path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// What is in it is no whole chain.
+    /// The file's content is not a valid chain.
     #[error("{path}: {problem}", path = path.display())]
     Broken {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong.
         problem: ChainProblem,
@@ -54,13 +54,12 @@ pub enum ReadError {
     Apart,
 }
 
-/// Reads what is kept of the chain in this folder, whether or not an agent is writing it; `None` where
-/// nothing was noted yet.
+/// Reads the chain in this folder, also while an agent writes it. Returns `None` if there is no file.
 ///
 /// # Errors
 /// [`ReadError`].
 pub fn read(folder: &Path) -> Result<Option<DeviceChain>, ReadError> {
-    // While a new file takes over, for a moment there is the older one alone.
+    // During a rotation, for a moment only the older file has its name.
     let Some(newer) = follow(&folder.join(FILE))? else { return follow(&folder.join(OLDER)) };
     if newer.header.from == AuditHead::EMPTY {
         return Ok(Some(newer));
@@ -71,9 +70,9 @@ pub fn read(folder: &Path) -> Result<Option<DeviceChain>, ReadError> {
     }
 }
 
-/// Both files as one chain.
+/// Joins both files into one chain.
 fn both(older: DeviceChain, newer: DeviceChain) -> Result<DeviceChain, ReadError> {
-    // The same file under both names: it was renamed between one reading and the other.
+    // Both names gave the same file: it was renamed between the two reads.
     if older.header.device != newer.header.device || older.header == newer.header {
         return Ok(newer);
     }
@@ -94,8 +93,8 @@ fn follow(path: &Path) -> Result<Option<DeviceChain>, ReadError> {
     DeviceChain::read(whole_lines(&text)).map(Some).map_err(failed)
 }
 
-/// All of the file. One that is longer than any agent writes is an error: a part of it would be a chain
-/// that ran backwards.
+/// Reads the whole file. A file larger than any agent writes is an error: a part of it would look like a
+/// chain that was cut back.
 fn text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?.take(LARGEST + 1).read_to_end(&mut text)?;
@@ -106,15 +105,15 @@ fn text(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Without a last line that was torn by a power cut, or is being written.
+/// Returns the text without an incomplete last line: one torn by a power cut, or being written.
 fn whole_lines(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     text.get(..end).unwrap_or_default()
 }
 
-/// Opens the file to go on with it. One that is not whole, or another device's, is put aside, and a new
-/// chain begins: the backend notices that by itself. Where there is none, because the agent died while
-/// a new file took over, one goes on from the older.
+/// Opens the current file to append to it. A damaged file, or another device's, is moved aside, and a new
+/// chain begins: the backend detects that by itself. If the current file is missing because the agent
+/// died during a rotation, a new one continues the older file.
 pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
     let path = folder.join(FILE);
     let kept = match text(&path) {
@@ -150,7 +149,7 @@ pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
     Ok(Opened { file, bytes, kept })
 }
 
-/// What is kept in both files, or in the newer alone where the older does not belong to it.
+/// Returns the entries of both files, or of the newer alone if the older does not precede it.
 fn with_older(folder: &Path, newer: DeviceChain) -> DeviceChain {
     let is_first = newer.header.from == AuditHead::EMPTY;
     match older(folder, &newer.header.device).filter(|_| !is_first) {
@@ -159,7 +158,7 @@ fn with_older(folder: &Path, newer: DeviceChain) -> DeviceChain {
     }
 }
 
-/// The older file, where it is this device's and whole.
+/// Reads the older file. None if it is missing, damaged or another device's.
 fn older(folder: &Path, device: &str) -> Option<DeviceChain> {
     match follow(&folder.join(OLDER)) {
         Ok(older) => older.filter(|older| older.header.device == device),
@@ -170,7 +169,7 @@ fn older(folder: &Path, device: &str) -> Option<DeviceChain> {
     }
 }
 
-/// Makes the file that is to take over, whole and on disk, under a name of its own.
+/// Creates the next file under a temporary name, complete and synced.
 pub(super) fn prepare(folder: &Path, header: &ChainHeader) -> io::Result<(File, u64)> {
     let line = ChainLine::Header(header.clone()).to_line();
     let new = folder.join(NEW);

@@ -1,4 +1,4 @@
-//! The chain on real files: what is noted, read again, torn, damaged, and taken over from.
+//! The chain on real files: written, read again, torn, damaged and rotated.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn happened(n: u128) -> Happened {
     }
 }
 
-/// Notes that this call succeeded.
+/// Records that this call succeeded.
 fn note(chain: &mut Chain, n: u128) -> bool {
     chain.note(call(n), happened(n), None, |_| false)
 }
@@ -105,7 +105,7 @@ async fn a_torn_end_is_cut_off_and_a_damaged_file_is_put_aside() {
     assert_eq!(read(folder.path()).unwrap().unwrap().header.device, "another");
 }
 
-/// A folder in which entries were written one after the other, a new file begun from each 4,000 bytes on.
+/// A folder in which entries were written one by one, with a rotation at each 4,000 bytes.
 struct Grown {
     folder: tempfile::TempDir,
     disk: Disk,
@@ -129,7 +129,7 @@ impl Grown {
         Ok(())
     }
 
-    /// Until a new file was begun.
+    /// Writes until the file was rotated.
     fn rotate(&mut self) {
         let from = || file_from(self.folder.path());
         let before = from();
@@ -149,7 +149,7 @@ impl Grown {
     }
 }
 
-/// The first line of the file that is written.
+/// The first line of the current file.
 fn file_from(folder: &Path) -> String {
     let text = fs::read_to_string(folder.join(FILE)).unwrap();
     text.lines().next().unwrap().to_owned()
@@ -165,15 +165,15 @@ fn a_file_that_grows_is_followed_by_another_and_both_read_as_one() {
         assert!(kept.entries.len() >= 5.min(grown.chain.entries.len()));
     }
     assert!(grown.kept().header.from.seq > 0, "the oldest are gone");
-    // An older file that is another.
+    // The older file belongs to another chain.
     let header = ChainHeader::new(DEVICE, AuditHead::EMPTY);
     let other = DeviceChain { header, entries: grown.chain.entries[..2].to_vec() };
     fs::write(grown.path(OLDER), other.to_lines()).unwrap();
     assert!(matches!(read(grown.folder.path()), Err(ReadError::Apart)));
 }
 
-/// What is in the folder when the agent dies between any two steps of the taking over, and when one of
-/// before did, which linked the file to both names.
+/// The folder's content when the agent dies between any two steps of a rotation. One case is from an
+/// earlier version, which linked the file to both names.
 #[tokio::test]
 async fn a_taking_over_that_stops_anywhere_is_gone_on_with() {
     type Stop = fn(&Grown, Vec<u8>);
@@ -226,7 +226,7 @@ async fn a_taking_over_that_stops_anywhere_is_gone_on_with() {
 #[test]
 fn a_file_that_no_other_can_follow_grows_on_and_never_beyond_what_is_read() {
     let mut grown = Grown::new();
-    // Nothing can be made under this name.
+    // No file can be created under this name.
     fs::create_dir_all(grown.path(NEW).join("x")).unwrap();
     grown.disk.largest = 12_000;
     let mut n = 0;
@@ -239,7 +239,7 @@ fn a_file_that_no_other_can_follow_grows_on_and_never_beyond_what_is_read() {
     assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
     assert!(n > 20, "{n}");
     assert_eq!(grown.kept(), grown.chain);
-    // Where the name is free again a new one begins.
+    // The rotation succeeds when the name is free again.
     fs::remove_dir_all(grown.path(NEW)).unwrap();
     grown.disk.largest = LARGEST;
     grown.rotate();
@@ -269,7 +269,7 @@ async fn a_call_that_ended_is_noted_once_also_where_its_entry_is_in_the_older_fi
     assert_eq!((chain.head(), chain.entry_of(call(1))), (head, 1));
     assert_eq!(chain.ended_as(call(1)), Some(CallState::Succeeded));
     assert!(!note(&mut chain, 1), "its result waits for nothing");
-    // One that is on its way to the disk is waited for, and still noted once.
+    // An entry that waits for the disk is not recorded twice.
     assert!(note(&mut chain, 500) && (note(&mut chain, 500) || chain.head().seq > head.seq));
     chain.close().await;
     assert_eq!(grown.kept().head().seq, head.seq + 1);
@@ -301,7 +301,7 @@ async fn an_entry_is_written_after_the_line_in_the_journal_that_it_follows() {
     });
     assert_eq!(noted(&mut chain, 1).await, [call(1)]);
     assert_eq!(before.join().unwrap(), []);
-    // A journal that is gone holds nothing up.
+    // A journal that was dropped delays nothing.
     let (gone, after) = oneshot::channel();
     drop(gone);
     chain.note(call(2), happened(2), Some(after), |_| false);
@@ -313,7 +313,7 @@ async fn an_entry_is_written_after_the_line_in_the_journal_that_it_follows() {
 async fn of_a_call_that_somebody_waits_for_it_is_not_forgotten_what_was_noted() {
     let folder = tempfile::tempdir().unwrap();
     let mut chain = Chain::open(folder.path(), DEVICE).unwrap();
-    let most = u128::try_from(MOST_KNOWN).unwrap();
+    let most = u128::try_from(MAX_REMEMBERED).unwrap();
     let first = call(1);
     for n in 1..=most + 1 {
         assert!(chain.note(call(n), happened(n), None, |call| call == first));
@@ -323,6 +323,6 @@ async fn of_a_call_that_somebody_waits_for_it_is_not_forgotten_what_was_noted() 
     }
     noted(&mut chain, 1).await;
     assert_eq!([chain.entry_of(first), chain.entry_of(call(2))], [1, 0]);
-    assert!(chain.entries.len() < MOST_KNOWN);
+    assert!(chain.entries.len() < MAX_REMEMBERED);
     chain.close().await;
 }

@@ -1,4 +1,5 @@
-//! The thread that writes the chain: whatever waits at once, forced to disk once, and then told.
+//! The thread that writes the chain. It writes all waiting entries at once, syncs once, and then reports
+//! the new head.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,21 +15,21 @@ use super::Written;
 use super::file::{FILE, LARGEST, NEW, OLDER, prepare, sync_folder};
 use crate::journal::Written as InJournal;
 
-/// From which size on a new file is begun, in bytes.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
-/// How many entries are written at once.
-const MOST_AT_ONCE: usize = 256;
+/// The size at which the file is rotated, in bytes.
+const ROTATE_BYTES: u64 = 8 * 1024 * 1024;
+/// The most entries that are written at once.
+const MAX_BATCH: usize = 256;
 
 /// One entry.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) head: AuditHead,
     pub(super) text: String,
-    /// What is to be in the journal first.
+    /// The journal line that must be written first. None if the call has none.
     pub(super) after: Option<InJournal>,
 }
 
-/// The way to the thread. What waits there is bounded by the chain.
+/// The handle of the thread. The chain bounds how many entries wait.
 #[derive(Debug)]
 pub(super) struct Writer {
     lines: mpsc::Sender<Line>,
@@ -44,7 +45,7 @@ impl Writer {
         head: AuditHead,
     ) -> io::Result<(Self, watch::Receiver<Written>)> {
         let (lines, queue) = mpsc::channel();
-        let (told, written) = watch::channel(Written { head, failed: false });
+        let (report, written) = watch::channel(Written { head, failed: false });
         let mut disk = Disk::new(folder, device, file, bytes);
         if disk.bytes >= disk.next
             && let Err(error) = disk.rotate(head)
@@ -53,12 +54,12 @@ impl Writer {
         }
         let thread = std::thread::Builder::new()
             .name("chain".to_owned())
-            .spawn(move || write_all(disk, &queue, &told))?;
+            .spawn(move || write_all(disk, &queue, &report))?;
         Ok((Self { lines, thread }, written))
     }
 
     pub(super) fn write(&self, line: Line) {
-        // Where the thread has failed it has said so.
+        // A thread that failed has reported it.
         drop(self.lines.send(line));
     }
 
@@ -72,35 +73,35 @@ impl Writer {
     }
 }
 
-/// What the thread writes to.
+/// The file that the thread writes.
 #[derive(Debug)]
 pub(super) struct Disk {
     folder: PathBuf,
     device: String,
     file: File,
     bytes: u64,
-    /// From which size on a new file is begun, in bytes.
+    /// The size at which the file is rotated, in bytes.
     pub(super) most: u64,
-    /// From which size on that is tried the next time.
+    /// The size at which the next rotation is attempted, in bytes.
     pub(super) next: u64,
-    /// How large a file may become that no other can follow, in bytes.
+    /// The largest size of a file whose rotation fails, in bytes.
     pub(super) largest: u64,
 }
 
-fn write_all(mut disk: Disk, queue: &mpsc::Receiver<Line>, told: &watch::Sender<Written>) {
+fn write_all(mut disk: Disk, queue: &mpsc::Receiver<Line>, report: &watch::Sender<Written>) {
     while let Ok(first) = queue.recv() {
         let (mut head, mut text) = (first.head, Vec::new());
-        for line in std::iter::once(first).chain(queue.try_iter().take(MOST_AT_ONCE)) {
-            // A journal that cannot be written says so by itself, and what ended is noted all the same.
+        for line in std::iter::once(first).chain(queue.try_iter().take(MAX_BATCH)) {
+            // The journal reports its own write errors; the call's end is recorded in either case.
             drop(line.after.map(InJournal::blocking_recv));
             head = line.head;
             text.extend(line.text.into_bytes());
         }
         match disk.write(&text, head) {
-            Ok(()) => drop(told.send(Written { head, failed: false })),
+            Ok(()) => drop(report.send(Written { head, failed: false })),
             Err(error) => {
                 tracing::error!(%error, "the device's audit can't be written; restart the agent when the disk is well");
-                told.send_modify(|written| written.failed = true);
+                report.send_modify(|written| written.failed = true);
                 return;
             }
         }
@@ -114,13 +115,13 @@ impl Disk {
             device: device.to_owned(),
             file,
             bytes,
-            most: MOST_BYTES,
-            next: MOST_BYTES,
+            most: ROTATE_BYTES,
+            next: ROTATE_BYTES,
             largest: LARGEST,
         }
     }
 
-    /// Writes and forces to disk. What was written in part is cut off again.
+    /// Appends and syncs the text. After an error, a partly written text is cut off again.
     pub(super) fn write(&mut self, text: &[u8], head: AuditHead) -> io::Result<()> {
         let length = self.bytes.saturating_add(text.len() as u64);
         if length > self.largest {
@@ -141,13 +142,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Begins a new file that goes on from here; the one before stays beside it. Each step is on disk before
-    /// the next, so that no entry is ever under none of the names that are read.
+    /// Rotates: a new file continues the chain, and the full one becomes the older file. Each step is on disk
+    /// before the next, so that every entry is always under a name that readers look at.
     fn rotate(&mut self, head: AuditHead) -> io::Result<()> {
         self.next = self.bytes.saturating_add(self.most / 8);
         let (file, bytes) = prepare(&self.folder, &ChainHeader::new(&self.device, head))?;
         if let Err(error) = fs::rename(self.folder.join(FILE), self.folder.join(OLDER))
-            // The last time it came as far as this.
+            // The previous attempt came as far as this.
             && error.kind() != io::ErrorKind::NotFound
         {
             return Err(error);

@@ -1,5 +1,5 @@
-//! What a person was shown holds in the step that acts: the first time that a call changes a path, what
-//! the step takes from there has to be what the preview observed, or it goes back.
+//! Compares a path with the preview in the step that acts. When a call first changes a path, the step must
+//! find there what the preview observed; otherwise the step is reverted.
 
 use cap_std::fs::Dir;
 use orion_domain::observation::Kind;
@@ -8,18 +8,19 @@ use orion_domain::{Observation, ToolError};
 use super::{Change, FileStamp, StepError, Target};
 use crate::tools::observe::{drifted, hold, hold_moved};
 
-/// What was found at a target right before a step, for what is told apart by number and times alone.
+/// The stamp of a target right before a step, for content that only number and times identify. `None` if the
+/// preview did not cover the target.
 #[derive(Debug)]
 pub(super) struct CheckedStamp(Option<FileStamp>);
 
 impl Change<'_> {
-    /// What was shown of a target, until this call has changed it.
+    /// Returns what the preview observed of a target. `None` once this call has changed it.
     pub(super) fn shown(&self, target: &Target) -> Option<&Observation> {
         let is_changed = self.is_rolling_back || self.changed.contains(&target.path);
         self.context.expected.filter(|_| !is_changed)?.of(&target.path)
     }
 
-    /// Refuses to put something where something else was shown, which is gone by now.
+    /// Refuses to fill a free name where the preview showed something.
     pub(super) fn hold_free(&self, target: &Target) -> Result<(), StepError> {
         match self.shown(target) {
             Some(before) if before.kind != Kind::Nothing => {
@@ -30,15 +31,16 @@ impl Change<'_> {
         }
     }
 
-    /// Refuses to take what is not as it was shown. To be followed by [`Self::hold_moved`].
+    /// Refuses a target that differs from the preview. The caller must call [`Self::hold_moved`] after the
+    /// step.
     pub(super) fn hold(&self, target: &Target) -> Result<CheckedStamp, StepError> {
         let Some(before) = self.shown(target) else { return Ok(CheckedStamp(None)) };
-        let print = target.stamp()?;
+        let stamp = target.stamp()?;
         hold(before, target, self.context)?;
-        Ok(CheckedStamp(print))
+        Ok(CheckedStamp(stamp))
     }
 
-    /// Refuses a file that was opened by its name and is not the one that was compared there.
+    /// Refuses a file that was opened by name and is not the file that was compared.
     pub(super) fn hold_opened(
         &self,
         CheckedStamp(held): &CheckedStamp,
@@ -46,14 +48,14 @@ impl Change<'_> {
         opened: &FileStamp,
     ) -> Result<(), StepError> {
         let Some(before) = self.shown(target) else { return Ok(()) };
-        // Looked at again, since what was compared was found by its name.
+        // The comparison found the file by name, so the name is checked again.
         match (held, target.stamp()?) {
             (Some(held), Some(now)) if held.is_same(opened) && now.is_same(opened) => Ok(()),
             _ => Err(drifted(&before.path, "something else has its name").into()),
         }
     }
 
-    /// Refuses what a step took from a target, where it is not what was shown there.
+    /// Refuses what a step took from a target if it differs from the preview.
     pub(super) fn hold_moved(
         &self,
         CheckedStamp(held): &CheckedStamp,

@@ -1,6 +1,6 @@
-//! What lies in the trash for a step: where it is put, and where it is found again. On the file system
-//! of the trash it lies beside the record; on another one in a hidden folder of the root there, or,
-//! where that is on yet another, of the folder it came from.
+//! Stores and finds the trash content of a step. On the trash's own file system, content lies beside the
+//! record. On another file system it lies in a hidden folder of the root there. If the root lies on yet
+//! another one, it lies in a hidden folder beside its source.
 
 use std::io;
 
@@ -14,34 +14,34 @@ use super::{FileStamp, StepError, Target};
 use crate::roots::{LOCAL_TRASH, Roots};
 use crate::trash::{Trash, local, local_if_there, private_dir};
 
-/// What can be kept by copying alone, in bytes.
+/// Largest file that is kept by copying, in bytes.
 const MAX_COPIED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Something in the trash.
+/// The content of one step in the trash.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) dir: Dir,
     pub(super) name: String,
-    /// Where that is, for a person.
+    /// Path for a person.
     pub(super) at: String,
 }
 
-/// What a step's content is called.
+/// Returns the file name of a step's content.
 fn name_of(step: usize) -> String {
     format!("content-{step}")
 }
 
-/// How something gets into the trash.
+/// How content gets into the trash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrashMethod {
-    /// It leaves its place.
+    /// Moves it away from its path.
     Move,
-    /// It gets a second name, or is copied.
+    /// Links it under a second name, or copies it.
     Link,
 }
 
-/// Puts what a name stands for into the trash, as what the step had in the target's place. Nothing
-/// changed where it fails.
+/// Puts the entry `name` into the trash as the content of the step at the target. Changes nothing if it
+/// fails.
 pub(super) fn keep(
     trash: &Trash,
     (call, step): (CallId, usize),
@@ -61,7 +61,7 @@ pub(super) fn keep(
     let mut first = None;
     match put(&place) {
         Ok(()) => {
-            // Told by the name that the folder has once the call is over.
+            // The path uses the name that the folder has once the call is over.
             let at = trash.path().join(call.to_string()).join(&content);
             return Ok(Content { dir: place, name: content, at: at.display().to_string() });
         }
@@ -73,7 +73,7 @@ pub(super) fn keep(
         let home = match local(folder).map_err(|error| failed(&error))? {
             Some(home) => home,
             None if how == TrashMethod::Move => return Err(not_ours(&at)),
-            // A file system that knows no private folders; then it is copied.
+            // The file system has no private folders, so the content is copied.
             None => continue,
         };
         let home = private_dir(&home, &call.to_string()).map_err(|error| failed(&error))?;
@@ -94,7 +94,7 @@ pub(super) fn keep(
     Err(failed(&first.unwrap_or_else(|| io::ErrorKind::CrossesDevices.into())))
 }
 
-/// Finds what a step left in the trash.
+/// Finds the content of a step in the trash.
 pub(super) fn find(
     trash: &Trash,
     (call, step): (CallId, usize),
@@ -105,14 +105,14 @@ pub(super) fn find(
     let below = |folder: &Dir| local_if_there(folder)?.open_dir_nofollow(call.to_string()).ok();
     let locals = homes(target).into_iter().filter_map(|(folder, _)| below(folder));
     for dir in place.into_iter().chain(locals) {
-        if let Some(print) = FileStamp::at(&dir, &name)? {
-            return Ok(Some((Content { dir, name, at: String::new() }, print)));
+        if let Some(stamp) = FileStamp::at(&dir, &name)? {
+            return Ok(Some((Content { dir, name, at: String::new() }, stamp)));
         }
     }
     Ok(None)
 }
 
-/// Removes what lies in hidden folders for a call, as far as they are in reach.
+/// Removes a call's content from the hidden folders that are within reach.
 pub(crate) fn forget_local_of(roots: &Roots, record: &Record) {
     const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
     for noted in record.steps.iter().filter(|noted| noted.keeps()) {
@@ -135,11 +135,11 @@ fn forget_local(target: &Target, call: CallId) {
     }
 }
 
-/// Gives what is in the trash a name beside the target, which has to be free.
+/// Moves trash content to a free name beside the target.
 pub(super) fn bring(content: &Content, target: &Target, name: &str) -> io::Result<()> {
     match rename_new(&content.dir, &content.name, &target.dir, name) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            // It was copied here because nothing else was possible.
+            // The content was copied here because neither rename nor link was possible.
             copy(&content.dir, &content.name, &target.dir, name)?;
             content.dir.remove_file(&content.name)
         }
@@ -147,16 +147,16 @@ pub(super) fn bring(content: &Content, target: &Target, name: &str) -> io::Resul
     }
 }
 
-/// The folders in which something of a target may be kept.
+/// Returns the folders that may hold a target's content.
 fn homes(target: &Target) -> [(&Dir, String); 2] {
     let folder = target.real.parent().unwrap_or_else(|| target.real.clone()).to_string();
     [(&*target.root_dir, target.root.to_string()), (&target.dir, folder)]
 }
 
-/// Removes hidden folders that hold nothing.
+/// Removes empty hidden folders.
 fn tidy(folder: &Dir, call: CallId) {
     if let Some(home) = local_if_there(folder) {
-        // Where something is in them, they stay.
+        // Removal fails for folders with content, so they stay.
         let _ = home.remove_dir(call.to_string());
         let _ = folder.remove_dir(LOCAL_TRASH);
     }

@@ -1,4 +1,4 @@
-//! What something looked like: enough to see later whether it is the same and still unchanged.
+//! Stamps of files and folders: enough to tell later whether an entry is the same and unchanged.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -13,30 +13,29 @@ use sha2::{Digest as _, Sha256};
 use super::{StepError, Target};
 use crate::roots::FileKind;
 
-/// Larger files are told by inode, size and times alone, wherever they are compared, in bytes.
+/// Largest file that is compared by digest, in bytes. Larger files are compared by inode, size and times.
 pub(crate) const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024;
-/// Folders below folders in a digest; each holds a handle open.
+/// Maximum folder depth of a digest; each level holds one open handle.
 const MAX_DEPTH: usize = 256;
 
-/// What something looked like.
+/// The state of an entry at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileStamp {
-    /// What it is.
+    /// The kind of the entry.
     #[serde(with = "FileKindForm")]
     pub(crate) what: FileKind,
-    /// Its number on its file system.
+    /// Inode number on its file system.
     pub(super) inode: u64,
-    /// Its size; nothing for a folder.
+    /// Size in bytes. 0 for a folder.
     pub(crate) bytes: u64,
-    /// What it takes on the disk, in bytes: a file with holes takes less than its size. Nothing for a
-    /// folder.
+    /// Bytes used on the disk; a file with holes uses less than its size. 0 for a folder.
     pub(crate) disk_bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970; nothing for a folder.
+    /// Time of the last change of content, in Unix nanoseconds. 0 for a folder.
     modified_ns: i64,
-    /// Who may do what with it, as Unix writes it.
+    /// Unix permission bits.
     pub(super) mode: u32,
-    /// Of a file's content, or of what a folder holds, where that was looked at.
+    /// Digest of a file's content or a folder's entries. `None` if it was not computed.
     pub(super) digest: Option<Digest>,
 }
 
@@ -50,7 +49,7 @@ enum FileKindForm {
 }
 
 impl FileStamp {
-    /// Whether it is a file with an execute bit.
+    /// Returns whether the entry is a file with an execute bit.
     pub(super) fn is_executable(&self) -> bool {
         self.what == FileKind::File && self.mode & super::rights::EXECUTE != 0
     }
@@ -74,17 +73,17 @@ impl FileStamp {
         }
     }
 
-    /// What an open file looks like.
+    /// Returns the stamp of an open file.
     pub(crate) fn of_file(file: &File) -> io::Result<Self> {
         Ok(Self::of(&file.metadata()?))
     }
 
-    /// What an open folder looks like.
+    /// Returns the stamp of an open folder.
     pub(crate) fn of_folder(dir: &Dir) -> io::Result<Self> {
         Ok(Self::of(&dir.dir_metadata()?))
     }
 
-    /// What a name stands for; none when it is free.
+    /// Returns the stamp of a name. `None` if the name is free.
     pub(super) fn at(dir: &Dir, name: &str) -> io::Result<Option<Self>> {
         match dir.symlink_metadata(name) {
             Ok(metadata) => Ok(Some(Self::of(&metadata))),
@@ -93,13 +92,13 @@ impl FileStamp {
         }
     }
 
-    /// Whether it is the same thing and its content was not written to.
+    /// Returns whether the entry is the same and its content was not written to.
     pub(super) fn is_same(&self, now: &Self) -> bool {
         (self.what, self.inode, self.bytes, self.modified_ns)
             == (now.what, now.inode, now.bytes, now.modified_ns)
     }
 
-    /// How what is there now differs from this, for a person.
+    /// Describes for a person how `now` differs from this stamp.
     pub(super) fn difference(&self, now: &Self) -> Option<&'static str> {
         if self.what != now.what {
             return Some("something else has its name");
@@ -118,19 +117,19 @@ impl FileStamp {
     }
 }
 
-/// The number on its file system.
+/// Returns the inode number on its file system.
 #[cfg(unix)]
 pub(crate) fn inode(metadata: &Metadata) -> u64 {
     cap_fs_ext::MetadataExt::ino(metadata)
 }
 
-/// Windows tells it for an open file only; size and time have to do.
+/// Windows reports inode numbers for open files only; size and time must do.
 #[cfg(not(unix))]
 pub(crate) fn inode(_: &Metadata) -> u64 {
     0
 }
 
-/// What something takes on the disk, in bytes. Blocks are counted in units of 512 bytes everywhere.
+/// Returns the bytes that an entry uses on the disk. Blocks are 512 bytes on every Unix.
 #[cfg(unix)]
 pub(crate) fn disk_bytes(metadata: &Metadata) -> u64 {
     cap_fs_ext::OsMetadataExt::blocks(metadata).saturating_mul(512)
@@ -141,7 +140,7 @@ pub(crate) fn disk_bytes(metadata: &Metadata) -> u64 {
     metadata.len()
 }
 
-/// Who may do what with it, as Unix writes it.
+/// Returns the Unix permission bits.
 #[cfg(unix)]
 pub(crate) fn mode(metadata: &Metadata) -> u32 {
     cap_fs_ext::OsMetadataExt::mode(metadata) & 0o7777
@@ -152,15 +151,15 @@ pub(crate) fn mode(metadata: &Metadata) -> u32 {
     metadata.permissions().readonly().into()
 }
 
-/// What is asked now and then in what takes long.
+/// Checked regularly during long work; an error stops the work.
 pub(crate) type Check<'a> = &'a dyn Fn() -> Result<(), ToolError>;
 
-/// Why a digest was not made.
+/// Why no digest was computed.
 #[derive(Debug)]
 pub(crate) enum NoDigest {
-    /// The file system says so.
+    /// The file system failed.
     Io(io::Error),
-    /// The call has to stop.
+    /// The call must stop.
     Stopped(ToolError),
 }
 
@@ -179,34 +178,34 @@ impl From<io::Error> for NoDigest {
     }
 }
 
-/// How much something is.
+/// The amount of files and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     /// Files and folders, itself included.
     pub(super) entries: u64,
-    /// What is in the files, in bytes.
+    /// Bytes of content in the files.
     pub(super) bytes: u64,
-    /// What the files take on the disk, in bytes.
+    /// Bytes that the files use on the disk.
     pub(super) disk_bytes: u64,
 }
 
-/// What a folder holds.
+/// Digest and extent of a folder.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) digest: Digest,
     pub(super) extent: Extent,
 }
 
-/// Adds the digest of what a target's name stands for, and says how much it is.
+/// Adds the digest of a target to its stamp, and returns the extent.
 pub(super) fn with_digest(
-    mut print: FileStamp,
+    mut stamp: FileStamp,
     target: &Target,
     check: Check<'_>,
 ) -> Result<(FileStamp, Extent), NoDigest> {
     let Target { dir, name, .. } = target;
-    let mut extent = Extent { entries: 1, bytes: print.bytes, disk_bytes: print.disk_bytes };
-    print.digest = match print.what {
-        FileKind::File if print.bytes <= MAX_HASHED_BYTES => Some(of_content(dir, name, check)?),
+    let mut extent = Extent { entries: 1, bytes: stamp.bytes, disk_bytes: stamp.disk_bytes };
+    stamp.digest = match stamp.what {
+        FileKind::File if stamp.bytes <= MAX_HASHED_BYTES => Some(of_content(dir, name, check)?),
         FileKind::Link => {
             Some(Digest::of(dir.read_link_contents(name)?.as_os_str().as_encoded_bytes()))
         }
@@ -217,7 +216,7 @@ pub(super) fn with_digest(
         }
         FileKind::File | FileKind::Special => None,
     };
-    Ok((print, extent))
+    Ok((stamp, extent))
 }
 
 fn of_content(dir: &Dir, name: &str, check: Check<'_>) -> Result<Digest, NoDigest> {
@@ -226,7 +225,7 @@ fn of_content(dir: &Dir, name: &str, check: Check<'_>) -> Result<Digest, NoDiges
     of_reader(dir.open_with(name, &options)?.take(MAX_HASHED_BYTES + 1), check)
 }
 
-/// Of all that is read.
+/// Returns the digest of everything a reader yields.
 pub(crate) fn of_reader(mut file: impl Read, check: Check<'_>) -> Result<Digest, NoDigest> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -239,7 +238,7 @@ pub(crate) fn of_reader(mut file: impl Read, check: Check<'_>) -> Result<Digest,
     }
 }
 
-/// Over the path, kind, mode, size and time of change of all that is in a folder.
+/// Returns the digest over path, kind, mode, size and modification time of every entry below a folder.
 pub(super) fn of_tree(dir: Dir, check: Check<'_>) -> Result<Tree, NoDigest> {
     let mut hasher = Sha256::new();
     let (mut entries, mut bytes, mut disk_bytes) = (1, 0_u64, 0_u64);
@@ -255,22 +254,22 @@ pub(super) fn of_tree(dir: Dir, check: Check<'_>) -> Result<Tree, NoDigest> {
             continue;
         };
         check().map_err(NoDigest::Stopped)?;
-        let print = FileStamp::of(&dir.symlink_metadata(&name)?);
+        let stamp = FileStamp::of(&dir.symlink_metadata(&name)?);
         entries += 1;
-        bytes = bytes.saturating_add(if print.what == FileKind::File { print.bytes } else { 0 });
-        disk_bytes = disk_bytes.saturating_add(print.disk_bytes);
+        bytes = bytes.saturating_add(if stamp.what == FileKind::File { stamp.bytes } else { 0 });
+        disk_bytes = disk_bytes.saturating_add(stamp.disk_bytes);
         field(name.as_encoded_bytes());
-        let what: u8 = match print.what {
+        let what: u8 = match stamp.what {
             FileKind::File => 0,
             FileKind::Folder => 1,
             FileKind::Link => 2,
             FileKind::Special => 3,
         };
         field(&[what]);
-        field(&print.mode.to_be_bytes());
-        field(&print.bytes.to_be_bytes());
-        field(&print.modified_ns.to_be_bytes());
-        if print.what == FileKind::Folder {
+        field(&stamp.mode.to_be_bytes());
+        field(&stamp.bytes.to_be_bytes());
+        field(&stamp.modified_ns.to_be_bytes());
+        if stamp.what == FileKind::Folder {
             if open.len() >= MAX_DEPTH {
                 return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
             }
@@ -283,7 +282,7 @@ pub(super) fn of_tree(dir: Dir, check: Check<'_>) -> Result<Tree, NoDigest> {
     Ok(Tree { digest: finish(hasher), extent: Extent { entries, bytes, disk_bytes } })
 }
 
-/// The names in a folder, last first.
+/// Returns the names in a folder in reverse order.
 fn names(dir: &Dir) -> io::Result<Vec<OsString>> {
     let mut names: Vec<_> =
         dir.entries()?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;

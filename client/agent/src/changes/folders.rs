@@ -1,4 +1,4 @@
-//! Making folders, and removing empty ones.
+//! Creates folders and removes empty ones.
 
 use cap_fs_ext::DirExt;
 use orion_domain::ToolError;
@@ -9,10 +9,10 @@ use super::{Change, StepError, Target};
 use crate::roots::{FileKind, Located};
 
 impl Change<'_> {
-    /// Makes the folders that are missing above a path, and gives its last name as a target.
+    /// Creates the missing folders above a path, and returns the target of its last name.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub(crate) fn parents(&mut self, located: &Located) -> Result<Target, ToolError> {
         let path = &located.asked;
         let Some((last, above)) = located.rest.split_last() else { return Target::of(located) };
@@ -22,7 +22,7 @@ impl Change<'_> {
         let mut here = located.dir.try_clone().map_err(|error| failed(&error))?;
         let mut real = located.real.clone();
         for (index, name) in above.iter().enumerate() {
-            // The name as the call would say it, where the names still to come are its last ones.
+            // The path as the call would name it, where the remaining names are the call's last ones.
             let mut asked = Some(path.clone());
             for _ in index + 1..located.rest.len() {
                 asked = asked.and_then(|path| path.parent());
@@ -32,7 +32,7 @@ impl Change<'_> {
             let asked = asked.unwrap_or_else(|| folder.clone());
             let target = Target::new(located, here, &real, name, asked)?;
             match self.make_folder(&target) {
-                // Somebody else may make the same folder at the same time; then theirs will do.
+                // Another process may create the same folder at the same time; its folder serves as well.
                 Ok(()) | Err(StepError::Taken(_)) => {}
                 Err(refused) => return Err(refused.into()),
             }
@@ -42,10 +42,10 @@ impl Change<'_> {
         Target::new(located, here, &real, last, path.clone())
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// [`Refused::Taken`] where anything has its name, and what the file system says.
+    /// [`StepError::Taken`] if the name is in use, and errors of the file system.
     pub(crate) fn make_folder(&mut self, target: &Target) -> Result<(), StepError> {
         if target.stamp()?.is_some() {
             return Err(StepError::Taken(target.path.clone()));
@@ -58,14 +58,14 @@ impl Change<'_> {
             other => other.map_err(|error| StepError::io(&error, target))?,
         }
         sync(&target.dir);
-        // Not on the disk before it is done: of a folder nothing is lost that way.
-        let print = target.see()?;
-        self.add(target, super::Line::Ready(print))?;
+        // The line is not synced before the step is done: an empty folder loses nothing.
+        let stamp = target.see()?;
+        self.add(target, super::Line::Ready(stamp))?;
         self.done(None);
         Ok(())
     }
 
-    /// Removes a folder that is empty.
+    /// Removes an empty folder.
     pub(super) fn remove_folder(&mut self, target: &Target) -> Result<(), StepError> {
         if target.see()?.what != FileKind::Folder {
             return Err(StepError::Changed(target.path.clone()));

@@ -1,9 +1,9 @@
-//! Those who change one place take turns, and so do those who change what is in a folder and those who
-//! change the folder: what was judged is what is changed, whatever the device's other calls do. Others
-//! do not wait for them.
+//! Locks on paths. Calls that change the same location run one after the other. A folder and its contents
+//! share a lock. So the evaluated state is the state that changes, whatever other calls on the device do.
+//! Calls on other locations do not wait.
 //!
-//! A place is what the disk says it is, and not what a call writes: two names of one file, by a link, a
-//! second mount, another case or a hard link, are one place.
+//! The file system decides what a location is, not the text of the path. Two names of one file are one
+//! location, whether by link, second mount, letter case or hard link.
 
 mod key;
 #[cfg(test)]
@@ -17,23 +17,23 @@ use orion_domain::{CallId, DevicePath, ToolError};
 use crate::tools::Context;
 use key::{LockKey, keys_of};
 
-/// How often one who waits looks whether to go on waiting.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often a place is looked up again that others outside of Orion change all the time.
-const TRIES: usize = 8;
+/// How often a waiting call checks whether to stop.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// How often a location is resolved again while processes outside Orion keep changing it.
+const MAX_ATTEMPTS: usize = 8;
 
-/// What is being changed. Held for a moment only, to add and to take out.
-static TAKEN: Mutex<Vec<LockedPath>> = Mutex::new(Vec::new());
+/// All locked paths. The mutex is held only to add and to remove entries.
+static LOCKED: Mutex<Vec<LockedPath>> = Mutex::new(Vec::new());
 static FREED: Condvar = Condvar::new();
 
-/// What one call at a time changes.
+/// Something that only one call at a time may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LockedPath {
-    /// A place with all below it.
+    /// A location with everything below it.
     Place(LockKey),
-    /// A path that leads nowhere that is lent: whoever named it is refused.
+    /// A path that leads to no granted location; any call that names it is refused.
     Nowhere(DevicePath),
-    /// What an earlier call did.
+    /// The changes of an earlier call.
     Call(CallId),
 }
 
@@ -50,16 +50,16 @@ impl LockedPath {
     }
 }
 
-/// The turn of one call; over when it is dropped.
+/// The locks of one call, released on drop.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct PathLock(Vec<LockedPath>);
 
-/// Waits until nobody else changes any of these paths, nor any that must be as it was shown, and
-/// compares those then. All of a call's are asked for at once, so that no two calls wait for each other.
+/// Waits until no other call holds these paths or any path that the preview observed, then compares the
+/// observed ones. Takes all locks of a call at once, so that no two calls wait for each other.
 ///
 /// # Errors
-/// `CANCELLED` or `TIMEOUT`, and `PRECONDITION_FAILED` where something is not as it was shown.
+/// `CANCELLED` or `TIMEOUT`, and `PRECONDITION_FAILED` if something differs from the preview.
 pub(crate) fn lock_paths(
     context: &Context<'_>,
     paths: &[&DevicePath],
@@ -67,7 +67,7 @@ pub(crate) fn lock_paths(
     take(context, paths, None)
 }
 
-/// The same, for taking back a call.
+/// As [`lock_paths`], and locks the call that is being undone.
 pub(super) fn lock_paths_to_undo(
     context: &Context<'_>,
     call: CallId,
@@ -84,7 +84,7 @@ fn take(
     let shown = context.expected.iter().flat_map(|expected| &expected.touches.paths);
     let paths: Vec<&DevicePath> =
         paths.iter().copied().chain(shown.map(|touch| &touch.path)).collect();
-    let look = || -> Vec<LockedPath> {
+    let resolve = || -> Vec<LockedPath> {
         let taken = paths.iter().flat_map(|path| {
             let places = keys_of(path, context.roots);
             if places.is_empty() {
@@ -94,26 +94,26 @@ fn take(
         });
         taken.chain(call.map(LockedPath::Call)).collect()
     };
-    let mut wanted = look();
-    for _ in 0..TRIES {
-        let turn = wait(context, wanted)?;
-        wanted = look();
-        // Whoever was waited for may have moved what is on the way.
-        if wanted == turn.0 {
+    let mut wanted = resolve();
+    for _ in 0..MAX_ATTEMPTS {
+        let lock = wait(context, wanted)?;
+        wanted = resolve();
+        // The call that held the lock may have moved a folder on the path.
+        if wanted == lock.0 {
             context.compare()?;
-            return Ok(turn);
+            return Ok(lock);
         }
     }
-    let turn = wait(context, wanted)?;
+    let lock = wait(context, wanted)?;
     context.compare()?;
-    Ok(turn)
+    Ok(lock)
 }
 
 fn wait(context: &Context<'_>, wanted: Vec<LockedPath>) -> Result<PathLock, ToolError> {
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
     while wanted.iter().any(|wanted| taken.iter().any(|taken| taken.excludes(wanted))) {
         context.check()?;
-        taken = FREED.wait_timeout(taken, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        taken = FREED.wait_timeout(taken, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
     }
     taken.extend(wanted.iter().cloned());
     Ok(PathLock(wanted))
@@ -121,7 +121,7 @@ fn wait(context: &Context<'_>, wanted: Vec<LockedPath>) -> Result<PathLock, Tool
 
 impl Drop for PathLock {
     fn drop(&mut self) {
-        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
         for mine in &self.0 {
             // A call may name a path twice.
             if let Some(index) = taken.iter().position(|taken| taken == mine) {

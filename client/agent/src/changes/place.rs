@@ -1,4 +1,4 @@
-//! Giving a name to what was staged, over nothing or over a file.
+//! Gives staged content its final name, over a free name or over a file.
 
 use cap_std::fs::Dir;
 use orion_domain::CallId;
@@ -12,17 +12,17 @@ use super::swap::{exchange, rename_new, sync};
 use super::{Change, FileStamp, Staged, StagedFolder, StepError, Target};
 use crate::roots::FileKind;
 
-/// How often others may be quicker before a step gives up.
-const TRIES: usize = 8;
+/// How often another process may win the race for a name before the step fails.
+const MAX_ATTEMPTS: usize = 8;
 
-/// What may have the name before.
+/// What the name may refer to before the step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Precondition<'a> {
     /// Nothing.
     Nothing,
     /// A file, or nothing. The file goes to the trash.
     AnyFile,
-    /// This file, as it was looked at. It goes to the trash.
+    /// The file with this stamp. It goes to the trash.
     Unchanged(&'a FileStamp),
 }
 
@@ -37,26 +37,26 @@ impl Precondition<'_> {
 }
 
 impl Change<'_> {
-    /// Gives a staged file the target's name: all at once, for whoever looks.
+    /// Gives a staged file the target's name atomically.
     ///
     /// # Errors
-    /// [`Refused`]; then the target is as it was.
+    /// [`StepError`]; the target is unchanged then.
     pub(crate) fn place(
         &mut self,
         target: &Target,
         staged: Staged,
         over: Precondition<'_>,
     ) -> Result<(), StepError> {
-        let print = staged.seal().map_err(|error| StepError::io(&error, target))?;
+        let stamp = staged.seal().map_err(|error| StepError::io(&error, target))?;
         self.context.check()?;
-        self.ready(target, &print)?;
-        self.put(target, &print, over)
+        self.ready(target, &stamp)?;
+        self.put(target, &stamp, over)
     }
 
-    /// Gives a staged folder the target's name, which has to be free.
+    /// Gives a staged folder the target's name, which must be free.
     ///
     /// # Errors
-    /// [`Refused`]; then the target is as it was.
+    /// [`StepError`]; the target is unchanged then.
     pub(crate) fn place_folder(
         &mut self,
         target: &Target,
@@ -65,16 +65,16 @@ impl Change<'_> {
         let name = temporary(self.call());
         let check = || self.context.check();
         let tree = of_tree(staged.dir, &check).map_err(|error| error.of(target))?;
-        let print =
+        let stamp =
             FileStamp::at(&target.dir, &name).map_err(|error| StepError::io(&error, target))?;
-        let mut print = print.ok_or_else(|| StepError::Changed(target.path.clone()))?;
-        print.digest = Some(tree.digest);
+        let mut stamp = stamp.ok_or_else(|| StepError::Changed(target.path.clone()))?;
+        stamp.digest = Some(tree.digest);
         self.context.check()?;
-        self.ready(target, &print)?;
-        self.put(target, &print, Precondition::Nothing)
+        self.ready(target, &stamp)?;
+        self.put(target, &stamp, Precondition::Nothing)
     }
 
-    /// Gives what a step of a call left in the trash the target's name.
+    /// Gives the trash content of a step the target's name.
     pub(super) fn place_kept(
         &mut self,
         target: &Target,
@@ -88,19 +88,19 @@ impl Change<'_> {
         let (content, _) = found.ok_or_else(changed)?;
         let name = self.plan_placed(target, Source::Kept { call, step })?;
         self.sync(target)?;
-        // Copied from another file system, it takes a while: never under the name that is meant.
+        // A copy from another file system takes time, so it never uses the final name.
         bring(&content, target, &name).map_err(|error| failed(&error))?;
-        let print = FileStamp::at(&target.dir, &name).map_err(|error| failed(&error))?;
-        let print = print.ok_or_else(changed)?;
-        self.ready(target, &print)?;
-        self.put(target, &print, over)
+        let stamp = FileStamp::at(&target.dir, &name).map_err(|error| failed(&error))?;
+        let stamp = stamp.ok_or_else(changed)?;
+        self.ready(target, &stamp)?;
+        self.put(target, &stamp, over)
     }
 
-    /// Gives what has the call's temporary name, and looks like `print`, the target's name.
+    /// Renames the call's temporary entry, which has this stamp, to the target's name.
     fn put(
         &mut self,
         target: &Target,
-        print: &FileStamp,
+        stamp: &FileStamp,
         over: Precondition<'_>,
     ) -> Result<(), StepError> {
         let name = temporary(self.call());
@@ -113,9 +113,9 @@ impl Change<'_> {
             };
         }
         let held = self.hold(target)?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             match exchange(dir, &name, dir, to) {
-                Ok(true) => return self.swapped(target, print, (over, &held)),
+                Ok(true) => return self.swapped(target, stamp, (over, &held)),
                 Ok(false) => match self.replace(target, (over, &held))? {
                     Some(kept) => return self.placed(dir, Some(kept)),
                     None if matches!(over, Precondition::Unchanged(_)) => break,
@@ -130,7 +130,7 @@ impl Change<'_> {
             self.hold_free(target)?;
             match rename_new(dir, &name, dir, to) {
                 Ok(()) => return self.placed(dir, None),
-                // Somebody was quicker; then theirs is what is replaced.
+                // Another process was faster; its file is the one to replace.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(StepError::io(&error, target)),
             }
@@ -138,8 +138,8 @@ impl Change<'_> {
         Err(StepError::Changed(target.path.clone()))
     }
 
-    /// The new file has the name, and what had it before the temporary one. If that may not be
-    /// replaced, it gets its name back.
+    /// Finishes an exchange: the new file has the name, and the old one the temporary name. If the old file
+    /// may not be replaced, it gets its name back.
     fn swapped(
         &mut self,
         target: &Target,
@@ -166,15 +166,15 @@ impl Change<'_> {
         if let Some(back) = look()?
             && !back.is_same(new)
         {
-            // Quicker still: somebody replaced the new file before it was taken back. Theirs is no
-            // litter.
+            // Another process replaced the new file before the exchange was reverted. Its file goes to the
+            // trash.
             self.keep(target, (dir, &name), TrashMethod::Move)?;
         }
         Err(refused)
     }
 
-    /// Replaces a file where the file system cannot exchange names: the old file gets a second name in
-    /// the trash before it loses the first. None where nothing is there.
+    /// Replaces a file where the file system cannot exchange names. The old file gets a second name in the
+    /// trash before it loses the first. Returns `None` if there is no file.
     fn replace(
         &mut self,
         target: &Target,
@@ -195,7 +195,7 @@ impl Change<'_> {
             .dir
             .rename(&name, &target.dir, &target.name)
             .map_err(|error| StepError::io(&error, target))?;
-        // A copy is told from the old file by its number.
+        // A copy has another inode number than the old file.
         let found = find(self.context.trash, (self.call(), self.step()), target);
         Ok(Some(found.ok().flatten().map_or(old, |(_, kept)| kept)))
     }
@@ -206,7 +206,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Puts what a name stands for into the trash, for the step that was planned last.
+    /// Moves an entry into the trash as the content of the last planned step.
     pub(super) fn keep(
         &mut self,
         target: &Target,

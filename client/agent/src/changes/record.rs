@@ -1,6 +1,5 @@
-//! The record of one call: what it is about to do, in lines that are only ever added to. The line that
-//! plans a step is whole before the step is taken, so a torn last line stands for nothing that was
-//! done.
+//! The record of one call, an append-only file of planned steps. The line that plans a step is complete
+//! before the step runs, so a partial last line means that nothing was done.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -13,29 +12,29 @@ use serde::{Deserialize, Serialize};
 use super::FileStamp;
 
 const RECORD: &str = "record.jsonl";
-/// The most that is read of a record, in bytes.
+/// Maximum size of a record that is read, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Which call it is.
+/// Identifies the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {
     pub(crate) call: CallId,
     pub(crate) tool: String,
-    /// The paths that it names and may change.
+    /// The paths that the call names and may change.
     pub(crate) paths: Vec<DevicePath>,
-    /// When it began to change something, in milliseconds since 1970 began in UTC.
+    /// Time of the first change, in Unix milliseconds.
     pub(crate) at_ms: i64,
-    /// Whether nothing is kept of what it replaces or deletes: a person knew that and said yes.
+    /// Whether replaced and deleted content is not kept. A person approved that.
     pub(crate) is_final: bool,
-    /// What the call touched; of an undoing, what the call at the beginning of its chain touched.
+    /// What the call touched. For an undo, what the call at the start of the undo chain touched.
     pub(crate) touched: Touched,
-    /// What it took back or did again, of an undoing.
+    /// What the call undid or redid. `None` if the call is not an undo.
     pub(crate) undo: Option<Undo>,
 }
 
 impl Header {
-    /// Reads which call a folder is of.
+    /// Reads the header of a call's folder.
     ///
     /// # Errors
     /// As [`Record::read`].
@@ -43,7 +42,7 @@ impl Header {
         Lines::open(place)?.header()
     }
 
-    /// What taking this call back does.
+    /// Returns what undoing this call does.
     pub(crate) fn undoing(&self) -> Undo {
         match &self.undo {
             None => Undo::of_call(self.call, self.tool.clone()),
@@ -52,7 +51,7 @@ impl Header {
     }
 }
 
-/// The lines of a record, as far as they are whole.
+/// Reader of the complete lines of a record.
 struct Lines {
     file: BufReader<io::Take<File>>,
     text: Vec<u8>,
@@ -102,29 +101,29 @@ impl From<Touched> for Touches {
     }
 }
 
-/// A place.
+/// A path as named and as resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Location {
     /// As the call names it, or as far as it can be named.
     pub(crate) path: DevicePath,
-    /// Where it really is, links followed.
+    /// With links resolved.
     pub(crate) real: DevicePath,
 }
 
-/// Where something that gets a name comes from.
+/// Where a placed entry comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
-    /// A folder, made in its place.
+    /// A folder, created at its path.
     Folder,
-    /// Made beside it, under a name of its own.
+    /// Staged beside the path under a temporary name.
     Staged,
-    /// From the trash, where an earlier call left it.
+    /// The trash, where an earlier call left it.
     Kept {
-        /// The call.
+        /// The earlier call.
         call: CallId,
-        /// Which of its steps.
+        /// Index of its step.
         step: usize,
     },
 }
@@ -134,22 +133,22 @@ pub(crate) enum Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
-    /// Something gets a name that was free, or that a file had which goes to the trash.
+    /// An entry gets a free name, or the name of a file that goes to the trash.
     Placed { at: Location, source: Source },
-    /// Something goes to the trash.
+    /// An entry goes to the trash.
     Deleted { at: Location, what: FileStamp, entries: u64, disk_bytes: u64 },
     /// An empty folder is removed.
     Removed { at: Location },
-    /// Something gets another name. A file that had it goes to the trash.
+    /// An entry is renamed. A file that had the new name goes to the trash.
     Moved { from: Location, to: Location, what: FileStamp, over: Option<FileStamp> },
-    /// Text is added to the end of a file where it is; the trash has the text until that is done.
+    /// Text is appended to a file in place; the trash holds the text until the step is done.
     Extended { at: Location, before: FileStamp, added: u64, text: Digest },
-    /// A file is cut to `before.bytes - cut` bytes where it is; the trash has what is cut.
+    /// A file is cut in place to `before.bytes - cut` bytes; the trash holds the cut part.
     Shortened { at: Location, before: FileStamp, cut: u64 },
 }
 
 impl Step {
-    /// The paths at which it changes something.
+    /// Returns the paths that the step changes.
     pub(super) fn paths(&self) -> impl Iterator<Item = &DevicePath> {
         let (one, other) = match self {
             Self::Placed { at, .. }
@@ -159,7 +158,7 @@ impl Step {
             | Self::Shortened { at, .. } => (at, None),
             Self::Moved { from, to, .. } => (from, Some(to)),
         };
-        [Some(one), other].into_iter().flatten().map(|spot| &spot.path)
+        [Some(one), other].into_iter().flatten().map(|location| &location.path)
     }
 }
 
@@ -168,19 +167,19 @@ impl Step {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// The first.
+    /// The first line.
     Call(Header),
     /// A step begins.
     Plan(Step),
-    /// What the step puts in place is whole and looks like this.
+    /// The staged content of the step is complete and has this stamp.
     Ready(FileStamp),
-    /// The step is done. What it put into the trash looks like this.
+    /// The step is done. `kept` is the stamp of what it put into the trash.
     Done { kept: Option<FileStamp> },
-    /// Everything was taken back, by this call.
+    /// This call undid all changes.
     Undone(CallId),
 }
 
-/// A step and how far it got.
+/// A step and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordedStep {
     pub(crate) step: Step,
@@ -190,12 +189,12 @@ pub(crate) struct RecordedStep {
 }
 
 impl RecordedStep {
-    /// What lies in the trash for it, in bytes of the disk.
+    /// Returns the bytes on the disk that the trash holds for the step.
     fn kept_bytes(&self) -> u64 {
         if !self.done {
             return 0;
         }
-        let of = |print: &Option<FileStamp>| print.as_ref().map_or(0, |print| print.disk_bytes);
+        let of = |stamp: &Option<FileStamp>| stamp.as_ref().map_or(0, |stamp| stamp.disk_bytes);
         match &self.step {
             Step::Placed { .. } => of(&self.kept),
             Step::Deleted { disk_bytes, .. } => *disk_bytes,
@@ -205,7 +204,7 @@ impl RecordedStep {
         }
     }
 
-    /// Whether anything may lie in the trash for it.
+    /// Returns whether the trash may hold content for the step.
     pub(crate) fn keeps(&self) -> bool {
         match &self.step {
             Step::Placed { .. } => self.kept.is_some() || !self.done,
@@ -215,7 +214,7 @@ impl RecordedStep {
         }
     }
 
-    /// The place from which what is in the trash came.
+    /// Returns the original location of the step's trash content.
     pub(crate) fn kept_from(&self) -> &Location {
         match &self.step {
             Step::Placed { at, .. }
@@ -228,12 +227,12 @@ impl RecordedStep {
     }
 }
 
-/// The record as a whole.
+/// A complete record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) header: Header,
     pub(crate) steps: Vec<RecordedStep>,
-    /// The call that took it back.
+    /// The call that undid this one. `None` if it was not undone.
     pub(crate) undone: Option<CallId>,
 }
 
@@ -242,12 +241,11 @@ impl Record {
         Self { header, steps: Vec::new(), undone: None }
     }
 
-    /// Reads the record in a call's folder, as far as it is whole.
+    /// Reads the complete lines of the record in a call's folder.
     ///
     /// # Errors
-    /// `UnexpectedEof` where not even the first line is, so that no step was taken; `InvalidData` for
-    /// whole lines that are not understood, as another version may write them; what the file system
-    /// says.
+    /// `UnexpectedEof` if not even the first line is complete, so that no step ran. `InvalidData` for
+    /// complete lines that are not understood, such as those of another version. Errors of the file system.
     pub(crate) fn read(place: &Dir) -> io::Result<Self> {
         let mut lines = Lines::open(place)?;
         let mut record = Self::new(lines.header()?);
@@ -263,14 +261,15 @@ impl Record {
             (Line::Plan(step), _) => {
                 self.steps.push(RecordedStep { step, ready: None, done: false, kept: None });
             }
-            (Line::Ready(print), Some(last)) => last.ready = Some(print),
+            (Line::Ready(stamp), Some(last)) => last.ready = Some(stamp),
             (Line::Done { kept }, Some(last)) => (last.done, last.kept) = (true, kept),
             (Line::Undone(by), _) => self.undone = Some(by),
             (Line::Call(_) | Line::Ready(_) | Line::Done { .. }, _) => {}
         }
     }
 
-    /// What lies in the trash for the call, in bytes of the disk. What another call took back has left it.
+    /// Returns the bytes on the disk that the trash holds for the call. 0 if another call undid it, because
+    /// its content has left the trash.
     pub(crate) fn kept_bytes(&self) -> u64 {
         if self.undone.is_some_and(|by| by != self.header.call) {
             return 0;
@@ -279,7 +278,7 @@ impl Record {
     }
 }
 
-/// Begins the record of a call in its folder.
+/// Creates the record of a call in its folder.
 pub(super) fn create(place: &Dir, header: &Header) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true).follow(FollowSymlinks::No);
@@ -293,14 +292,14 @@ pub(super) fn create(place: &Dir, header: &Header) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens the record of a call to add to it.
+/// Opens the record of a call for appending.
 pub(super) fn reopen(place: &Dir) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).follow(FollowSymlinks::No);
     place.open_with(RECORD, &options)
 }
 
-/// Adds a line, in one piece.
+/// Appends a line in one write.
 pub(super) fn add(file: &mut File, line: &Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');

@@ -1,5 +1,5 @@
-//! After the agent was killed: what its calls began and did not end is brought to one side or the
-//! other, before any other call runs.
+//! Recovery after the agent was killed. Each step that began and did not finish is completed or reverted
+//! before any other call runs.
 
 use std::io;
 
@@ -13,20 +13,20 @@ use super::{FileStamp, Line, Target, tail};
 use crate::roots::{FileKind, Roots, Wanted, io_failure};
 use crate::trash::Trash;
 
-/// Whatever the owner lends is good enough to clean up in.
+/// Any granted access suffices for cleanup.
 const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
 
-/// What is established of a call that the agent did not end.
+/// What recovery established about an unfinished call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovered {
-    /// It changed nothing.
+    /// The call changed nothing.
     Unchanged,
-    /// It changed what its record says, which can be taken back.
+    /// The call made the changes in its record, which can be undone.
     Changed,
 }
 
-/// Cleans up after calls that an earlier run of the agent did not end, and says what they did. Those
-/// whose folders are out of reach wait for the next time. Blocks.
+/// Cleans up after the unfinished calls of an earlier run, and returns what they did. Calls whose folders are
+/// out of reach wait for the next time. Blocks.
 pub fn recover(trash: &Trash, roots: &Roots) -> Vec<(CallId, Recovered)> {
     let mut settled = Vec::new();
     for call in trash.unsettled() {
@@ -53,13 +53,13 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Recovered, 
     };
     let record = match Record::read(&place) {
         Ok(record) => Some(record),
-        // Without a record no step was taken.
+        // Without a record no step ran.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) =>
         {
             None
         }
-        // With one that cannot be read now, what lies beside it may be all there is of a file.
+        // The record cannot be read now, so the content beside it may be the only copy of a file.
         Err(error) => return Err(failed(error)),
     };
     let mut ended = None;
@@ -87,8 +87,8 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Recovered, 
     Ok(Recovered::Unchanged)
 }
 
-/// Brings a step that was begun to one side or the other. What it put into the trash, where it was
-/// taken; none where it was not.
+/// Completes or reverts an unfinished step. Returns what the step put into the trash, or `None` if the step
+/// was not taken.
 #[expect(clippy::option_option, reason = "whether it was taken, and then what it kept")]
 pub(super) fn settle(
     trash: &Trash,
@@ -99,7 +99,7 @@ pub(super) fn settle(
     let at = noted.kept_from();
     let target = match Target::again(roots, at, &ANY) {
         Ok(target) => target,
-        // Where the folder itself has gone there is nothing to clean up.
+        // If the folder itself is gone, there is nothing to clean up.
         Err(error)
             if error.code == ErrorCode::DirectoryNotFound && parent_is_reached(roots, at) =>
         {
@@ -133,7 +133,7 @@ pub(super) fn settle(
     taken.map_err(|error| failed(&error))
 }
 
-/// Whether some root still leads towards a place, so that what is missing there has really gone.
+/// Returns whether some root still leads towards the location, so that a missing folder is really gone.
 fn parent_is_reached(roots: &Roots, at: &super::record::Location) -> bool {
     ANY.iter().any(|access| {
         roots.locate_real(&at.real, *access).is_ok_and(|located| located.found.is_none())
@@ -150,32 +150,32 @@ fn settle_placed(
     let name = temporary(of.0);
     let kept = find(trash, of, target)?;
     if source == Source::Folder {
-        // Made or not, an empty folder is no harm; whose it is cannot be told any more.
+        // An empty folder does no harm, and its creator is unknown by now.
         return Ok(None);
     }
     match (FileStamp::at(&target.dir, &name)?, ready) {
         (Some(found), Some(ready)) if !ready.is_same(&found) => {
-            // It has the name already, and this is what had it before.
+            // The new file has its name already, and this is the file that had it before.
             keep(trash, of, target, (&target.dir, &name), TrashMethod::Move).map_err(refusal)?;
             Ok(Some(Some(found)))
         }
         (Some(found), _) => {
             if FileStamp::at(&target.dir, &target.name)?.is_some_and(|now| found.is_same(&now)) {
-                // It has both names, for it gets the one by a link before it loses the other.
+                // The file has both names: it gets the second by a link before it loses the first.
                 target.dir.remove_file(&name)?;
-                return Ok(Some(kept.map(|(_, print)| print)));
+                return Ok(Some(kept.map(|(_, stamp)| stamp)));
             }
             if let Some((content, _)) = kept {
-                // A second name that the old file was given in advance.
+                // A second name of the old file, given in advance.
                 content.dir.remove_file(&content.name)?;
             }
             match source {
-                // A copy that was not whole yet, or a second name.
+                // An incomplete copy, or a second name.
                 Source::Kept { call, step } if find(trash, (call, step), target)?.is_some() => {
                     target.dir.remove_file(&name)?;
                 }
                 Source::Kept { call, step } => {
-                    // It was on its way out of the trash.
+                    // The content was on its way out of the trash.
                     keep(trash, (call, step), target, (&target.dir, &name), TrashMethod::Move)
                         .map_err(refusal)?;
                 }
@@ -184,8 +184,8 @@ fn settle_placed(
             Ok(None)
         }
         (None, _) => {
-            if let Some((_, print)) = kept {
-                return Ok(Some(Some(print)));
+            if let Some((_, stamp)) = kept {
+                return Ok(Some(Some(stamp)));
             }
             let now = FileStamp::at(&target.dir, &target.name)?;
             let is_there = ready.zip(now).is_some_and(|(ready, now)| ready.is_same(&now));
@@ -206,7 +206,7 @@ fn settle_moved(
     let kept = find(trash, of, to)?;
     if !is_moved {
         if let Some((content, _)) = kept {
-            // Its name was made free for a move that did not follow.
+            // The name was freed for a move that did not follow.
             bring(&content, to, &to.name)?;
         }
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Giving something another place: elsewhere, or in the trash.
+//! Moves an entry to another path or into the trash.
 
 use std::io::ErrorKind;
 
@@ -8,10 +8,10 @@ use super::swap::{exchange, rename_new, sync};
 use super::{Change, FileStamp, Precondition, StepError, Target};
 
 impl Change<'_> {
-    /// Gives what is at `from` the name of `to`.
+    /// Gives the entry at `from` the name of `to`.
     ///
     /// # Errors
-    /// [`Refused`]; then both are as they were.
+    /// [`StepError`]; both are unchanged then.
     pub(crate) fn rename(
         &mut self,
         from: &Target,
@@ -52,7 +52,7 @@ impl Change<'_> {
             Err(error) => Some(error.into()),
         };
         if let Some(refused) = refused {
-            // Something else had taken the place of what was looked at; it is left where it was.
+            // Another entry had replaced the inspected one, so it goes back to its path.
             tracing::warn!(call = %self.call(), "what was moved is not what was looked at");
             rename_new(&to.dir, &to.name, &from.dir, &from.name)
                 .map_err(|error| StepError::io(&error, from))?;
@@ -85,15 +85,15 @@ impl Change<'_> {
             });
         }
         self.hold_moved(&held, to, (&to.dir, &to.name))?;
-        // Without an exchange there is a moment in which nothing has the name.
+        // Without an exchange the name is free for a moment.
         self.keep(to, (&to.dir, &to.name), TrashMethod::Move)?;
         rename_new(&from.dir, &from.name, &to.dir, &to.name).map_err(|error| failed(&error))
     }
 
-    /// Puts what was looked at into the trash. `entries` and `disk_bytes` say how much that is.
+    /// Moves the inspected entry into the trash. `entries` and `disk_bytes` state its size.
     ///
     /// # Errors
-    /// [`Refused`]; then the target is as it was.
+    /// [`StepError`]; the target is unchanged then.
     pub(crate) fn discard(
         &mut self,
         target: &Target,
@@ -109,9 +109,9 @@ impl Change<'_> {
         sync(&target.dir);
         let failed = |error: &std::io::Error| StepError::io(error, target);
         let found = find(self.context.trash, (self.call(), self.step()), target);
-        if let Some((content, print)) = found.map_err(|error| failed(&error))? {
+        if let Some((content, stamp)) = found.map_err(|error| failed(&error))? {
             let refused = match self.hold_moved(&held, target, (&content.dir, &content.name)) {
-                Ok(()) if what.is_same(&print) => None,
+                Ok(()) if what.is_same(&stamp) => None,
                 Ok(()) => Some(StepError::Changed(target.path.clone())),
                 Err(error) => Some(error.into()),
             };

@@ -1,21 +1,21 @@
-//! Who may do what with a file: taken over from the file that it replaces, as far as the operating
-//! system lets the agent's account.
+//! Copies permissions from a replaced file to its replacement, as far as the operating system allows the
+//! agent's account.
 
 use std::io;
 
 use cap_std::fs::{File, Metadata};
 
-/// Extended attributes that tell of the content itself, or that are not passed on by writing.
+/// Extended attributes that describe the content itself, or that a write does not preserve.
 #[cfg(target_os = "linux")]
 const NOT_TAKEN: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
-/// More attributes, or longer ones, are left out, in bytes.
+/// Maximum size of the attribute list and of one attribute, in bytes. Larger ones are left out.
 #[cfg(target_os = "linux")]
 const MAX_ATTRIBUTES: usize = 64 * 1024;
 
-/// The bits of a mode by which a file is run.
+/// The execute bits of a mode.
 pub(super) const EXECUTE: u32 = 0o111;
 
-/// Whether a file has an execute bit. Where there are none, its name tells.
+/// Returns whether a file has an execute bit. Without such bits, its name decides.
 #[cfg(unix)]
 pub(crate) fn is_executable(metadata: &Metadata) -> bool {
     use cap_fs_ext::OsMetadataExt;
@@ -27,8 +27,8 @@ pub(crate) fn is_executable(_: &Metadata) -> bool {
     false
 }
 
-/// Takes over owner, extended attributes with their access lists, and mode, as `old` was found to
-/// have them.
+/// Copies owner, mode and extended attributes with access lists. `old_metadata` is the checked state of
+/// `old`.
 #[cfg(unix)]
 pub(super) fn take_over(file: &File, old: &File, old_metadata: &Metadata) -> io::Result<()> {
     use cap_fs_ext::OsMetadataExt;
@@ -42,7 +42,7 @@ pub(super) fn take_over(file: &File, old: &File, old_metadata: &Metadata) -> io:
         && (new.gid() == gid || fchown(file, None, Some(Gid::from_raw(gid))).is_err())
         && new.gid() != gid
     {
-        // What the old group might do, the new one was never given.
+        // The new group never had the rights of the old group.
         mode &= 0o707;
     } else {
         #[cfg(target_os = "linux")]
@@ -51,13 +51,13 @@ pub(super) fn take_over(file: &File, old: &File, old_metadata: &Metadata) -> io:
     fchmod(file, Mode::from_raw_mode(mode)).map_err(io::Error::from)
 }
 
-/// Takes over what of the mode the file system knows.
+/// Copies the part of the mode that the file system supports.
 #[cfg(not(unix))]
 pub(super) fn take_over(file: &File, _: &File, old_metadata: &Metadata) -> io::Result<()> {
     file.set_permissions(old_metadata.permissions())
 }
 
-/// Takes over the mode alone, for a copy that belongs to whoever made it.
+/// Copies the mode alone, for a copy that belongs to its creator.
 #[cfg(unix)]
 pub(super) fn take_over_mode(file: &File, like: &Metadata) -> io::Result<()> {
     use cap_fs_ext::OsMetadataExt;
@@ -70,12 +70,12 @@ pub(super) fn take_over_mode(file: &File, like: &Metadata) -> io::Result<()> {
     file.set_permissions(like.permissions())
 }
 
-/// What the file system does not take, it had not given either, or it is not the agent's to set.
+/// Skips what the file system does not support and what the agent may not set.
 #[cfg(target_os = "linux")]
 fn take_over_attributes(file: &File, old: &File) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
 
-    // Most files have none: that is one question.
+    // Most files have no attributes; then one system call suffices.
     let mut names = vec![0_u8; 1024];
     let mut length = flistxattr(old, &mut *names);
     if length == Err(rustix::io::Errno::RANGE) {

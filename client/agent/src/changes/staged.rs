@@ -1,5 +1,5 @@
-//! What is to get a name: written beside it, under a name of the call's own, out of others' reach until
-//! it is whole.
+//! Staged files and folders: written beside the target under the call's temporary name until they are
+//! complete. Others do not use that name.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -12,10 +12,10 @@ use super::file_stamp::{MAX_HASHED_BYTES, finish};
 use super::record::{Source, Step};
 use super::{Change, FileStamp, StepError, Target, rights};
 
-/// How much of a file is brought to the disk at once, in bytes.
+/// Bytes written between two syncs of a file.
 const SYNC_EVERY: u64 = 32 * 1024 * 1024;
 
-/// The name under which a call makes what is to get another.
+/// Returns the temporary name of a call's staged entry.
 pub(super) fn temporary(call: CallId) -> String {
     format!(".orion-{call}.tmp")
 }
@@ -27,7 +27,7 @@ pub(crate) struct Staged {
     file: File,
     hasher: Sha256,
     bytes: u64,
-    /// What was written since it was last brought to the disk, in bytes.
+    /// Bytes written since the last sync.
     unsynced: u64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Staged {
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct StagedFolder {
-    /// The folder.
+    /// The open folder.
     pub(crate) dir: Dir,
 }
 
@@ -45,7 +45,7 @@ impl Write for Staged {
         self.bytes += written as u64;
         self.unsynced += written as u64;
         if self.unsynced >= SYNC_EVERY {
-            // All of a large file at its end would be a wait that nobody can stop.
+            // One sync at the end of a large file would block and could not be cancelled.
             self.file.sync_data()?;
             self.unsynced = 0;
         }
@@ -61,15 +61,15 @@ impl Write for Staged {
 }
 
 impl Staged {
-    /// How many bytes were written.
+    /// Returns the number of bytes written.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Leaves a hole of so many bytes, which are read as zeros.
+    /// Leaves a hole of so many bytes, which reads as zeros.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub(crate) fn leave_hole(&mut self, bytes: u64) -> io::Result<()> {
         const ZEROS: [u8; 4096] = [0; 4096];
         self.bytes = self.bytes.saturating_add(bytes);
@@ -84,34 +84,34 @@ impl Staged {
         Ok(())
     }
 
-    /// SHA-256 of what was written; none where that is too much to be hashed.
+    /// Returns the SHA-256 of the content. `None` if the content is too large to hash.
     pub(crate) fn digest(&self) -> Option<Digest> {
         (self.bytes <= MAX_HASHED_BYTES).then(|| finish(self.hasher.clone()))
     }
 
-    /// Takes over the mode of another file, as a copy does.
+    /// Copies the mode of another file, as a copy does.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub(crate) fn like(&self, metadata: &Metadata) -> io::Result<()> {
         rights::take_over_mode(&self.file, metadata)
     }
 
-    /// Brings it to the disk, and says what it looks like.
+    /// Syncs the file to the disk and returns its stamp.
     pub(super) fn seal(self) -> io::Result<FileStamp> {
         self.file.sync_all()?;
-        let mut print = FileStamp::of_file(&self.file)?;
-        print.digest = self.digest();
-        Ok(print)
+        let mut stamp = FileStamp::of_file(&self.file)?;
+        stamp.digest = self.digest();
+        Ok(stamp)
     }
 }
 
 impl Change<'_> {
-    /// Begins to write a file that is to have the target's name. With `old`, the open file that it
-    /// replaces, it gets that one's owner, mode, access lists and attributes.
+    /// Begins a file that will get the target's name. With `old`, the open file that it replaces, the new
+    /// file gets the owner, mode, access lists and attributes of `old`.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub(crate) fn stage(
         &mut self,
         target: &Target,
@@ -120,7 +120,7 @@ impl Change<'_> {
         let failed = |error: &io::Error| StepError::io(error, target);
         let old = old.map(|old| old.metadata().map(|metadata| (old, metadata))).transpose();
         let old = old.map_err(|error| failed(&error))?;
-        // The mode that is taken over is the one that was looked at here.
+        // The mode that is copied is the one checked here.
         if let Some((_, metadata)) = &old {
             self.context.raise_if_executable(metadata, &target.path)?;
         }
@@ -143,10 +143,10 @@ impl Change<'_> {
         Ok(Staged { file, hasher: Sha256::new(), bytes: 0, unsynced: 0 })
     }
 
-    /// Begins to fill a folder that is to have the target's name.
+    /// Begins a folder that will get the target's name.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub(crate) fn stage_folder(&mut self, target: &Target) -> Result<StagedFolder, ToolError> {
         let name = self.plan_placed(target, Source::Staged)?;
         let dir = target

@@ -1,4 +1,4 @@
-//! Why a step was not taken.
+//! Why a step did not run.
 
 use std::io;
 
@@ -7,21 +7,21 @@ use orion_domain::{DevicePath, ErrorCode, ToolError};
 use super::Target;
 use crate::roots::{Wanted, io_failure};
 
-/// Why a step was not taken. Nothing changed then.
+/// Why a step did not run. Nothing changed.
 #[derive(Debug)]
 pub(crate) enum StepError {
-    /// Something has the name already.
+    /// The name is in use.
     Taken(DevicePath),
-    /// What is there is not what was looked at, or not what may be replaced.
+    /// The entry is not the inspected one, or may not be replaced.
     Changed(DevicePath),
     /// Source and destination lie on different file systems.
     OtherFileSystem(DevicePath),
-    /// Anything else.
+    /// Any other failure.
     Failed(ToolError),
 }
 
 impl StepError {
-    /// What the operating system says of a target.
+    /// Converts an operating system error about a target.
     pub(super) fn io(error: &io::Error, target: &Target) -> Self {
         Self::Failed(io_failure(error, Wanted::Path, &target.path))
     }

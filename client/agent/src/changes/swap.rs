@@ -1,10 +1,10 @@
-//! Giving names, in one step each: a name that has to be free, and one name for the other.
+//! Atomic renames: to a free name, and as an exchange of two names.
 
 use std::io;
 
 use cap_std::fs::Dir;
 
-/// Gives something another name, which has to be free.
+/// Renames an entry to a name that must be free.
 pub(super) fn rename_new(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -19,8 +19,8 @@ pub(super) fn rename_new(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Res
     rename_new_by_link(from, name, to, new)
 }
 
-/// The same where the file system has no such step: a second name is never given over a first. What
-/// cannot have two names, such as a folder, leaves a moment between look and rename.
+/// As [`rename_new`], for file systems without that operation: a link never replaces an existing name. An
+/// entry that cannot have two names, such as a folder, leaves a gap between check and rename.
 fn rename_new_by_link(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Result<()> {
     match from.hard_link(name, to, new) {
         Ok(()) => return from.remove_file(name),
@@ -43,7 +43,7 @@ fn rename_new_by_link(from: &Dir, name: &str, to: &Dir, new: &str) -> io::Result
     }
 }
 
-/// Gives each of two things the other's name. False where the file system has no such step.
+/// Exchanges the names of two entries. Returns false if the file system does not support it.
 pub(super) fn exchange(one: &Dir, name: &str, other: &Dir, name2: &str) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     {
@@ -70,8 +70,8 @@ fn is_unsupported(error: rustix::io::Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-/// Brings to the disk what names a folder holds. The change is there whatever this says; without it a
-/// power cut could take it back.
+/// Syncs the names in a folder to the disk. The change is made whatever the result; without the sync a power
+/// cut could revert it.
 pub(super) fn sync(dir: &Dir) {
     #[cfg(unix)]
     if let Err(error) = dir.open(".").and_then(|dir| dir.sync_all()) {
@@ -83,7 +83,7 @@ pub(super) fn sync(dir: &Dir) {
 
 #[cfg(test)]
 thread_local! {
-    /// For tests of what is done where the file system has no exchange.
+    /// Disables the exchange, for tests of the fallback.
     pub(crate) static NO_SWAP: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 

@@ -1,6 +1,6 @@
-//! Adding to the end of a file where it is, and cutting off what was added: for files that are too
-//! large to be written anew, and all that is added to. What is cut lies in the trash; what is added lies
-//! there until it is whole, so that half of it can be told from what others wrote.
+//! Appends to a file in place, and cuts off an appended part. For every append, and for files too large to
+//! rewrite. The trash holds the cut part. It also holds appended text until the append is complete, so that a
+//! partial append can be told from text that others wrote.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -15,10 +15,10 @@ use super::{Change, FileStamp, StepError, Target};
 use crate::trash::Trash;
 
 impl Change<'_> {
-    /// Adds text to the end of a file that was opened for adding.
+    /// Appends text to a file that was opened for appending.
     ///
     /// # Errors
-    /// [`Refused`]; then the file is as it was, as far as the file system lets it be so.
+    /// [`StepError`]; the file is unchanged then, as far as the file system allows.
     pub(crate) fn append(
         &mut self,
         target: &Target,
@@ -44,7 +44,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Cuts off the last `cut` bytes of a file that still looks like `now`.
+    /// Cuts off the last `cut` bytes of a file that still has the stamp `now`.
     pub(super) fn shorten(
         &mut self,
         target: &Target,
@@ -76,7 +76,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// What was added stands in the file, and is told by its digest from here on.
+    /// Removes the text from the trash: the file has it, and the digest identifies it from here on.
     fn drop_aside(&self) {
         if let Some(log) = &self.log
             && let Err(error) = log.place.remove_file(format!("content-{}", self.step()))
@@ -96,7 +96,7 @@ impl Change<'_> {
     }
 }
 
-/// What an earlier step added, or cut.
+/// Returns the text that an earlier step appended or cut.
 pub(super) fn text_of(
     trash: &Trash,
     of: (CallId, usize),
@@ -110,7 +110,7 @@ pub(super) fn text_of(
     Ok(Some(text))
 }
 
-/// Opens the file for adding to its end.
+/// Opens the file for appending.
 pub(super) fn open_to_add(target: &Target) -> io::Result<File> {
     open_in(&target.dir, &target.name, OpenOptions::new().read(true).append(true))
 }
@@ -133,7 +133,7 @@ fn open_in(dir: &Dir, name: &str, options: &mut OpenOptions) -> io::Result<File>
     Ok(file)
 }
 
-/// Of what a file begins with, up to a place; none where that is more than is looked at.
+/// Returns the digest of the bytes before `end`. `None` if that is more than [`MAX_HASHED_BYTES`].
 pub(super) fn digest_to(
     mut file: &File,
     end: u64,
@@ -146,7 +146,7 @@ pub(super) fn digest_to(
     of_reader(file.take(end), check).map(Some)
 }
 
-/// Of what stands in a file from a place to its end.
+/// Returns the digest of the bytes from `start` to the end.
 pub(super) fn digest_from(
     mut file: &File,
     start: u64,
@@ -156,7 +156,7 @@ pub(super) fn digest_from(
     of_reader(file, check)
 }
 
-/// Whether a file ends with this text, at this place.
+/// Returns whether the file ends with this text at this offset.
 pub(super) fn ends_with(file: &mut File, from: u64, text: &[u8]) -> io::Result<bool> {
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(from))?;
@@ -164,8 +164,8 @@ pub(super) fn ends_with(file: &mut File, from: u64, text: &[u8]) -> io::Result<b
     Ok(tail == text)
 }
 
-/// Cleans up an addition that was cut off: what of it is there goes, unless others wrote as well.
-/// Whether all of it is there.
+/// Cleans up an interrupted append: removes a partial text unless others wrote as well. Returns whether the
+/// text is complete.
 pub(super) fn settle(
     trash: &Trash,
     of: (CallId, usize),

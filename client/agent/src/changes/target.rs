@@ -1,4 +1,4 @@
-//! One name in a folder that is held open: what a step is taken on.
+//! One name in an open folder, the target of a step.
 
 use std::sync::Arc;
 
@@ -10,39 +10,39 @@ use super::record::Location;
 use super::{FileStamp, StepError};
 use crate::roots::{Located, Roots, Wanted, io_failure};
 
-/// What a file that a path leads to takes on the disk, in bytes; nothing where none is there.
+/// Returns the bytes on the disk of the file at a path. 0 if there is no file.
 ///
 /// # Errors
-/// What the operating system refuses.
+/// Errors of the operating system.
 pub(crate) fn disk_bytes_at(located: &Located) -> Result<u64, ToolError> {
     let Some(name) = located.name().filter(|_| located.found.is_some()) else { return Ok(0) };
-    let print = FileStamp::at(&located.dir, name)
+    let stamp = FileStamp::at(&located.dir, name)
         .map_err(|error| io_failure(&error, Wanted::Path, &located.asked))?;
-    Ok(print.map_or(0, |print| print.disk_bytes))
+    Ok(stamp.map_or(0, |stamp| stamp.disk_bytes))
 }
 
-/// One name in a folder that is held open.
+/// One name in an open folder.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// The folder that holds the name.
     pub(crate) dir: Dir,
     /// The name.
     pub(crate) name: String,
-    /// The whole path, as it was named.
+    /// The whole path as the call names it.
     pub(crate) path: DevicePath,
-    /// The whole path as it really is.
+    /// The whole path with links resolved.
     pub(crate) real: DevicePath,
-    /// Where the root it lies beneath really is.
+    /// The resolved path of the root above it.
     pub(crate) root: DevicePath,
-    /// That root.
+    /// The open root.
     pub(crate) root_dir: Arc<Dir>,
 }
 
 impl Target {
-    /// The last name of a path whose folder is there.
+    /// Returns the target of a path whose parent folder exists.
     ///
     /// # Errors
-    /// Where the path is a folder that was entered, or more than the last name is missing.
+    /// If the path is a folder that was opened, or if more than the last name is missing.
     pub(crate) fn of(located: &Located) -> Result<Self, ToolError> {
         let path = &located.asked;
         let Some(name) = located.name() else {
@@ -56,7 +56,7 @@ impl Target {
         Self::new(located, dir, &located.real, name, path.clone())
     }
 
-    /// A name in a folder beneath a located one.
+    /// Returns a name in a folder below a located path.
     pub(super) fn new(
         located: &Located,
         dir: Dir,
@@ -69,26 +69,26 @@ impl Target {
         Ok(Self { dir, name, path, real, root: located.root.clone(), root_dir })
     }
 
-    /// A place of which an earlier step tells, beneath a root that lends any of these.
+    /// Returns the target of an earlier step's location, below a root that grants any of these accesses.
     ///
     /// # Errors
     /// As [`Roots::locate_real`], and as [`Target::of`].
-    pub(super) fn again(roots: &Roots, spot: &Location, any: &[Access]) -> Result<Self, ToolError> {
-        let mut found = Err(Wanted::Path.missing(&spot.path));
+    pub(super) fn again(roots: &Roots, at: &Location, any: &[Access]) -> Result<Self, ToolError> {
+        let mut found = Err(Wanted::Path.missing(&at.path));
         for access in any {
-            found = roots.locate_real(&spot.real, *access);
+            found = roots.locate_real(&at.real, *access);
             if found.is_ok() {
                 break;
             }
         }
         let target = Self::of(&found?)?;
-        Ok(Self { path: spot.path.clone(), ..target })
+        Ok(Self { path: at.path.clone(), ..target })
     }
 
-    /// The folder that has the name, entered.
+    /// Opens the folder that has the name.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Errors of the operating system.
     pub(crate) fn entered(&self) -> Result<Located, ToolError> {
         let dir = self
             .dir
@@ -105,10 +105,10 @@ impl Target {
         })
     }
 
-    /// The same thing under another name, in another folder that is held open: as what it was there.
+    /// Returns this entry under another name in another open folder, with its original paths.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Errors of the operating system.
     pub(crate) fn moved_to(&self, dir: &Dir, name: &str) -> Result<Self, ToolError> {
         let dir = dir.try_clone().map_err(|error| io_failure(&error, Wanted::Path, &self.path))?;
         Ok(Self {
@@ -121,16 +121,16 @@ impl Target {
         })
     }
 
-    /// What the name stands for; none when it is free.
+    /// Returns the stamp of the name. `None` if the name is free.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Errors of the operating system.
     pub(crate) fn stamp(&self) -> Result<Option<FileStamp>, ToolError> {
         FileStamp::at(&self.dir, &self.name)
             .map_err(|error| io_failure(&error, Wanted::Path, &self.path))
     }
 
-    /// The same, where something has to be.
+    /// As [`stamp`](Self::stamp), and fails if the name is free.
     pub(super) fn see(&self) -> Result<FileStamp, StepError> {
         self.stamp()?.ok_or_else(|| StepError::Changed(self.path.clone()))
     }

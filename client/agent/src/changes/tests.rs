@@ -1,5 +1,5 @@
-//! Changes on real files: swapped in whole, put back where others were quicker, taken back where the
-//! call fails, and cleaned up after where the agent is killed.
+//! Changes on real files: exchanged whole, reverted after a race, rolled back after a failure, and recovered
+//! after a kill.
 
 mod recovery;
 mod swapping;

@@ -1,13 +1,13 @@
-//! Whether what a change replaces or deletes can be kept. What finds no room in the trash cannot be taken
-//! back: that is shown before, and done only where a person knew it and said yes.
+//! Reserves trash space for what a change replaces or deletes. Content without space in the trash cannot be
+//! restored: the preview shows that, and the call runs only with a person's approval.
 
 use orion_domain::{CallId, DevicePath, RiskRaise, ToolError};
 
 use crate::tools::Context;
 use crate::trash::Trash;
 
-/// Room in the trash for what a call replaces or deletes, or a person's word that it may be lost. Given
-/// back when it is dropped, unless the call made use of it.
+/// Reserved trash space for a call, or an approval that the content may be lost. Released on drop, unless the
+/// call used it.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct TrashSpace<'a> {
@@ -17,11 +17,10 @@ pub(crate) struct TrashSpace<'a> {
 }
 
 impl<'a> TrashSpace<'a> {
-    /// Sees to room for so many bytes of the disk, in one step with all other calls. In a preview nothing
-    /// is set aside.
+    /// Reserves so many bytes on the disk, atomically with all other calls. A preview reserves nothing.
     ///
     /// # Errors
-    /// `APPROVAL_REQUIRED` where there is none and nobody said that it may be lost.
+    /// `APPROVAL_REQUIRED` if there is no space and no approval that the content may be lost.
     pub(crate) fn take(
         context: &Context<'a>,
         path: &DevicePath,
@@ -30,10 +29,10 @@ impl<'a> TrashSpace<'a> {
         Self::take_beside(context, path, disk_bytes, 0)
     }
 
-    /// The same where so many bytes leave the trash by the same change.
+    /// As [`take`](Self::take), where the same change frees `leaving` bytes of the trash.
     ///
     /// # Errors
-    /// As [`Room::take`].
+    /// As [`TrashSpace::take`].
     pub(crate) fn take_beside(
         context: &Context<'a>,
         path: &DevicePath,
@@ -54,10 +53,10 @@ impl<'a> TrashSpace<'a> {
         Ok(Self { trash, call, is_final: !fits })
     }
 
-    /// Sees to room for more.
+    /// Reserves more space.
     ///
     /// # Errors
-    /// As [`Room::take`].
+    /// As [`TrashSpace::take`].
     pub(super) fn more(
         &mut self,
         context: &Context<'a>,
@@ -70,12 +69,12 @@ impl<'a> TrashSpace<'a> {
         Ok(())
     }
 
-    /// Whether what is replaced or deleted is not kept.
+    /// Returns whether replaced and deleted content is not kept.
     pub(super) fn is_final(&self) -> bool {
         self.is_final
     }
 
-    /// The call has things in the trash by now, and its record tells what.
+    /// Keeps the reservation: the trash holds the call's content, and its record accounts for it.
     pub(super) fn settle(&mut self) {
         self.trash = None;
     }

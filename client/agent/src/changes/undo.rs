@@ -1,4 +1,4 @@
-//! Taking back a call: everything it did, or nothing.
+//! Undoes a call: all of its changes, or none.
 
 use orion_catalog::tools::undo_call::{Arguments, Outcome, UndoCall, Undone};
 use orion_catalog::{ParsedCall, Tool as _};
@@ -12,24 +12,24 @@ use super::{Change, TrashSpace};
 use crate::tools::Context;
 use crate::trash::Trash;
 
-/// What an undoing needs of a root.
+/// Accesses that an undo needs of a root.
 const ANY: [Access; 1] = [Access::Write];
 
-/// What was taken back, or in a preview would be.
+/// What was undone, or would be in a preview.
 #[derive(Debug)]
 pub(crate) struct UndoneCall {
-    /// The tool that the call was of.
+    /// The tool of the undone call.
     pub(crate) tool: String,
-    /// What became of the paths that it named.
+    /// The outcome for each path that the call named.
     pub(crate) paths: Vec<Undone>,
-    /// How many files and folders are touched, if that is known.
+    /// Touched files and folders. `None` if unknown.
     pub(crate) entries: Option<u64>,
-    /// How many bytes in files are touched, if that is known.
+    /// Touched bytes in files. `None` if unknown.
     pub(crate) bytes: Option<u64>,
 }
 
-/// An undoing as what it does, by what is kept of the call that it names. Of one that names a call of
-/// which nothing is kept it is not known, and it does nothing.
+/// Returns an undo as the action that it performs, from the record of the call it names. Without a record,
+/// returns it unchanged: its action is unknown, and it does nothing.
 ///
 /// # Errors
 /// As [`ParsedCall::undoing`].
@@ -47,12 +47,12 @@ pub(crate) fn as_it_acts(trash: &Trash, parsed: ParsedCall) -> Result<ParsedCall
     parsed.undoing(undo, &header.touched.into())
 }
 
-/// Takes back what a call changed. `paths` are those that the call named: the permissions of the one
-/// who undoes hold for them.
+/// Undoes the changes of a call. `paths` are the paths that the call named; the caller's permissions apply to
+/// them.
 ///
 /// # Errors
-/// `PATH_NOT_ALLOWED` where a path may not be written any more, `PRECONDITION_FAILED` where nothing is
-/// kept of the call, or something changed since: `conflicts` in the details tells what.
+/// `PATH_NOT_ALLOWED` if a path may no longer be written. `PRECONDITION_FAILED` if no record of the call is
+/// kept, or something changed since; `conflicts` in the details lists the changes.
 pub(crate) fn undo(
     context: &Context<'_>,
     tool: &str,
@@ -62,7 +62,7 @@ pub(crate) fn undo(
     for path in paths {
         context.roots.locate_entry(path, Access::Write)?;
     }
-    let _turn = lock_paths_to_undo(context, call, paths)?;
+    let _lock = lock_paths_to_undo(context, call, paths)?;
     let record = record_of(context, call)?;
     if context.undo != Some(&record.header.undoing()) {
         return Err(ToolError::new(
@@ -119,7 +119,7 @@ pub(crate) fn undo(
         None => Ok(()),
     });
     if let Err(error) = noted {
-        // A second time it would be refused all the same: what it made is gone.
+        // A second undo would be refused anyway, because the files that the call made are gone.
         tracing::warn!(%call, kind = %error.kind(), "that a call was taken back could not be noted");
     }
     context.trash.taken_back(call);
@@ -143,14 +143,14 @@ fn record_of(context: &Context<'_>, call: CallId) -> Result<Record, ToolError> {
     let record = Record::read(&place).map_err(|_| nothing())?;
     match record.undone {
         Some(by) if by == call => Err(nothing()),
-        // By whom is not told: it may have been another person.
+        // The message does not name the undo call: it may be another person's.
         Some(_) => Err(refused(format!("Call {call} was taken back already."))),
         None if record.steps.iter().any(|noted| noted.done) => Ok(record),
         None => Err(nothing()),
     }
 }
 
-/// What became of each path that the call named, in the order in which it named them.
+/// Returns the outcome of each path that the call named, in the call's order.
 fn outcomes(record: &Record) -> Vec<Undone> {
     let of = |path: &DevicePath| {
         record.steps.iter().rev().filter(|noted| noted.done).find_map(|noted| {
@@ -191,7 +191,7 @@ fn outcomes(record: &Record) -> Vec<Undone> {
     record.header.paths.iter().filter_map(of).collect()
 }
 
-/// A path of the call was not named, so nobody asked whether it may be touched.
+/// The undo does not name a path of the call, so its permission was not evaluated.
 fn unnamed(context: &Context<'_>, path: &DevicePath) -> ToolError {
     let which = if context.roots.grants(path, Access::Write) {
         format!("The call changed {path} as well")
@@ -205,7 +205,7 @@ fn unnamed(context: &Context<'_>, path: &DevicePath) -> ToolError {
 }
 
 fn in_the_way(conflicts: &[Conflict]) -> ToolError {
-    let told: Vec<String> =
+    let parts: Vec<String> =
         conflicts.iter().map(|Conflict { path, differs }| format!("{path}: {differs}")).collect();
     let details: Vec<_> = conflicts
         .iter()
@@ -213,7 +213,7 @@ fn in_the_way(conflicts: &[Conflict]) -> ToolError {
         .collect();
     ToolError::new(
         ErrorCode::PreconditionFailed,
-        format!("Nothing was taken back, because something changed since. {}.", told.join("; ")),
+        format!("Nothing was taken back, because something changed since. {}.", parts.join("; ")),
     )
     .with("conflicts", details)
 }

@@ -1,5 +1,5 @@
-//! Taking back one step: first what would be done is found out, or what stands in the way; then it is
-//! done, as steps of the call that takes back. Whatever changed since is left alone.
+//! Undoes one step. A check first finds what would be done or what conflicts; then the undo runs as steps of
+//! the undo call. Leaves alone what changed since.
 
 mod done_again;
 
@@ -16,14 +16,14 @@ use super::{Change, FileStamp, Precondition, StepError, Target, tail};
 use crate::roots::FileKind;
 use crate::tools::{Context, refuse_unfit_for};
 
-/// What keeps a step from being taken back.
+/// What keeps a step from being undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conflict {
     pub(super) path: DevicePath,
     pub(super) differs: &'static str,
 }
 
-/// Why it is not found out, or not done.
+/// Why the check or the undo failed.
 #[derive(Debug)]
 pub(super) enum UndoError {
     Conflict(Box<Conflict>),
@@ -50,7 +50,7 @@ fn conflict(path: &DevicePath, differs: &'static str) -> UndoError {
     UndoError::Conflict(Box::new(Conflict { path: path.clone(), differs }))
 }
 
-/// What taking back a step comes to.
+/// The action that undoes a step.
 #[derive(Debug)]
 enum Back {
     RemoveFolder,
@@ -63,7 +63,7 @@ enum Back {
 }
 
 impl Back {
-    /// What goes to the trash by it.
+    /// Returns the bytes on the disk that the action moves to the trash.
     fn disk_bytes(&self) -> u64 {
         match self {
             Self::Discard { extent, .. } => extent.disk_bytes,
@@ -74,14 +74,14 @@ impl Back {
     }
 }
 
-/// What taking back comes to.
+/// The cost of an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cost {
-    /// How many files and folders are touched, if that is known.
+    /// Touched files and folders. `None` if unknown.
     pub(super) entries: Option<u64>,
-    /// How many bytes in files are touched, if that is known.
+    /// Touched bytes in files. `None` if unknown.
     pub(super) bytes: Option<u64>,
-    /// What of the disk it takes in the trash, in bytes.
+    /// Bytes on the disk that go to the trash.
     pub(super) disk_bytes: u64,
 }
 
@@ -98,27 +98,27 @@ impl Cost {
     }
 }
 
-/// What the steps that are taken back before this one leave behind.
+/// What the steps that are undone before this one leave behind.
 #[derive(Debug, Default)]
 pub(super) struct LaterSteps {
     /// Names that will be free.
     free: BTreeSet<DevicePath>,
-    /// Folders that will be there.
+    /// Folders that will exist.
     there: BTreeSet<DevicePath>,
 }
 
-/// One step of a call, as something to take back.
+/// One step of a call that is being undone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UndoStep<'a> {
     pub(super) call: CallId,
     pub(super) step: usize,
     pub(super) noted: &'a RecordedStep,
-    /// What a root has to lend, one of them.
+    /// Accesses of which a root must grant one.
     pub(super) any: &'a [Access],
 }
 
 impl UndoStep<'_> {
-    /// Whether the step can be taken back, as things stand, and what that comes to.
+    /// Checks whether the step can be undone now, and returns the cost.
     pub(super) fn check(
         self,
         context: &Context<'_>,
@@ -151,16 +151,17 @@ impl UndoStep<'_> {
         })
     }
 
-    /// How many files and folders are touched, and how many bytes in files, where that is known.
+    /// Returns how many files and folders, and how many bytes in files, the action touches. `None` if
+    /// unknown.
     fn amount(self, back: &Back) -> (Option<u64>, Option<u64>) {
-        let of = |print: &FileStamp| (print.what != FileKind::Folder).then_some(print.bytes);
+        let of = |stamp: &FileStamp| (stamp.what != FileKind::Folder).then_some(stamp.bytes);
         match (back, &self.noted.step) {
             (Back::Discard { extent, .. }, _) => (Some(extent.entries), Some(extent.bytes)),
             (Back::Restore { .. }, Step::Deleted { entries, what, .. }) => {
                 (Some(*entries), of(what))
             }
             (Back::Restore { .. }, _) => (Some(1), self.noted.kept.as_ref().and_then(of)),
-            // What else is in a folder by now is not counted.
+            // Other entries in the folder are not counted.
             (Back::Move { .. }, Step::Moved { what, .. }) => (of(what).map(|_| 1), of(what)),
             (Back::Move { .. }, _) => (None, None),
             (Back::Shorten { cut, .. }, _) => (Some(1), Some(*cut)),
@@ -169,7 +170,7 @@ impl UndoStep<'_> {
         }
     }
 
-    /// Takes the step back, as a step of `change`.
+    /// Undoes the step as a step of `change`.
     pub(super) fn take_back(self, change: &mut Change<'_>) -> Result<(), UndoError> {
         let Some((target, back)) = self.find_out(change.context, &LaterSteps::default())? else {
             return Ok(());
@@ -203,7 +204,8 @@ impl UndoStep<'_> {
         Ok(())
     }
 
-    /// None where its folder is yet to be made, so that nothing can be looked at.
+    /// Finds the action that undoes the step. `None` if its folder does not exist yet, so that nothing can be
+    /// checked.
     fn find_out(
         self,
         context: &Context<'_>,
@@ -236,7 +238,7 @@ impl UndoStep<'_> {
                 if let Some(over) = over {
                     self.kept(context, &target, over)?;
                 }
-                // A call that failed puts back what it took itself.
+                // A failed call puts back its own changes.
                 if self.call != context.call {
                     may_go_back(context, &target, &from, (what, &now))?;
                 }
@@ -260,16 +262,16 @@ impl UndoStep<'_> {
         Ok(Some((target, back)))
     }
 
-    fn reach(self, context: &Context<'_>, spot: &Location) -> Result<Target, UndoError> {
-        Target::again(context.roots, spot, self.any).map_err(|error| match error.code {
+    fn reach(self, context: &Context<'_>, location: &Location) -> Result<Target, UndoError> {
+        Target::again(context.roots, location, self.any).map_err(|error| match error.code {
             code if code.is_denial() => UndoError::Failed(error),
-            _ => conflict(&spot.path, "its folder is gone, or leads elsewhere"),
+            _ => conflict(&location.path, "its folder is gone, or leads elsewhere"),
         })
     }
 
     fn made_folder(self, target: &Target, ahead: &LaterSteps) -> Result<Back, UndoError> {
         let now = target.stamp()?.ok_or_else(|| conflict(&target.path, "it is gone"))?;
-        let inode = self.noted.ready.as_ref().map(|print| print.inode);
+        let inode = self.noted.ready.as_ref().map(|stamp| stamp.inode);
         if now.what != FileKind::Folder || Some(now.inode) != inode {
             return Err(conflict(&target.path, "something else has its name"));
         }
@@ -308,7 +310,7 @@ impl UndoStep<'_> {
         }
     }
 
-    /// What a file looks like that still is what it was with what the step added, and nothing else.
+    /// Returns the file's stamp if the file holds its old content and the appended text, and nothing else.
     fn extended(
         self,
         context: &Context<'_>,
@@ -326,7 +328,7 @@ impl UndoStep<'_> {
         }
         let ready = self.noted.ready.as_ref();
         let is_untouched = ready.is_some_and(|ready| ready.is_same(&now)) || {
-            // Somebody wrote to it since; what was there before may stand there all the same.
+            // Another process wrote to the file since, but the old content may be unchanged.
             let begins = tail::digest_to(&file, before.bytes, &check);
             let begins = begins.map_err(|error| error.of(target))?;
             before.digest.is_some() && before.digest == begins
@@ -338,7 +340,7 @@ impl UndoStep<'_> {
         Ok(now)
     }
 
-    /// Whether what the step put into the trash is still there, as it was.
+    /// Checks that the step's trash content still exists unchanged.
     fn kept(
         self,
         context: &Context<'_>,
@@ -347,15 +349,15 @@ impl UndoStep<'_> {
     ) -> Result<(), UndoError> {
         let found = find(context.trash, (self.call, self.step), target)
             .map_err(|error| StepError::io(&error, target))?;
-        if found.is_some_and(|(_, print)| kept.is_same(&print)) {
+        if found.is_some_and(|(_, stamp)| kept.is_same(&stamp)) {
             return Ok(());
         }
         Err(conflict(&target.path, "what was there before is not in the trash any more"))
     }
 }
 
-/// What was moved may hold by now what others put in it, so it goes back by the rules of a move: where
-/// it lies it may be read, and nothing in it is kept out, here or there.
+/// Applies the rules of a move to a moved entry, which may contain what others added. Its current path must
+/// be readable, and nothing in it may be denied at either path.
 fn may_go_back(
     context: &Context<'_>,
     from: &Target,
@@ -379,7 +381,7 @@ fn is_free(target: &Target, ahead: &LaterSteps) -> Result<(), UndoError> {
     Ok(())
 }
 
-/// Takes back what a call that failed did, the last first. Whether all of it is back.
+/// Rolls back the steps of a failed call, the last first. Returns whether all were undone.
 pub(super) fn roll_back(change: &mut Change<'_>) -> bool {
     const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
     let steps = change.noted().to_vec();

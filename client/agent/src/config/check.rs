@@ -1,8 +1,7 @@
-//! What is wrong with an `agent.toml`, all of it at once, each with its line and what to do instead.
+//! Finds every fault of an `agent.toml` at once, each with its line and a hint.
 //!
-//! An error is what the agent does not take, or an entry that cannot do what it says. A warning is
-//! worth a look. [`Settings::parse`] stays the judge of what is taken: whatever it refuses is an error
-//! here too.
+//! An error is a key or value that the agent rejects, or an entry without effect. A warning is only worth a
+//! look. [`Settings::parse`] decides what the agent accepts: whatever it rejects is an error here too.
 
 mod entries;
 mod paths;
@@ -23,34 +22,34 @@ use super::file::{nearest, unjudged};
 use super::source::distrust;
 use super::{Settings, home, own_files};
 
-/// Whether an entry is wrong or worth a look.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth a look.
+    /// The entry is accepted and may not be what the owner means.
     Warning,
-    /// Wrong.
+    /// The entry is rejected, or has no effect.
     Error,
 }
 
-/// One thing that is wrong, or worth a look.
+/// One fault of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Which of the two.
+    /// How serious the fault is.
     pub severity: Severity,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What kind it is; stable.
+    /// The stable code of this kind of fault.
     pub code: &'static str,
-    /// What is wrong.
+    /// What is wrong, as a sentence.
     pub message: String,
-    /// What to do instead.
+    /// What to do instead, as a sentence. Empty if there is no hint.
     pub hint: String,
 }
 
-/// Reads as compilers write, after the file's name.
+/// Formats the finding as compilers do, to be put after the file's name.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { severity, line, column, code, message, hint } = self;
@@ -66,20 +65,20 @@ impl fmt::Display for Finding {
 /// The device that the file is for.
 #[derive(Debug, Clone)]
 pub struct CheckedDevice {
-    /// Where `~` begins. Relative paths begin nowhere yet.
+    /// The folder for `~`. There is no workspace for relative paths yet.
     pub places: Places,
     home: Option<PathBuf>,
     own: Vec<PathBuf>,
 }
 
 impl CheckedDevice {
-    /// This device, with the agent's own files.
+    /// Returns this device, with the agent's own files.
     #[must_use]
     pub fn here(file: &Path, state_dir: &Path) -> Self {
         Self::new(home(), own_files(&[state_dir, file]))
     }
 
-    /// A device with this home folder; `own` are the agent's own files.
+    /// Creates a device with this home folder; `own` are the agent's own files.
     #[must_use]
     pub fn new(home: Option<PathBuf>, own: Vec<PathBuf>) -> Self {
         let style = Os::current().path_style();
@@ -89,7 +88,7 @@ impl CheckedDevice {
     }
 }
 
-/// The findings of one reading.
+/// The findings of one check.
 #[derive(Debug)]
 pub(super) struct Findings<'t> {
     text: &'t str,
@@ -126,7 +125,7 @@ impl Findings<'_> {
     }
 }
 
-/// Something that is written, and the byte at which it begins.
+/// A value of the file, and the byte at which it begins.
 pub(super) struct Entry<'a> {
     pub(super) at: usize,
     pub(super) value: &'a DeValue<'a>,
@@ -138,7 +137,7 @@ impl<'a> Entry<'a> {
         Self { at: start, value: value.get_ref() }
     }
 
-    /// The text, or the one under a key where it is a table.
+    /// Returns the text; of a table, the text under `key`.
     pub(super) fn text(&self, key: &str) -> Option<&'a str> {
         if let DeValue::String(text) = self.value {
             return Some(text);
@@ -147,17 +146,17 @@ impl<'a> Entry<'a> {
         if let DeValue::String(text) = under.value { Some(text) } else { None }
     }
 
-    /// What stands under a key of a table.
+    /// Returns the value under a key of a table.
     pub(super) fn under(&self, key: &str) -> Option<Self> {
         get(self.table()?, &[key])
     }
 
-    /// The table that it is.
+    /// Returns the value as a table. None if it is not one.
     pub(super) fn table(&self) -> Option<&'a DeTable<'a>> {
         if let DeValue::Table(table) = self.value { Some(table) } else { None }
     }
 
-    /// The entries of a list.
+    /// Returns the entries of a list. Empty if the value is not one.
     pub(super) fn items(&self) -> Vec<Self> {
         if let DeValue::Array(items) = self.value {
             items.iter().map(Self::of).collect()
@@ -167,23 +166,23 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What stands under the first of these keys that is there.
+/// Returns the value under the first entry of the table that has one of these keys.
 fn get<'a>(table: &'a DeTable<'a>, keys: &[&str]) -> Option<Entry<'a>> {
     let found = table.iter().find(|(key, _)| keys.contains(&key.get_ref().as_ref()));
     found.map(|(_, value)| Entry::of(value))
 }
 
-/// The entries of the list under one of these keys.
+/// Returns the entries of the list under one of these keys.
 pub(super) fn list<'a>(table: &'a DeTable<'a>, keys: &[&str]) -> Vec<Entry<'a>> {
     get(table, keys).map(|entry| entry.items()).unwrap_or_default()
 }
 
-/// A piece of the file as a message shows it.
+/// Escapes and shortens a piece of the file for a message.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
-/// A hint at the nearest of the words that can stand there.
+/// Returns a hint with the most similar known word. Empty if none is similar.
 pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = if word.len() <= 64 { nearest(word, known) } else { None };
     near.map(|near| format!("Did you mean `{near}`?")).unwrap_or_default()
@@ -217,9 +216,9 @@ fn unknown_keys(table: &DeTable<'_>, known: &[&str], place: &str, findings: &mut
     }
 }
 
-/// Everything that is wrong with the text of an `agent.toml`, in its order.
+/// Returns every fault in the text of an `agent.toml`, in the order of the text.
 #[must_use]
-pub fn check(text: &str, ground: &CheckedDevice) -> Vec<Finding> {
+pub fn check(text: &str, device: &CheckedDevice) -> Vec<Finding> {
     let mut findings = Findings { text, list: Vec::new() };
     if let Ok(root) = DeTable::parse(text) {
         let root = root.get_ref();
@@ -234,7 +233,7 @@ pub fn check(text: &str, ground: &CheckedDevice) -> Vec<Finding> {
             }
             unknown_keys(ceiling, CEILING, "[ceiling]", &mut findings);
             entries::check(ceiling, &mut findings);
-            paths::check(ceiling, ground, &mut findings);
+            paths::check(ceiling, device, &mut findings);
         } else if ceiling.is_none() {
             let hint =
                 "Write a section [ceiling]: without one, an operator's tools hold and no path.";
@@ -242,21 +241,21 @@ pub fn check(text: &str, ground: &CheckedDevice) -> Vec<Finding> {
         }
         entries::apps(root, &mut findings);
     }
-    if let Err(fault) = Settings::parse(text, ground.home.as_deref(), &ground.own) {
+    if let Err(fault) = Settings::parse(text, device.home.as_deref(), &device.own) {
         refused(&fault, &mut findings);
     }
     findings.list.sort_by_key(|finding| (finding.line, finding.column));
     findings.list
 }
 
-/// What the agent itself says, unless an error tells it already.
+/// Adds the fault that [`Settings::parse`] returned, unless an error for its line is listed already.
 fn refused(fault: &str, findings: &mut Findings<'_>) {
     let line = fault.strip_prefix("line ").and_then(|rest| rest.split(':').next());
     let line: Option<usize> = line.and_then(|line| line.parse().ok());
-    let is_told = findings.list.iter().any(|finding| {
+    let is_listed = findings.list.iter().any(|finding| {
         finding.severity == Severity::Error && line.is_none_or(|line| line == finding.line)
     });
-    if !is_told {
+    if !is_listed {
         let message = fault.split_once(": ").filter(|_| line.is_some()).map_or(fault, |it| it.1);
         findings.list.push(Finding {
             severity: Severity::Error,
@@ -269,10 +268,10 @@ fn refused(fault: &str, findings: &mut Findings<'_>) {
     }
 }
 
-/// Everything that is wrong with a file, its rights included; for one that is not there, nothing.
+/// Returns every fault of a file, including its permissions.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file is missing or cannot be read.
 pub fn check_file(path: &Path, state_dir: &Path) -> std::io::Result<Vec<Finding>> {
     let metadata = std::fs::metadata(path)?;
     let mut findings =

@@ -1,4 +1,4 @@
-//! What really stands at a path that the owner wrote: links followed, and whether it is there.
+//! Resolves a path of the owner's file: follows its links, and finds what is there.
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use orion_domain::DevicePath;
 
-/// What is there.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A folder.
     Folder,
-    /// A file, or anything else that is no folder.
+    /// A file, or anything else that is not a folder.
     File,
     /// Nothing.
     Missing,
-    /// It may not be looked at.
+    /// Unknown: this account may not look it up.
     Hidden,
 }
 
 impl Kind {
-    /// The word that people read.
+    /// Returns the word for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,19 +32,19 @@ impl Kind {
     }
 }
 
-/// A path, and what it is.
+/// A resolved path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredPath {
-    /// Where it is once links are followed, as far as it is there.
+    /// The path with its links resolved. Missing names follow as written.
     pub real: DevicePath,
-    /// What is there.
+    /// What is at the path.
     pub kind: Kind,
-    /// Whether a link stands on the way.
+    /// Whether the path goes through a link.
     pub is_link: bool,
 }
 
 impl ConfiguredPath {
-    /// Looks it up.
+    /// Looks up a path on the disk.
     #[must_use]
     pub fn of(path: &DevicePath) -> Self {
         let named = PathBuf::from(path.to_string());
@@ -59,7 +59,7 @@ impl ConfiguredPath {
             Err(_) => Kind::Hidden,
         };
         let real = real(&named).and_then(|real| {
-            // Windows writes what it looked up in a form that says so.
+            // Windows returns a canonical path with the prefix `\\?\`.
             let text = real.to_str()?;
             DevicePath::parse(path.style(), text.strip_prefix(r"\\?\").unwrap_or(text)).ok()
         });
@@ -69,7 +69,7 @@ impl ConfiguredPath {
     }
 }
 
-/// The path without links, as far as it is there; the names that are missing follow as they are.
+/// Returns the path with its links resolved. Missing names follow as written.
 fn real(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(|there| {
         let below = path.strip_prefix(there).ok()?;
@@ -78,7 +78,7 @@ fn real(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Whether names that differ in case alone mean the same here.
+/// Returns whether names that differ only in case are the same file here.
 #[must_use]
 pub fn ignores_case(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
@@ -106,12 +106,12 @@ fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
-/// The entry of the same folder whose name differs in case alone.
+/// Returns the name of the entry in the same folder that differs only in case.
 #[must_use]
 pub fn other_case(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let entries = fs::read_dir(path.parent()?).ok()?;
-    // A folder with more entries than that is no place to guess in.
+    // The search stops after 10,000 entries: in a larger folder a guess is not worth the time.
     entries.take(10_000).flatten().find_map(|entry| {
         let found = entry.file_name().into_string().ok()?;
         (found != name && found.to_lowercase() == name.to_lowercase()).then_some(found)

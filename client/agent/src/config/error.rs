@@ -1,10 +1,10 @@
-//! What can be wrong with `agent.toml`.
+//! Errors of `agent.toml`.
 
 use std::io;
 use std::path::PathBuf;
 
 impl ConfigError {
-    /// Whether there is no file.
+    /// Returns whether the file is missing.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
@@ -19,7 +19,7 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Not a file, or larger than any configuration.
@@ -28,7 +28,7 @@ pub enum ConfigError {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else may write it, so it may not be its owner who speaks.
+    /// Another account may write the file, so its content may not be the owner's.
     #[error("{path} {why}, so nobody can know whose word it is; {fix}", path = path.display())]
     NotTheOwners {
         /// The file.
@@ -38,18 +38,18 @@ pub enum ConfigError {
         /// What to do.
         fix: &'static str,
     },
-    /// A first file was to be written where there is one.
+    /// A first file was to be written, and the file exists.
     #[error("{path} exists and is its owner's; add the path to its [ceiling] by hand", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The content says something that is not understood.
+    /// The content is invalid.
     #[error("{path}: {fault}", path = path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What, where, and what may be meant.
+        /// The fault, with its line and a suggestion if there is one.
         fault: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The file as it is written: its keys, and what to say of one that is not among them.
+//! The schema of the file: its keys, and the message for an unknown key.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use orion_domain::Grants;
 use serde::Deserialize;
 
-/// The whole file. Every key may be left out; a key that is not here is an error.
+/// The whole file. Every key is optional; an unknown key is an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
@@ -21,18 +21,18 @@ pub(super) struct File {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxChoice {
-    /// Landlock where the kernel has it, and handles alone where it has not.
+    /// Landlock if the kernel has it, else handles alone.
     #[default]
     Auto,
-    /// Landlock, or the agent does not start.
+    /// Landlock is required; without it the agent does not start.
     Required,
 }
 
-/// How long things may take, in seconds.
+/// Timeouts in seconds.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Timeouts {
-    /// Any call.
+    /// The timeout of any call, in seconds.
     pub(super) call: u64,
 }
 
@@ -42,7 +42,7 @@ impl Default for Timeouts {
     }
 }
 
-/// The longest a call may be given: a day.
+/// The longest timeout of a call, in seconds: one day.
 const MAX_CALL_S: u64 = 86_400;
 
 impl File {
@@ -55,7 +55,7 @@ impl File {
     }
 }
 
-/// The error with its line and, where a word is not known, the nearest one that is.
+/// Formats the error with its line and, for an unknown word, the most similar known word.
 fn fault(text: &str, error: &toml::de::Error) -> String {
     let line = error
         .span()
@@ -79,7 +79,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}: {}{hint}", message.trim_end())
 }
 
-/// What to say of a list that nothing judges: whoever keeps one must not believe that it holds.
+/// Returns the message for a list that no tool uses, so that the owner does not rely on it.
 pub(super) fn unjudged(key: &str) -> Option<String> {
     matches!(key, "services" | "allowed_services" | "commands" | "allowed_commands")
         .then(|| format!("`{key}` is not judged by this version: no tool uses it"))
@@ -93,8 +93,8 @@ pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// Refuses a tool that the catalogue does not have: a ceiling with a misspelled tool would say
-/// something else than its owner thinks.
+/// Rejects a tool that is not in the catalogue: a ceiling with a misspelled tool would not mean what its
+/// owner thinks.
 pub(super) fn check_tools(ceiling: &Grants) -> Result<(), String> {
     for tool in ceiling.tools.iter().flatten() {
         if !orion_catalog::CATALOG.iter().any(|spec| spec.name == tool) {
@@ -109,7 +109,7 @@ pub(super) fn check_tools(ceiling: &Grants) -> Result<(), String> {
     Ok(())
 }
 
-/// The text of a first file.
+/// Returns the text of a first file.
 pub(super) fn first(paths: &[String]) -> String {
     let paths: Vec<String> =
         paths.iter().map(|path| toml::Value::String(path.clone()).to_string()).collect();

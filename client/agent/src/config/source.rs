@@ -1,8 +1,7 @@
-//! The owner's file as it lies on the disk: whether it may be believed, and whether it is another than
-//! it was.
+//! The owner's file on the disk: whether it can be trusted, and whether it has changed.
 //!
-//! A running agent looks at it every two seconds. Not by a signal: an agent that took `SIGHUP` for
-//! that would outlive the terminal that it was started in.
+//! A running agent checks it every two seconds. It does not reload on a signal: an agent that handled
+//! `SIGHUP` would outlive the terminal that it was started in.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
@@ -15,24 +14,24 @@ use super::{ConfigError, Required, Settings};
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// How often the file is looked at.
-const EVERY: Duration = Duration::from_secs(2);
-/// How long a changed file has to lie still before it is read: half of it may say something else.
-const STILL: Duration = Duration::from_millis(500);
-/// How often it may change meanwhile before it is read all the same.
-const RESTLESS: u32 = 20;
+/// How often the file is checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// How long a changed file must stay unchanged before it is read: half of it may mean something else.
+const SETTLE_INTERVAL: Duration = Duration::from_millis(500);
+/// After this many further changes the file is read although it still changes.
+const MAX_SETTLE_CHECKS: u32 = 20;
 
-/// Reads the file, if its owner alone can have written it.
+/// Reads the file, if only its owner can have written it.
 pub(super) fn read(path: &Path, required: Required) -> Result<String, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     let is_fit = |metadata: &Metadata| metadata.is_file() && metadata.len() <= MAX_BYTES;
     let not_a_file = || ConfigError::NotAFile { path: path.to_owned() };
     match fs::metadata(path) {
-        // A pipe would hold up whoever opens it.
+        // Opening a pipe would block.
         Ok(metadata) if !is_fit(&metadata) => Err(not_a_file()),
         Ok(_) => {
             let file = fs::File::open(path).map_err(failed)?;
-            // What is read is what is judged, whatever stands at the path by then.
+            // The opened file is checked, because another file may be at the path by now.
             let metadata = file.metadata().map_err(failed)?;
             if !is_fit(&metadata) {
                 return Err(not_a_file());
@@ -49,8 +48,8 @@ pub(super) fn read(path: &Path, required: Required) -> Result<String, ConfigErro
     }
 }
 
-/// Why a file may say what its owner did not, and what to do about it. Whoever may write it could set
-/// the ceiling; everybody may read it.
+/// Returns why another account may have written the file, and what to do about it. An account that can
+/// write it could set the ceiling; reading it is allowed to every account.
 #[cfg(unix)]
 pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'static str)> {
     use std::os::unix::fs::MetadataExt;
@@ -60,7 +59,7 @@ pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'
     const STICKY: u32 = 0o1000;
     let (me, root) = (rustix::process::geteuid().as_raw(), 0);
     let own_group = rustix::process::getegid().as_raw();
-    // Many systems give each account a group of its own, with its number.
+    // Many systems give each account a group of its own, with the same number.
     let is_alone = |it: &Metadata| it.gid() == own_group && own_group == me;
     let group_writes = |it: &Metadata| it.mode() & GROUP_WRITES != 0 && !is_alone(it);
     let folder =
@@ -98,13 +97,13 @@ pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'
     }
 }
 
-/// Elsewhere the rights of a profile's folder are the account's own.
+/// Trusts every file: on other systems, only the account itself can write to its profile's folder.
 #[cfg(not(unix))]
 pub(super) fn distrust(_: &Path, _: &Metadata) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// By what a file is known to be the one that was read.
+/// What identifies a state of the file, to detect a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
     Missing,
@@ -130,7 +129,7 @@ impl Seen {
     }
 }
 
-/// The inode, and when anything about it changed: its rights too.
+/// Returns the inode and its change time, which also covers permissions.
 #[cfg(unix)]
 fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
     use std::os::unix::fs::MetadataExt;
@@ -142,14 +141,14 @@ fn identity(_: &Metadata) -> (u64, (i64, i64)) {
     (0, (0, 0))
 }
 
-/// What was found when the file had become another.
+/// The content of the file after a change.
 #[derive(Debug)]
 pub enum Found {
-    /// What the owner says from here on.
+    /// Valid settings.
     Settings(Box<Settings>),
-    /// It cannot be taken as it stands.
+    /// The file is invalid or not trusted.
     Faulty(ConfigError),
-    /// There is none any more.
+    /// The file is missing.
     Gone,
 }
 
@@ -164,20 +163,25 @@ pub struct Source {
 }
 
 impl Source {
-    /// The file as it stands.
+    /// Creates the source from the file's current state.
     pub(super) fn new(path: &Path, state_dir: &Path) -> Self {
         let (path, state_dir) = (path.to_owned(), state_dir.to_owned());
-        Self { seen: Seen::at(&path), path, state_dir, every: EVERY, still: STILL }
+        Self {
+            seen: Seen::at(&path),
+            path,
+            state_dir,
+            every: CHECK_INTERVAL,
+            still: SETTLE_INTERVAL,
+        }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until the file is another than the one that was read, and reads it. The disk is asked
-    /// elsewhere, for it may hang.
+    /// Waits until the file changes, and reads it. The disk is read in blocking tasks, because it may hang.
     pub async fn changed(&mut self) -> Found {
         loop {
             sleep(self.every).await;
@@ -185,7 +189,7 @@ impl Source {
             if now == self.seen {
                 continue;
             }
-            for _ in 0..RESTLESS {
+            for _ in 0..MAX_SETTLE_CHECKS {
                 sleep(self.still).await;
                 let then = std::mem::replace(&mut now, self.stat().await);
                 if then == now {
@@ -202,7 +206,7 @@ impl Source {
     async fn stat(&self) -> Seen {
         let path = self.path.clone();
         let looked = tokio::task::spawn_blocking(move || Seen::at(&path)).await;
-        // Only where the program ends is there no answer.
+        // The task fails only when the program ends.
         looked.unwrap_or_else(|_| self.seen.clone())
     }
 

@@ -1,4 +1,4 @@
-//! What an owner may write, and what is said of the rest.
+//! What an owner may write, and the messages for everything else.
 
 use std::path::Path;
 

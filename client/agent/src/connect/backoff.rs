@@ -1,15 +1,15 @@
 //! How long to wait before the next attempt. Full jitter, so that a thousand devices that lost the
-//! same backend do not come back in the same moment.
+//! same backend do not reconnect in the same moment.
 
 use std::time::Duration;
 
 const BASE: Duration = Duration::from_millis(200);
 const CAP: Duration = Duration::from_secs(30);
-/// The longest wait that a backend may ask for.
+/// The longest wait that a backend may request.
 const MAX_HINT: Duration = Duration::from_mins(1);
-/// Between attempts that only a person can make succeed.
+/// The wait between attempts when only a person can remove the cause.
 const LASTING: Duration = Duration::from_mins(5);
-/// A connection that lasted this long was a good one.
+/// After this time, a connection counts as stable and resets the backoff.
 pub const STABLE: Duration = Duration::from_mins(1);
 
 /// Counts failures in a row.
@@ -19,14 +19,14 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The wait after one failure more; `random` is drawn evenly from 0 to 1.
+    /// Returns the wait after one more failure; `random` is uniform between 0 and 1.
     pub fn after_failure(&mut self, random: f64) -> Duration {
         let limit = BASE.saturating_mul(1 << self.failures.min(16)).min(CAP);
         self.failures = self.failures.saturating_add(1);
         limit.mul_f64(random.clamp(0.0, 1.0))
     }
 
-    /// The wait after a connection that stood: about what the backend asked for.
+    /// Returns the wait after an established connection was lost: about what the backend requested.
     #[must_use]
     pub fn after_loss(&mut self, hint: Duration, random: f64) -> Duration {
         if hint.is_zero() || self.failures > 0 {
@@ -36,13 +36,13 @@ impl Backoff {
         hint.min(MAX_HINT).mul_f64(random.clamp(0.0, 1.0))
     }
 
-    /// The wait where trying soon is of no use. Half of it is certain.
+    /// Returns the wait when an early retry is useless: 2.5 to 5 minutes.
     #[must_use]
     pub fn after_refusal(random: f64) -> Duration {
         LASTING.mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0)
     }
 
-    /// A good connection: what was before does not count.
+    /// Resets the count of failures after a stable connection.
     pub fn reset(&mut self) {
         self.failures = 0;
     }
@@ -77,7 +77,7 @@ mod tests {
         let mut backoff = Backoff::default();
         let hour = Duration::from_hours(1);
         assert_eq!(backoff.after_loss(hour, 1.0), MAX_HINT);
-        // It is gone again at once: the count of failures goes on.
+        // The connection is lost again at once, so the count of failures continues.
         assert_eq!(backoff.after_loss(hour, 1.0), 2 * BASE);
         assert_eq!(Backoff::default().after_loss(Duration::ZERO, 1.0), BASE);
     }

@@ -1,5 +1,5 @@
-//! From an address to a gRPC channel. TCP and TLS are made here, so that a failure keeps its reason;
-//! gRPC gets a connection that already stands, and no second one.
+//! From an address to a gRPC channel. TCP and TLS are established here, so that a failure keeps its
+//! reason; gRPC gets an open connection, and no second one.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -18,37 +18,37 @@ use tonic::transport::{Channel, Endpoint};
 use super::ConnectError;
 use super::watched::{Verdict, Watched};
 
-/// For TCP, and again for TLS.
+/// Timeout for TCP, and again for TLS.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A link that is half open is found within the sum of these.
+/// A half-open connection is detected within the sum of these two.
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A connection that stands.
+/// An open connection.
 #[derive(Debug)]
 pub struct Dialled {
-    /// To make calls on.
+    /// The channel for RPCs.
     pub channel: Channel,
-    /// What was dialled.
+    /// The address that was dialled, `host:port`.
     pub address: String,
     verdict: Verdict,
 }
 
 impl Dialled {
-    /// What TLS was told on this connection, where it was told to go away.
+    /// Returns the reason for which the backend refused the TLS connection. None if it did not.
     #[must_use]
     pub fn verdict(&self) -> Option<Refusal> {
         self.verdict.get().copied()
     }
 
-    /// A connection that somebody else made.
+    /// Wraps a channel that was made elsewhere.
     #[doc(hidden)]
     #[must_use]
     pub fn given(channel: Channel, address: String) -> Self {
         Self { channel, address, verdict: Verdict::default() }
     }
 
-    /// What a failed call means.
+    /// Returns the error that a failed RPC stands for.
     #[must_use]
     pub fn error(&self, status: &tonic::Status) -> ConnectError {
         ConnectError::from_status(status, self.verdict())
@@ -58,7 +58,7 @@ impl Dialled {
 /// Dials `host:port`. Whatever the address, the backend must prove to be [`SERVER_NAME`].
 ///
 /// # Errors
-/// [`ConnectError`], before a byte of the application's is sent where the backend is the wrong one.
+/// [`ConnectError`]. A wrong backend is detected before any application data is sent.
 pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, ConnectError> {
     let late = |_| ConnectError::TimedOut { address: address.to_owned() };
     let unreachable =
@@ -82,7 +82,7 @@ pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, Conn
         let stream = stream.take();
         async move { stream.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)) }
     });
-    // The scheme says nothing here: the stream is TLS already.
+    // The scheme is a placeholder: the stream is TLS already.
     let channel = Endpoint::from_static("http://orion-server")
         .http2_keep_alive_interval(KEEP_ALIVE_EVERY)
         .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)

@@ -1,4 +1,4 @@
-//! Why there is no connection, in sentences that say what to do.
+//! Errors of the connection, with messages that say what to do.
 
 use std::io;
 
@@ -13,15 +13,15 @@ pub enum ConnectError {
     /// Nothing answers at the address.
     #[error("{address} can't be reached: {source}")]
     Unreachable {
-        /// What was dialled.
+        /// The address that was dialled, `host:port`.
         address: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It took too long.
+    /// The backend took too long.
     #[error("{address} did not answer in time")]
     TimedOut {
-        /// What was dialled.
+        /// The address that was dialled, `host:port`.
         address: String,
     },
     /// One of the two certificates was not accepted.
@@ -33,7 +33,7 @@ pub enum ConnectError {
     /// The backend ended the connection, or it broke.
     #[error("the connection ended: {0}")]
     Ended(String),
-    /// What answered does not keep to the protocol.
+    /// The peer does not follow the protocol.
     #[error("what answered is not a backend that this agent can work with: {0}")]
     Protocol(String),
     /// The backend is stopping, and said so.
@@ -48,7 +48,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Takes what gRPC says. `seen` is what TLS was told on the way, which gRPC does not repeat.
+    /// Converts a gRPC status. `seen` is the TLS refusal on the connection, which gRPC does not repeat.
     #[must_use]
     pub fn from_status(status: &Status, seen: Option<Refusal>) -> Self {
         if let Some(refusal) = seen.or_else(|| Refusal::find(status)) {
@@ -75,7 +75,7 @@ impl ConnectError {
         }
     }
 
-    /// Whether trying again soon is of no use: only a person can change it.
+    /// Returns whether an early retry is useless because only a person can remove the cause.
     #[must_use]
     pub const fn is_lasting(&self) -> bool {
         match self {
@@ -99,7 +99,7 @@ impl ConnectError {
     }
 }
 
-/// Text from the other side as it may be shown: no control characters, and not endless.
+/// Returns text of the peer without control characters, and at most 300 characters of it.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(300).collect()

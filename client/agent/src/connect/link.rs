@@ -1,4 +1,4 @@
-//! The stream itself: greet, be greeted, then carry messages between the backend and the loop.
+//! The stream: sends `Hello`, receives `Welcome`, then carries messages between the backend and the loop.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,45 +20,44 @@ use super::dial::Dialled;
 use super::error::printable;
 use crate::agent::event::Event;
 
-/// How long the backend may take for its greeting.
+/// How long the backend may take for its `Welcome`.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
-/// Messages that may wait on their way out.
+/// Outgoing messages that may wait.
 const OUT_QUEUE: usize = 64;
 
-/// What a backend says next, or why it says no more.
+/// The next message of a backend, or the reason why the stream ended.
 type FromBackend = Result<v1::LinkResponse, Status>;
 
-/// A stream on which both sides have greeted.
+/// A stream after `Hello` and `Welcome`.
 pub struct Link {
-    /// What the backend said.
+    /// The backend's `Welcome`.
     pub greeting: BackendHello,
     /// Messages to the backend.
     pub out: mpsc::Sender<v1::LinkRequest>,
-    /// For other calls on the same connection.
+    /// The client for other RPCs on the same connection.
     pub client: AgentServiceClient<Channel>,
     incoming: BoxStream<'static, FromBackend>,
     dialled: Dialled,
 }
 
-/// What a backend says of itself and of this device.
+/// A checked `Welcome`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackendHello {
     /// The backend's version, for people.
     pub server_version: String,
-    /// This device's name there.
+    /// This device's name at the backend.
     pub name: DeviceName,
-    /// How long to wait after a loss.
+    /// How long to wait before reconnecting after a loss.
     pub reconnect: Duration,
-    /// Where its audit ends, if it says so.
+    /// The head of the backend's audit log. None if the backend does not send it.
     pub audit: Option<v1::ChainHead>,
 }
 
 impl BackendHello {
-    /// Takes a greeting that is for `device`.
+    /// Checks a `Welcome` for `device`.
     ///
     /// # Errors
-    /// [`ConnectError::Protocol`] for a version that this agent cannot work with, another device,
-    /// or a name that is none.
+    /// [`ConnectError::Protocol`] for an incompatible version, another device, or an invalid name.
     pub fn read(welcome: v1::Welcome, device: DeviceId) -> Result<Self, ConnectError> {
         let v1::Welcome {
             protocol_major,
@@ -103,10 +102,10 @@ impl fmt::Debug for Reader {
 }
 
 impl Link {
-    /// Opens the stream and exchanges greetings.
+    /// Opens the stream, sends `hello` and waits for the `Welcome`.
     ///
     /// # Errors
-    /// [`ConnectError`] when the backend refuses, is too slow, or does not greet first.
+    /// [`ConnectError`] when the backend refuses, is too slow, or sends another message first.
     pub async fn open(
         dialled: Dialled,
         hello: v1::Hello,
@@ -118,7 +117,7 @@ impl Link {
         Self::open_by(dialled, hello, device, stream).await
     }
 
-    /// The same where the stream is made by `stream`, which gets what is to be sent on it.
+    /// Does the same on the stream that `stream` opens; `stream` gets the queue of outgoing messages.
     #[doc(hidden)]
     pub async fn open_by<S>(
         dialled: Dialled,
@@ -165,13 +164,13 @@ impl Link {
         Ok(Self { greeting, out, client, incoming, dialled })
     }
 
-    /// The address that was dialled.
+    /// Returns the address that was dialled, `host:port`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.dialled.address
     }
 
-    /// Takes the receiving half away, to be read elsewhere.
+    /// Splits the link, so that the receiving half can be read elsewhere.
     #[must_use]
     pub fn split(self) -> (mpsc::Sender<v1::LinkRequest>, AgentServiceClient<Channel>, Reader) {
         let Self { greeting: _, out, client, incoming, dialled } = self;
@@ -179,15 +178,15 @@ impl Link {
     }
 }
 
-/// The receiving half.
+/// The receiving half of a [`Link`].
 pub struct Reader {
     incoming: BoxStream<'static, FromBackend>,
     dialled: Dialled,
 }
 
 impl Reader {
-    /// Posts every message, and at last why there are no more. Waits where the loop is busy, so
-    /// that the backend waits too.
+    /// Posts every message, then the reason why the stream ended. Waits while the loop is busy, so that
+    /// the backend waits too.
     pub async fn run(mut self, link: u64, events: mpsc::Sender<Event>) {
         let why = loop {
             let message = match self.incoming.try_next().await {
@@ -195,7 +194,7 @@ impl Reader {
                 Ok(None) => break ConnectError::Ended("the backend closed it".to_owned()),
                 Err(status) => break self.dialled.error(&status),
             };
-            // A message of a newer backend that this agent does not know is none.
+            // An unknown message of a newer backend decodes to none, and is skipped.
             let Some(message) = message else { continue };
             if events.send(Event::Received { link, message }).await.is_err() {
                 return;

@@ -1,4 +1,4 @@
-//! A new certificate before the old one ends, for the same key, asked on the same connection.
+//! Renewal of the certificate before it expires, for the same key and on the same connection.
 
 use std::time::Duration;
 
@@ -13,32 +13,32 @@ use super::ConnectError;
 use crate::clock;
 use crate::state::{is_for, lifetime};
 
-/// How long the backend may take.
+/// Timeout for the backend's answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Over how long the backend may spread the renewals that it asks for, at most.
-const MOST_SPREAD: Duration = Duration::from_mins(1);
-/// The least time from one renewal to the next that the backend asks for.
-const SELDOM: Duration = Duration::from_secs(10);
-/// When one that it asked for and that failed is tried again.
-const AGAIN: Duration = Duration::from_mins(1);
+/// The longest time over which the backend may spread requested renewals.
+const MAX_SPREAD: Duration = Duration::from_mins(1);
+/// The shortest time from one renewal to the next requested one.
+const MIN_INTERVAL: Duration = Duration::from_secs(10);
+/// The wait before a failed requested renewal is retried.
+const RETRY_INTERVAL: Duration = Duration::from_mins(1);
 
 /// A new certificate, checked to be this device's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renewed {
-    /// PEM.
+    /// The certificate, PEM.
     pub certificate: String,
     /// The authorities to trust from now on, PEM.
     pub authorities: String,
-    /// Its last moment, Unix milliseconds.
+    /// When the certificate expires, Unix milliseconds.
     pub not_after: i64,
-    /// How long it is good in all.
+    /// How long the certificate is valid in total.
     pub lifetime: Duration,
 }
 
-/// Asks for a certificate.
+/// Requests a certificate.
 ///
 /// # Errors
-/// [`ConnectError`] when none is given, or one that is not for this device.
+/// [`ConnectError`] when the backend issues none.
 pub async fn renew(
     mut client: AgentServiceClient<Channel>,
     request: String,
@@ -51,8 +51,8 @@ pub async fn renew(
     }
 }
 
-/// Checks what was given, whether on enrolment or on renewal: a certificate for this device and
-/// this key, with authorities that a connection can be made by.
+/// Checks an issued certificate, on enrolment and on renewal: it must be for this device and this key,
+/// and its authorities must be usable for a connection.
 ///
 /// # Errors
 /// [`ConnectError::Protocol`] or [`ConnectError::Mtls`].
@@ -73,12 +73,12 @@ pub fn check(
     Ok(Renewed { certificate, authorities: authorities.join("\n"), not_after, lifetime })
 }
 
-/// When to renew a certificate that was given at `now` and ends at `not_after` (Unix milliseconds):
-/// at two thirds of its life, and a little before for some, so that devices that enrolled together
-/// do not renew together. `random` is drawn evenly from 0 to 1.
+/// Returns when to renew a certificate that was issued at `now` and expires at `not_after` (both, and the
+/// result, Unix milliseconds): at two thirds of its life, and up to a tenth earlier, so that devices
+/// that enrolled together do not renew together. `random` is uniform between 0 and 1.
 ///
-/// What is left of it by this device's clock counts only where that can be: by a clock that is
-/// ahead it would be over at once, by one that is behind too late. Then its `lifetime` counts.
+/// The time left by this device's clock counts only where it is plausible. A clock that is ahead would
+/// make the renewal due at once, a clock that is behind too late. Then the certificate's `lifetime` counts.
 #[must_use]
 pub fn renew_at(now: i64, not_after: i64, lifetime: Duration, random: f64) -> i64 {
     let left = clock::until(not_after, now);
@@ -87,15 +87,15 @@ pub fn renew_at(now: i64, not_after: i64, lifetime: Duration, random: f64) -> i6
     now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Whether a certificate is to be renewed. One that was to be renewed after its end was given while
-/// the clock was ahead; once the clock is not, it may be late already.
+/// Returns whether a renewal is due. A renewal time after the expiry was computed while the clock was
+/// ahead; once the clock is right, the renewal may be late already.
 #[must_use]
 pub const fn is_due(now: i64, renew_at: i64, not_after: i64) -> bool {
     now >= renew_at || (renew_at >= not_after && now < not_after)
 }
 
-/// When to ask again after a failure: ten times in what is left of the certificate, and not more
-/// than once a second. Where nothing is left there is no hurry either.
+/// Returns the wait after a failed renewal: a tenth of the time left, at least a second and at most an
+/// hour. After the expiry there is no hurry: one minute.
 #[must_use]
 pub fn retry_in(now: i64, not_after: i64) -> Duration {
     let left = clock::until(not_after, now);
@@ -105,62 +105,62 @@ pub fn retry_in(now: i64, not_after: i64) -> Duration {
     (left / 10).clamp(Duration::from_secs(1), Duration::from_hours(1))
 }
 
-/// When to try again to connect with a certificate that was renewed, while the connection with the one
-/// before stands: about a minute, and sooner where certificates are short-lived. `random` is drawn evenly
-/// from 0 to 1.
+/// Returns the wait before the next attempt to connect with a renewed certificate, while the old
+/// connection is open: up to a minute, and less for short-lived certificates. `random` is uniform between
+/// 0 and 1.
 #[must_use]
 pub fn succeed_in(now: i64, not_after: i64, random: f64) -> Duration {
     retry_in(now, not_after).min(Duration::from_mins(1)).mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0)
 }
 
-/// How long to wait at the least after a renewal that gave a certificate which is good for `left`:
-/// never at once again, even where the backend gives certificates that are almost over.
+/// Returns the shortest wait after a renewal whose certificate is valid for `left`. It is never zero,
+/// even if the backend issues certificates that are about to expire.
 #[must_use]
 pub fn pause(left: Duration) -> Duration {
     (left / 4).clamp(Duration::from_secs(1), Duration::from_secs(10))
 }
 
-/// A renewal that the backend asks for, because other authorities count than before. However often it asks,
-/// there is a bound on how often that is done.
+/// A renewal that the backend requests because the trusted authorities changed. The rate of renewals is
+/// limited, however often the backend requests one.
 #[derive(Debug, Default)]
 pub struct RequestedRenewal {
     due: Option<Instant>,
     last: Option<Instant>,
-    /// Whether the one that is under way was asked for.
+    /// Whether the renewal under way was requested.
     is_under_way: bool,
 }
 
 impl RequestedRenewal {
-    /// The backend asks, for a moment within this time. `random` is drawn evenly from 0 to 1.
+    /// Records a request for a renewal within this time. `random` is uniform between 0 and 1.
     pub fn ask(&mut self, now: Instant, within: Duration, random: f64) {
-        let wish = now + within.min(MOST_SPREAD).mul_f64(random.clamp(0.0, 1.0));
-        let due = self.last.map_or(wish, |last| wish.max(last + SELDOM));
-        // One that waits already answers this as well.
+        let wish = now + within.min(MAX_SPREAD).mul_f64(random.clamp(0.0, 1.0));
+        let due = self.last.map_or(wish, |last| wish.max(last + MIN_INTERVAL));
+        // A renewal that is scheduled already serves this request as well.
         self.due = Some(self.due.map_or(due, |waiting| waiting.min(due)));
     }
 
-    /// When one is to be done; none where none is asked for.
+    /// Returns when the requested renewal is due. None if none is requested.
     #[must_use]
     pub const fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Whether one is to be done by now.
+    /// Returns whether a requested renewal is due.
     #[must_use]
     pub fn is_due(&self, now: Instant) -> bool {
         self.due.is_some_and(|due| now >= due)
     }
 
-    /// A renewal begins, whatever for: it is the one that was asked for.
+    /// Records that a renewal begins. It serves the request, whatever caused it.
     pub fn begin(&mut self, now: Instant) {
         self.is_under_way = self.due.take().is_some();
         self.last = Some(now);
     }
 
-    /// It failed.
+    /// Records that the renewal failed, and schedules a retry if it was requested.
     pub fn failed(&mut self, now: Instant) {
         if self.is_under_way {
-            self.due.get_or_insert(now + AGAIN);
+            self.due.get_or_insert(now + RETRY_INTERVAL);
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_wrong_makes_a_renewal_neither_late_nor_endless() {
         let life = Duration::from_secs(30);
-        // Given at 1 s, for 30 s. The clock is far ahead, and is put right.
+        // Issued at 1 s, for 30 s. The clock is far ahead, and is then corrected.
         let ahead = renew_at(901_000, 31_000, life, 0.0);
         assert_eq!(ahead, 921_000);
         assert!(!is_due(902_000, ahead, 31_000), "not again and again while it is ahead");
@@ -213,7 +213,7 @@ mod tests {
         assert!(!asked.is_due(begin + 3600 * second));
         asked.ask(begin, 30 * second, 0.5);
         assert_eq!(asked.due(), Some(begin + 15 * second));
-        // Asked again it is not put off, and a backend cannot put it off for ever.
+        // Another request does not delay the renewal, so a backend cannot delay it for ever.
         asked.ask(begin + second, Duration::MAX, 1.0);
         assert_eq!(asked.due(), Some(begin + 15 * second));
         assert_eq!([14, 15].map(|at| asked.is_due(begin + at * second)), [false, true]);
@@ -227,7 +227,7 @@ mod tests {
         asked.failed(begin + 26 * second);
         assert_eq!(asked.due(), Some(begin + 86 * second), "what failed is tried again");
         asked.begin(begin + 86 * second);
-        // One that nobody asked for is the renewal's own matter.
+        // An unrequested renewal schedules its own retry.
         asked.begin(begin + 90 * second);
         asked.failed(begin + 91 * second);
         assert_eq!(asked.due(), None);

@@ -1,6 +1,6 @@
-//! A stream that remembers why TLS failed on it. In TLS 1.3 the backend judges the device's
+//! A stream that remembers why TLS failed on it. In TLS 1.3 the backend checks the device's
 //! certificate after the handshake, and its verdict arrives as an error on some later read, which
-//! HTTP/2 turns into words without a cause.
+//! HTTP/2 turns into a message without a cause.
 
 use std::io;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use std::task::{Context, Poll, ready};
 use orion_mtls::Refusal;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Where the reason is left.
+/// The first TLS refusal on a stream.
 pub(super) type Verdict = Arc<OnceLock<Refusal>>;
 
-/// The stream.
+/// A stream that records its first TLS refusal.
 #[derive(Debug)]
 pub(super) struct Watched<S> {
     pub(super) stream: S,
@@ -25,7 +25,7 @@ impl<S> Watched<S> {
         if let Err(error) = &result
             && let Some(refusal) = Refusal::find(error)
         {
-            // The first reason is the one.
+            // Only the first refusal is the cause.
             self.verdict.get_or_init(|| refusal);
         }
         result

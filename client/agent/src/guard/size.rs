@@ -1,35 +1,35 @@
-//! How much policy a device takes. A policy file is at most 1 MiB with 1,000 rules; what is far beyond
-//! that is no policy, and compiling it would keep the device busy for a liar.
+//! Limits on the size of a policy. A policy file is at most 1 MiB with 1,000 rules. Anything far larger
+//! comes from a lying backend, and compiling it would only keep the device busy.
 
 use orion_wire::DevicePolicy;
 
 /// The most bytes.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// The most rules: a file's, and those that people made of answers.
+/// The most rules: those of the file, and those that people made from approvals.
 const MAX_RULES: usize = 4_000;
-/// The most paths that are lent, and the most that are kept out.
+/// The most granted paths, and the most denied paths.
 const MAX_PATHS: usize = 4_000;
 /// The most paths of all rules together.
 const MAX_RULE_PATHS: usize = 20_000;
 
-/// What there is too much of.
+/// The limit that a policy exceeds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{found} {what}, and at most {most} are taken")]
 pub struct TooLarge {
-    /// Of what.
+    /// What is limited, in the plural.
     pub what: &'static str,
-    /// How much there is.
+    /// The number in the policy.
     pub found: usize,
-    /// How much there may be.
+    /// The largest allowed number.
     pub most: usize,
 }
 
-/// Whether the policy is worth reading.
+/// Checks the size before the policy is parsed.
 pub(super) fn of_bytes(bytes: &[u8]) -> Result<(), TooLarge> {
     at_most(MAX_BYTES, bytes.len(), "bytes")
 }
 
-/// Whether it is worth compiling.
+/// Checks the numbers of entries before the policy is compiled.
 pub(super) fn of_policy(policy: &DevicePolicy) -> Result<(), TooLarge> {
     let DevicePolicy { grants, rules, risk: _, mode: _, timezone: _ } = policy;
     at_most(MAX_PATHS, grants.paths.len(), "paths")?;

@@ -1,4 +1,4 @@
-//! Each refusal, by a call that is right in every other way.
+//! Each reason to reject a call, tested by a call that is valid in every other way.
 
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ fn code(guard: &Guard, call: &Dispatched) -> ErrorCode {
     guard.admit(call, |_| false).unwrap_err().code
 }
 
-/// The call with a person's yes, as an honest backend would send it.
+/// The call with an approval, as an honest backend would send it.
 fn approved(guard: &Guard, call: Dispatched) -> Dispatched {
     approved_until(guard, call, now_ms() + 60_000)
 }
@@ -266,7 +266,7 @@ fn an_approval_has_its_time_and_a_longer_one_than_is_remembered_is_none() {
     let longest = now + APPROVED_REMEMBERED_MS;
     assert_eq!(admit(&approved_until(&guard, delete(), longest)), Ok(()));
     assert_eq!(admit(&approved_until(&guard, delete(), longest + 3_600_000)), refused);
-    // A late yes is not made good by another date on it.
+    // A changed date does not make an expired approval valid.
     let mut late = approved_until(&guard, delete(), now - 1);
     late.approval.as_mut().unwrap().expires_at = now + 60_000;
     assert_eq!(admit(&late), refused);

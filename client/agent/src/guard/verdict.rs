@@ -1,6 +1,6 @@
-//! What was decided of a call by the paths that it names, to be held where these really lead. A link
-//! inside a lent folder leads from a path that no rule speaks of to one that a rule does, and a folder
-//! may hold what a rule speaks of: neither is seen before the disk is.
+//! The decision on a call by the paths that it names, checked again for the real paths. A link inside a
+//! granted folder can lead from a path without a rule to one with a rule, and a folder can contain a path
+//! with a rule: neither is visible before the disk is read.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use orion_domain::{
     RiskRaise, ToolError, ToolFacts, Touches, evaluate,
 };
 
-/// See the module.
+/// The decision on one call, with everything that is needed to evaluate it again.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     policy: Arc<Policy>,
@@ -25,12 +25,12 @@ pub struct Verdict {
     confirmed: bool,
     at: Moment,
     touches: Touches,
-    /// What the rules speak of that would make the decision stricter.
+    /// Patterns of rules that did not match the call's paths and would make the decision stricter.
     awaited: Vec<PathPattern>,
 }
 
 impl Verdict {
-    /// What the policy says to a question about a call, for as long as the call runs.
+    /// Returns the verdict on a call, valid for as long as the call runs.
     pub(super) fn of(question: &Question<'_>, parsed: &ParsedCall, policy: &Arc<Policy>) -> Self {
         let rules = policy.rules.iter().enumerate();
         let awaited = rules.filter_map(|(index, rule)| rule.awaits(index, question)).flatten();
@@ -47,30 +47,30 @@ impl Verdict {
         }
     }
 
-    /// Whether the call may change something, or shows what it would change.
+    /// Returns whether the call may change something, or previews a change.
     pub(crate) fn changes(&self) -> bool {
         self.tool.has_effects
     }
 
-    /// What rules speak of that were silent about the paths of the call.
+    /// Returns the patterns of rules that did not match the call's paths and would be stricter.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = &PathPattern> {
         self.awaited.iter()
     }
 
-    /// Whether there is any.
+    /// Returns whether there is such a pattern.
     pub(crate) fn awaits_any(&self) -> bool {
         !self.awaited.is_empty()
     }
 
-    /// Whether one of them is this path, or around it.
+    /// Returns whether such a pattern matches this path or a folder above it.
     pub(crate) fn awaits(&self, path: &DevicePath) -> bool {
         self.awaited.iter().any(|pattern| pattern.denies(path))
     }
 
-    /// Judges the call again with the place where a path really is, and lets the stricter answer stand.
+    /// Evaluates the call again with a path's real place, and rejects it if that decision is stricter.
     ///
     /// # Errors
-    /// `PATH_NOT_ALLOWED`, or what the policy says to the real place.
+    /// `PATH_NOT_ALLOWED`, or the policy's error for the real place.
     pub(crate) fn hold(
         &self,
         asked: &DevicePath,
@@ -89,7 +89,7 @@ impl Verdict {
             touches.paths.push(PathTouch { path: real.clone(), access });
         }
         let policy = self.granting(real);
-        // What may be shown and not be done need not be shown.
+        // A preview is rejected as well if the call itself would be.
         let ways = if self.dry_run { &[true, false][..] } else { &[false] };
         for &dry_run in ways {
             let before = evaluate(&self.question(&self.touches, dry_run), &self.policy);
@@ -102,8 +102,8 @@ impl Verdict {
         Ok(())
     }
 
-    /// The policy where the real place is lent. Whether it is was found out on the way to it, from the
-    /// folder that is lent by name and may itself be a link.
+    /// Returns the policy with the real place granted. The walk to that place checked the grant already,
+    /// from the granted folder, which may itself be a link.
     fn granting(&self, real: &DevicePath) -> Policy {
         let mut policy = Policy::clone(&self.policy);
         if let Some(root) = real.parent() {
@@ -115,13 +115,13 @@ impl Verdict {
         policy
     }
 
-    /// Whether a path has a name of what starts programs, and the policy does not name `execute` there.
+    /// Returns whether the path's name is one that starts programs, without a grant of `execute` there.
     pub(crate) fn raises_for_writing(&self, path: &DevicePath) -> bool {
         self.policy.raises_for_writing(path)
     }
 
-    /// Whether the policy lets the call run at once though the disk shows a higher risk at a path: it
-    /// names `execute` there, or a rule approves the call beforehand.
+    /// Returns whether the policy allows the call although the disk shows a higher risk at a path: it
+    /// grants `execute` there, or a rule pre-approves the call.
     pub(crate) fn allows_raised(&self, raise: RiskRaise, path: &DevicePath) -> bool {
         if raise == RiskRaise::StartsPrograms && self.policy.grants_execute(path) {
             return true;
@@ -146,7 +146,7 @@ impl Verdict {
     }
 }
 
-/// Whether more is asked for than there was.
+/// Returns whether `after` is a stricter decision than `before`, or needs stricter approvers or a preview.
 fn is_stricter(after: &Evaluation, before: &Evaluation) -> bool {
     let more_people = before.approvers().and(after.approvers()) != before.approvers();
     after.decision() > before.decision()
@@ -163,7 +163,7 @@ fn refusal(
 ) -> ToolError {
     let mut error = after.refusal(question, policy);
     if after.decision() != Decision::Deny {
-        // Nobody was asked about that place.
+        // No person was asked about the real place.
         error.code = ErrorCode::PathNotAllowed;
     }
     error.message =

@@ -1,31 +1,31 @@
-//! One line of the journal: the first eight bytes of the SHA-256 of what follows, in hexadecimal, a
-//! space, and JSON. A line that was torn by a power cut does not match its digest.
+//! One line of the journal: the first eight bytes of the SHA-256 of the JSON, in hexadecimal, a space,
+//! and the JSON. A line that was torn by a power cut does not match its digest.
 
 use orion_domain::{ApprovalId, CallId, Digest};
 use serde::{Deserialize, Serialize};
 
 use super::index::{Begin, Ended};
 
-/// What can be noted of a call.
+/// An entry about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
-    /// It may have started.
+    /// The call may have started.
     Began(Begin),
-    /// It is over.
+    /// The call ended.
     Ended {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// How.
+        /// How it ended.
         ended: Ended,
-        /// When, Unix milliseconds.
+        /// When it ended, Unix milliseconds.
         at: i64,
     },
-    /// The backend has the result.
+    /// The backend has stored the result.
     Acked {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// When, Unix milliseconds.
+        /// When the acknowledgement arrived, Unix milliseconds.
         at: i64,
     },
     /// Calls were forgotten, none of them with a later id.
@@ -33,13 +33,13 @@ pub enum Entry {
         /// The latest id.
         until: CallId,
     },
-    /// What is kept of a call that is over and acknowledged when the file is written anew.
+    /// What a compaction keeps of an acknowledged call.
     Spent {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// The approval it ran on.
+        /// The approval that the call ran on. None if it needed none.
         approval: Option<ApprovalId>,
-        /// When it was acknowledged, Unix milliseconds.
+        /// When the result was acknowledged, Unix milliseconds.
         at: i64,
     },
 }
@@ -48,7 +48,7 @@ pub enum Entry {
 const DIGITS: usize = 16;
 
 impl Entry {
-    /// The line, with its end.
+    /// Returns the line with its line end.
     #[must_use]
     pub fn to_line(&self) -> Vec<u8> {
         // Plain structs of strings and numbers always serialise.
@@ -69,21 +69,21 @@ impl Entry {
     }
 }
 
-/// What a file holds.
+/// The content of a journal file.
 #[derive(Debug, Default, PartialEq)]
 pub struct Loaded {
-    /// What was noted, in order.
+    /// The entries, in order.
     pub entries: Vec<Entry>,
-    /// How much of the file is whole, in bytes; the rest is a torn end, to be cut off.
+    /// Length of the intact part, in bytes. The rest is a torn end, to be cut off.
     pub bytes: u64,
-    /// Lines in the whole part.
+    /// Number of lines in the intact part.
     pub lines: usize,
-    /// Lines in the whole part that could not be read.
+    /// Number of lines in the intact part that could not be read.
     pub skipped: usize,
 }
 
-/// Reads a whole file. A torn end is left out; a damaged line between good ones is skipped, for the
-/// others are still true.
+/// Parses a whole file. A torn end is left out; a damaged line between good lines is skipped, because the
+/// others are still valid.
 #[must_use]
 pub fn read_all(text: &[u8]) -> Loaded {
     let mut loaded = Loaded::default();

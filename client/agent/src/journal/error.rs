@@ -1,4 +1,4 @@
-//! What can go wrong with the journal, and what the caller of a call is told then.
+//! Errors of the journal, and the tool errors that callers get for them.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ pub enum JournalError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         reason: String,
     },
     /// There is no room on the disk.
     #[error("the disk is full")]
     DiskFull,
-    /// Writing failed otherwise. What is on disk is not known any more, so nothing with an effect
-    /// runs until the agent starts again and reads it.
+    /// Writing failed otherwise. The file's content is unknown, so no call with effects runs until the
+    /// agent restarts and reads the file.
     #[error("writing failed ({0}); restart the agent when the disk is well")]
     Broken(io::ErrorKind),
     /// The agent is stopping.
@@ -29,7 +29,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// What is told instead of running the call.
+    /// Returns the tool error of a call that does not run because of this error.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
         match self {

@@ -1,4 +1,4 @@
-//! What the journal holds, in memory and without I/O: entries go in, questions are answered.
+//! The journal's content in memory: applies entries and answers lookups, without I/O.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -7,40 +7,39 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 
-/// How long it is remembered that a call ran after its result was acknowledged, in milliseconds: a
-/// day.
+/// How long a call is remembered after its result was acknowledged, in milliseconds: one day.
 const REMEMBER_MS: i64 = 24 * 60 * 60 * 1000;
-/// The same of a call that ran on a person's yes, in milliseconds. A yes that is good for longer than
-/// this is not taken, so that none outlives the memory that it was used.
+/// How long a call that ran on an approval is remembered, in milliseconds. An approval that is valid for
+/// longer is rejected, so that no approval outlives the memory of its use.
 pub const APPROVED_REMEMBERED_MS: i64 = 8 * REMEMBER_MS;
 /// The most calls with effects that are remembered.
 const MAX_REMEMBERED: usize = 100_000;
-/// The most reads that are remembered after their acknowledgement: run twice, one does no harm.
+/// The most reads that are remembered after their acknowledgement. A read that runs twice is harmless.
 const MAX_READS: usize = 4_096;
-/// The most results that may wait for their acknowledgement, and their bytes together.
+/// The most results that may wait for their acknowledgement, and their total size in bytes.
 const MAX_WAITING: usize = 1_024;
 const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
 
 /// A call that is about to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begin {
-    /// Which.
+    /// The call.
     pub call: CallId,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// The approval it runs on.
+    /// The approval that the call runs on. None if it needs none.
     pub approval: Option<ApprovalId>,
-    /// Whether it may change something; a preview does not.
+    /// Whether the call may change something. A preview does not.
     pub has_effects: bool,
-    /// Whether running it twice does what running it once does.
+    /// Whether a second run has the same effect as one.
     pub idempotent: bool,
-    /// When, Unix milliseconds.
+    /// When the call began, Unix milliseconds.
     pub at: i64,
 }
 
 impl Begin {
-    /// Whether it has to be on disk before it starts: what changes something, and what uses up an
-    /// approval.
+    /// Returns whether the entry must be on disk before the call starts: for calls with effects, and
+    /// calls that use an approval.
     #[must_use]
     pub const fn is_durable(&self) -> bool {
         self.has_effects || self.approval.is_some()
@@ -50,46 +49,46 @@ impl Begin {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// The state it is in.
+    /// The final state.
     pub state: CallState,
-    /// The stable code; empty on success.
+    /// The stable error code. Empty on success.
     pub code: String,
     /// The result envelope, JSON.
     pub result: String,
-    /// How long the device worked, in microseconds.
+    /// How long the call ran on the device, in microseconds.
     pub duration_us: u64,
 }
 
 /// A call that had begun when the process died.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interrupted<'a> {
-    /// Which.
+    /// The call.
     pub call: CallId,
-    /// The tool.
+    /// The tool's name.
     pub tool: &'a str,
-    /// Whether it may have changed something.
+    /// Whether the call may have changed something.
     pub has_effects: bool,
-    /// Whether it may be made again without harm.
+    /// Whether the call can be repeated without harm.
     pub idempotent: bool,
 }
 
-/// What is known of a call.
+/// The journal's status of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
-    /// Nothing: it is new.
+    /// The journal has no entry.
     New,
-    /// It runs.
+    /// The call runs.
     Running,
-    /// It is over, and the backend has not said that it knows.
+    /// The call ended, and the backend has not acknowledged the result.
     Ended,
-    /// It is over, and the backend knows.
+    /// The call ended, and the backend has acknowledged the result.
     Acknowledged,
 }
 
-/// Why no further call can be noted.
+/// Why no further call can be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// Results wait for their acknowledgement.
+    /// Too many results wait for their acknowledgement.
     #[error("too many results wait for the backend to take them")]
     Waiting,
     /// Too many calls with effects in one day.
@@ -100,7 +99,7 @@ pub enum Full {
 #[derive(Debug, Clone)]
 struct Record {
     begin: Begin,
-    /// Orders results by when their calls were noted.
+    /// Orders results by when their calls were recorded.
     number: u64,
     progress: Progress,
 }
@@ -110,11 +109,11 @@ enum Progress {
     Running,
     Ended(Ended),
     Acknowledged,
-    /// The backend knows that nothing is known; the tool may still say.
+    /// The backend has acknowledged that the outcome is unknown; the tool may still report one.
     AcknowledgedUnknown,
 }
 
-/// The calls that are known.
+/// The recorded calls.
 #[derive(Debug, Default)]
 pub struct Index {
     calls: HashMap<CallId, Record>,
@@ -122,16 +121,16 @@ pub struct Index {
     waiting: BTreeMap<u64, CallId>,
     waiting_bytes: usize,
     remembered: VecDeque<(i64, CallId)>,
-    /// Those of them that ran on a person's yes and are older than a day, oldest first.
+    /// Remembered calls that ran on an approval and are older than a day, oldest first.
     approved: VecDeque<(i64, CallId)>,
     reads: VecDeque<CallId>,
-    /// The latest id of a call with effects that was forgotten.
+    /// The latest id of a forgotten call with effects. None if no call was forgotten.
     forgotten: Option<CallId>,
     next: u64,
 }
 
 impl Index {
-    /// Takes in one entry. One that does not fit what is known changes nothing.
+    /// Applies one entry. An entry that contradicts the earlier ones changes nothing.
     pub fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Began(begin) => {
@@ -145,13 +144,13 @@ impl Index {
             }
             Entry::Ended { call, ended, at: _ } => {
                 let Some(record) = self.calls.get_mut(&call) else { return };
-                // A call that was given up on may still end: the later word is the truer.
+                // A call that missed its deadline may still end: the later result is the true one.
                 match &record.progress {
                     Progress::Running => {}
                     Progress::Ended(before) if before.state == CallState::Unknown => {
                         self.waiting_bytes -= before.result.len();
                     }
-                    // So too where the first word was taken by the backend already.
+                    // The same holds after the backend has acknowledged the first result.
                     Progress::AcknowledgedUnknown if ended.state != CallState::Unknown => {
                         self.remembered.retain(|(_, remembered)| *remembered != call);
                         self.approved.retain(|(_, remembered)| *remembered != call);
@@ -201,9 +200,9 @@ impl Index {
         }
     }
 
-    /// Forgets what was acknowledged long enough ago; `now` in Unix milliseconds.
+    /// Forgets calls that were acknowledged long enough ago; `now` in Unix milliseconds.
     pub fn expire(&mut self, now: i64) {
-        // A clock that was set back would keep what was noted before for as long as it was ahead.
+        // If the clock was set back, earlier entries would be kept for as long as it was ahead.
         if self.remembered.front().is_some_and(|(at, _)| *at > now) {
             for (at, _) in &mut self.remembered {
                 *at = now.min(*at);
@@ -239,10 +238,10 @@ impl Index {
         }
     }
 
-    /// Whether one call more can be noted.
+    /// Checks that one more call can be recorded.
     ///
     /// # Errors
-    /// [`Full`], saying what there is too much of.
+    /// [`Full`], which names the limit that was reached.
     pub fn check_room(&self, begin: &Begin) -> Result<(), Full> {
         if self.waiting.len() >= MAX_WAITING || self.waiting_bytes >= MAX_WAITING_BYTES {
             return Err(Full::Waiting);
@@ -253,7 +252,7 @@ impl Index {
         Ok(())
     }
 
-    /// What is known of a call.
+    /// Returns the status of a call.
     #[must_use]
     pub fn seen(&self, call: CallId) -> CallStatus {
         match self.calls.get(&call).map(|record| &record.progress) {
@@ -266,37 +265,37 @@ impl Index {
         }
     }
 
-    /// The tool of a call that is known.
+    /// Returns the tool of a call. None if the call is unknown.
     #[must_use]
     pub fn tool(&self, call: CallId) -> Option<&str> {
         self.calls.get(&call).map(|record| record.begin.tool.as_str())
     }
 
-    /// Whether a call with effects that is not known was never noted: none as late as it was forgotten.
+    /// Returns whether an unknown call with effects was never recorded: no call this late was forgotten.
     #[must_use]
     pub fn remembers(&self, call: CallId) -> bool {
         self.forgotten.is_none_or(|until| call > until)
     }
 
-    /// The latest id of a call that is known.
+    /// Returns the latest id of a recorded call. None if there is none.
     #[must_use]
     pub fn latest(&self) -> Option<CallId> {
         self.calls.keys().max().copied()
     }
 
-    /// Whether the call's entries belong on disk.
+    /// Returns whether the call's entries belong on disk.
     #[must_use]
     pub fn is_durable(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(|record| record.begin.is_durable())
     }
 
-    /// Whether a call was run on this approval.
+    /// Returns whether a call was run on this approval.
     #[must_use]
     pub fn is_spent(&self, approval: ApprovalId) -> bool {
         self.spent.contains(&approval)
     }
 
-    /// How a call ended, while that is not acknowledged.
+    /// Returns how a call ended. None once the result was acknowledged.
     #[must_use]
     pub fn result(&self, call: CallId) -> Option<&Ended> {
         match &self.calls.get(&call)?.progress {
@@ -305,7 +304,7 @@ impl Index {
         }
     }
 
-    /// Calls that began and did not end.
+    /// Returns the calls that began and did not end.
     pub fn interrupted(&self) -> impl Iterator<Item = Interrupted<'_>> {
         self.running().map(|record| Interrupted {
             call: record.begin.call,
@@ -315,7 +314,7 @@ impl Index {
         })
     }
 
-    /// Calls that run, and those of which it is not known how they ended.
+    /// Returns the running calls, and those whose outcome is unknown.
     #[must_use]
     pub fn unfinished(&self) -> Vec<CallId> {
         let unknown = self.waiting.values().copied().filter(|call| {
@@ -324,13 +323,13 @@ impl Index {
         self.running().map(|record| record.begin.call).chain(unknown).collect()
     }
 
-    /// Calls whose results wait for an acknowledgement, oldest first.
+    /// Returns the calls whose results wait for an acknowledgement, oldest first.
     #[must_use]
     pub fn unacknowledged(&self) -> Vec<CallId> {
         self.waiting.values().copied().collect()
     }
 
-    /// How many entries the file needs.
+    /// Returns the number of entries that the file needs.
     #[must_use]
     pub fn lines(&self) -> usize {
         let closed = self.approved.len() + self.remembered.len();
@@ -339,7 +338,7 @@ impl Index {
             + 2 * self.calls.len().saturating_sub(closed + self.reads.len())
     }
 
-    /// The entries that the file needs, in order.
+    /// Returns the entries that the file needs, in order.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Entry> {
         let spent = self.closed().filter_map(|(at, call)| {
@@ -369,7 +368,7 @@ impl Index {
         forgot.into_iter().chain(spent).chain(open).collect()
     }
 
-    /// The calls with effects that are over, oldest first.
+    /// Returns the acknowledged calls with effects, oldest first.
     fn closed(&self) -> impl Iterator<Item = &(i64, CallId)> {
         self.approved.iter().chain(&self.remembered)
     }

@@ -121,7 +121,7 @@ async fn a_result_is_kept_until_it_is_acknowledged_and_the_call_is_known_after()
     journal.acknowledge(call(1), 1_002).await;
     assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
     assert_eq!(journal.result(call(1)), None);
-    // An acknowledgement of what is not known, or again, changes nothing.
+    // An acknowledgement of an unknown call, or a repeated one, changes nothing.
     journal.acknowledge(call(1), 1_003).await;
     journal.acknowledge(call(7), 1_003).await;
     journal.close().await;
@@ -208,7 +208,7 @@ fn a_damaged_line_in_the_middle_is_skipped_and_the_rest_is_still_true() {
         let mut damaged = text.clone();
         damaged[at] ^= 1;
         let loaded = read_all(&damaged);
-        // Without its line end two lines are one, and both are lost.
+        // Without the line end, two lines become one, and both are lost.
         let lost = entries.len() - loaded.entries.len();
         assert!((1..=2).contains(&lost), "byte {at}");
         assert!(loaded.skipped >= 1, "byte {at}");
@@ -339,10 +339,10 @@ fn a_full_disk_and_a_failing_sync_refuse_the_call() {
         write_all(store, queue);
         answer.try_recv().unwrap().unwrap_err()
     };
-    // A device that is always full can't be cut back either, so it stays refused.
+    // A device that is always full can't be cut back either, so writing stays refused.
     let full = result(OpenOptions::new().write(true).open("/dev/full").unwrap());
     assert!(matches!(full, JournalError::DiskFull | JournalError::Broken(_)), "{full:?}");
-    // What has no disk beneath it can't be synced.
+    // A file without a disk beneath it can't be synced.
     let (_reader, pipe) = std::io::pipe().unwrap();
     let unsynced = result(File::from(std::os::fd::OwnedFd::from(pipe)));
     assert!(matches!(unsynced, JournalError::Broken(_)), "{unsynced:?}");

@@ -1,5 +1,5 @@
-//! The thread that writes the journal. It takes whatever waits, writes it at once, and forces it to
-//! disk once for all who wait for that.
+//! The thread that writes the journal. It writes all waiting entries at once, and syncs once for every
+//! call that waits for it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,31 +11,31 @@ use tokio::sync::{mpsc, oneshot};
 use super::JournalError;
 use super::entry::{Loaded, read_all};
 
-/// How many entries may wait. Far more than calls run at once, so that nobody waits for a place
-/// unless the disk stands still.
+/// The most entries that may wait. Far more than calls run at once, so that the queue is full only if the
+/// disk hangs.
 const QUEUE: usize = 256;
-/// The largest journal that is read, in bytes: several times what is ever kept.
+/// The largest journal that is read, in bytes: several times the largest that is written.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 type Answer = oneshot::Sender<Result<(), JournalError>>;
-/// Says when a line is where it was to be.
+/// Receives `Ok` when a line is in the file or on disk, as requested.
 pub type Written = oneshot::Receiver<Result<(), JournalError>>;
 
-/// What the thread is asked for.
+/// A command for the thread.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Command {
-    /// A line at the end; told where it must be in the file, or on disk.
+    /// Appends a line; `written` is answered when it is in the file, `synced` when it is on disk.
     Append { line: Vec<u8>, written: Option<Answer>, synced: Option<Answer> },
-    /// This instead of all.
+    /// Replaces the whole file.
     Rewrite { text: Vec<u8> },
 }
 
-/// The way to the thread.
+/// The handle of the thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     commands: mpsc::Sender<Command>,
-    /// None where a simulation plays it.
+    /// None in a simulation.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -58,23 +58,23 @@ impl Writer {
         Ok((Self { commands, thread: Some(thread) }, loaded))
     }
 
-    /// A way to whoever takes the commands instead of a thread.
+    /// Creates a writer without a thread; the simulation receives the commands.
     pub(super) fn simulated() -> (Self, mpsc::Receiver<Command>) {
         let (commands, queue) = mpsc::channel(QUEUE);
         (Self { commands, thread: None }, queue)
     }
 
-    /// Writes a line; the answer comes when it is on disk.
+    /// Appends a line; the receiver is answered when the line is on disk.
     pub(super) async fn append_synced(&self, line: Vec<u8>) -> Written {
         let (synced, answer) = oneshot::channel();
-        // Where the thread is gone the answer's other end is dropped, which says so.
+        // If the thread has ended, the command is dropped, and the receiver gets an error.
         let command = Command::Append { line, written: None, synced: Some(synced) };
         drop(self.commands.send(command).await);
         answer
     }
 
-    /// Writes a line; the answer comes when it is in the file, where it survives this process and not yet
-    /// a power cut.
+    /// Appends a line; the receiver is answered when the line is in the file. There it survives this
+    /// process, but not yet a power cut.
     pub(super) async fn append_written(&self, line: Vec<u8>) -> Written {
         let (written, answer) = oneshot::channel();
         let command = Command::Append { line, written: Some(written), synced: None };
@@ -82,7 +82,7 @@ impl Writer {
         answer
     }
 
-    /// Writes a line in its turn.
+    /// Appends a line without an answer.
     pub(super) async fn append(&self, line: Vec<u8>) {
         drop(self.commands.send(Command::Append { line, written: None, synced: None }).await);
     }
@@ -92,7 +92,7 @@ impl Writer {
         drop(self.commands.send(Command::Rewrite { text }).await);
     }
 
-    /// Lets the thread finish what waits, and joins it.
+    /// Waits until the thread has finished its queue, and joins it.
     pub(super) async fn close(self) {
         drop(self.commands);
         let Some(thread) = self.thread else { return };
@@ -103,13 +103,13 @@ impl Writer {
     }
 }
 
-/// Begins the file with this line where there is none.
+/// Creates the file with this line if there is none.
 pub(super) fn create(path: &Path, line: &[u8]) -> Result<(), JournalError> {
     let made = || -> io::Result<()> {
         if path.try_exists()? {
             return Ok(());
         }
-        // Under another name until it is whole: an empty file would say that nothing was lost.
+        // Written under another name until it is complete: an empty file would mean that nothing was lost.
         let new = path.with_extension("new");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -140,24 +140,24 @@ fn load(path: &Path) -> io::Result<(File, Loaded)> {
     if loaded.bytes < text.len() as u64 {
         file.set_len(loaded.bytes)?;
     }
-    // The file itself must outlast a power cut, or the first entries would be synced to nothing.
+    // The file itself must survive a power cut, or the first entries would be lost with it.
     file.sync_all()?;
     sync_folder(path)?;
     Ok((file, loaded))
 }
 
-/// The file as the thread holds it.
+/// The file that the thread writes.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) file: File,
     pub(super) path: PathBuf,
-    /// How much of it is whole, in bytes.
+    /// Length of the intact content, in bytes.
     pub(super) len: u64,
-    /// Set when it is not known any more what is on disk.
+    /// Set when the content on disk is no longer known.
     pub(super) broken: Option<JournalError>,
 }
 
-/// Works until every sender is gone; returns how often the disk was waited for.
+/// Writes until every sender is dropped. Returns the number of syncs.
 pub(super) fn write_all(mut store: Store, mut queue: mpsc::Receiver<Command>) -> usize {
     let mut syncs = 0;
     while let Some(first) = queue.blocking_recv() {
@@ -176,7 +176,8 @@ pub(super) fn write_all(mut store: Store, mut queue: mpsc::Receiver<Command>) ->
                     waiting.extend(synced);
                 }
                 Command::Rewrite { text: whole } => {
-                    // What came before it is in it; those who wait for that wait for the new file.
+                    // The new text contains the earlier lines of this batch; their answers now wait for
+                    // the new file.
                     text.clear();
                     store.rewrite(&whole, &mut text);
                 }
@@ -194,7 +195,7 @@ pub(super) fn write_all(mut store: Store, mut queue: mpsc::Receiver<Command>) ->
             tracing::error!(%error, "the journal could not be written");
         }
         for answer in waiting {
-            // A call that was given up on meanwhile does not listen.
+            // A call that missed its deadline no longer listens.
             drop(answer.send(result.clone()));
         }
     }
@@ -214,7 +215,7 @@ impl Store {
                 self.len += text.len() as u64;
                 Ok(())
             }
-            // Part of it may have been written; cut off, the file is as it was.
+            // A part may have been written. Cutting it off restores the file.
             Err(error) => match self.file.set_len(self.len) {
                 Ok(()) if is_full(&error) => Err(JournalError::DiskFull),
                 Ok(()) | Err(_) => Err(self.fail(&error)),
@@ -222,8 +223,8 @@ impl Store {
         }
     }
 
-    /// After a failed sync the system may have thrown away what was not written, and would say
-    /// nothing of it the next time; so one failure is final.
+    /// Syncs the file. One failure is final: after it the system may have dropped unwritten data, and
+    /// the next sync would succeed without it.
     fn sync(&mut self) -> Result<(), JournalError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
@@ -237,7 +238,7 @@ impl Store {
         error
     }
 
-    /// Replaces the file by `whole`; where that fails the old one stays and `rest` gets nothing.
+    /// Replaces the file by `whole`. If that fails, the old file stays and `whole` is added to `rest`.
     fn rewrite(&mut self, whole: &[u8], rest: &mut Vec<u8>) {
         match replace(&self.path, whole) {
             Ok(file) => {
@@ -247,7 +248,7 @@ impl Store {
             }
             Err(error) => {
                 tracing::warn!(%error, "the journal could not be made smaller");
-                // The entries that were to go in before are in `whole` only.
+                // The cleared lines of this batch are in `whole` only.
                 rest.extend_from_slice(whole);
             }
         }

@@ -1,5 +1,5 @@
-//! The lent folders as one call may use them: what was decided by the paths that it names has to hold
-//! where these really lead, and for what lies in them.
+//! The granted folders as one call may use them: the decision by the paths that the call names must also
+//! hold for the real paths, and for the content of folders.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::suspects::Suspects;
 use super::{Located, Roots, refused};
 use crate::guard::Verdict;
 
-/// A call that the folders are used by.
+/// The call that uses the folders.
 #[derive(Debug)]
 pub(super) struct Call {
     verdict: Verdict,
@@ -27,7 +27,7 @@ impl Call {
 }
 
 impl Roots {
-    /// The same folders, for the call of which this was decided.
+    /// Returns the same folders for the call with this verdict.
     #[must_use]
     pub fn of_call(&self, verdict: Verdict) -> Self {
         let suspects = Suspects::new(verdict.awaited(), self.names.of_kept());
@@ -39,7 +39,7 @@ impl Roots {
         }
     }
 
-    /// What was found, where the call may use it there.
+    /// Returns `found` if the call may use that place.
     pub(super) fn held(&self, found: Located, access: Access) -> Result<Located, ToolError> {
         let Some(Call { verdict, .. }) = &self.call else { return Ok(found) };
         let whole = found.rest.iter().try_fold(found.real.clone(), |path, name| path.join(name));
@@ -55,7 +55,7 @@ impl Roots {
         Ok(found)
     }
 
-    /// Whether a rule that was silent about the call speaks of a path, by any of its names.
+    /// Returns whether a rule that did not match the call matches this path, by any of its names.
     pub(super) fn awaits(&self, path: &DevicePath) -> bool {
         let awaits = |call: &Call| call.verdict.awaits(path);
         self.call.as_ref().is_some_and(awaits) || self.awaits_by_another_name(path)

@@ -1,4 +1,4 @@
-//! What is kept out of every tool's reach inside the lent folders, by each name that it has.
+//! What is denied to every tool inside the granted folders, by each of its names.
 
 use orion_domain::path::covers;
 use orion_domain::{Access, DevicePath};
@@ -6,28 +6,29 @@ use orion_domain::{Access, DevicePath};
 use super::Roots;
 
 impl Roots {
-    /// Whether a deny entry, a rule, the agent's own state or its trash keeps this path out of what a
-    /// call comes by in a folder.
+    /// Returns whether a path that a call finds in a folder is denied: by a deny entry, by a rule, or as
+    /// the agent's own state or trash.
     #[must_use]
     pub fn denies(&self, path: &DevicePath) -> bool {
-        // Whoever changes a folder changes what is in it.
+        // A call that changes a folder changes its content.
         let changes = self.call.as_ref().is_none_or(|call| call.changes());
         let access = if changes { Access::Write } else { Access::Read };
         self.denies_at(path, access) || self.awaits(path)
     }
 
-    /// Whether a deny entry, the agent's own state or its trash keeps one access to this path out.
+    /// Returns whether one access to this path is denied: by a deny entry, or as the agent's own state or
+    /// trash.
     pub(super) fn denies_at(&self, path: &DevicePath, access: Access) -> bool {
         self.denies_there(path, access, false)
     }
 
-    /// The same; on the way to something else, what leads to a named place is no obstacle.
+    /// Checks the same. With `on_way`, a folder that leads to a granted place is not denied.
     fn denies_there(&self, path: &DevicePath, access: Access, on_way: bool) -> bool {
         let kept = |name: &DevicePath| self.keeps_out(name, access, on_way);
         kept(path) || self.names.any(path, kept)
     }
 
-    /// The same for a path by this name alone.
+    /// Checks the same for this name of the path only.
     fn keeps_out(&self, path: &DevicePath, access: Access, on_way: bool) -> bool {
         #[cfg(test)]
         if self.naive {
@@ -46,7 +47,7 @@ impl Roots {
             || self.own.iter().any(|own| own.denies(path))
     }
 
-    /// Whether what a call comes by beneath a root is kept out there, by a deny entry, by a rule, or as
+    /// Returns whether a path that a call finds beneath a root is denied: by a deny entry, by a rule, or as
     /// a system folder that the root does not name.
     pub(crate) fn hides(&self, root: &DevicePath, path: &DevicePath) -> bool {
         #[cfg(test)]
@@ -56,7 +57,7 @@ impl Roots {
         !covers(root, path) || self.denies(path)
     }
 
-    /// The same for a path that is named. `on_way` says that it is not its end.
+    /// Checks the same for a path that the call names. `on_way` means that the path continues.
     pub(super) fn hides_at(
         &self,
         root: &DevicePath,
@@ -71,7 +72,7 @@ impl Roots {
         !covers(root, path) || self.denies_there(path, access, on_way)
     }
 
-    /// Whether something of this name in a folder that is not hidden has to be asked about at all.
+    /// Returns whether an entry of this name in a folder that is not hidden needs a full check.
     pub(crate) fn may_hide(&self, name: &str) -> bool {
         self.suspects.may_hold(name) || self.call.as_ref().is_some_and(|call| call.may_hide(name))
     }

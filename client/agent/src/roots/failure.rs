@@ -1,10 +1,10 @@
-//! What a tool says when a path is refused or the operating system fails it.
+//! The tool errors for denied paths and for errors of the operating system.
 
 use std::io::{Error, ErrorKind};
 
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-/// What a path was expected to be: it chooses the code when nothing is there.
+/// What a path was expected to be. It selects the code when nothing is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// A file.
@@ -16,7 +16,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Nothing is there.
+    /// Returns the error for a missing path.
     #[must_use]
     pub fn missing(self, path: &DevicePath) -> ToolError {
         let (code, what) = match self {
@@ -29,7 +29,7 @@ impl Wanted {
     }
 }
 
-/// Outside the allowed paths, or kept out.
+/// Returns the error for a path outside the allowed paths, or denied.
 pub(super) fn not_allowed(path: &DevicePath, access: Access, allowed: Vec<String>) -> ToolError {
     let message = if allowed.is_empty() {
         format!("{path}: no path may be touched for {access} on this device.")
@@ -44,14 +44,14 @@ pub(super) fn not_allowed(path: &DevicePath, access: Access, allowed: Vec<String
         .with("allowed_paths", allowed)
 }
 
-/// A `PATH_NOT_ALLOWED` of this device.
+/// Returns a `PATH_NOT_ALLOWED` error of this device.
 pub(crate) fn refused(path: &DevicePath, message: String, rule: &str) -> ToolError {
     ToolError::new(ErrorCode::PathNotAllowed, message)
         .with("attempted_path", path.to_string())
         .with("rule", rule)
 }
 
-/// The operating system's refusal as one of Orion's. Its own text is left out: it may name other paths.
+/// Converts an error of the operating system. Its text is left out, because it may name other paths.
 #[must_use]
 pub fn io_failure(error: &Error, wanted: Wanted, path: &DevicePath) -> ToolError {
     let kind = error.kind();
@@ -127,12 +127,12 @@ const KNOWN: &[(ErrorKind, ErrorCode, &str)] = &[
     ),
 ];
 
-/// Whether the error is the one with which `cap-std` answers a path that leads out of its folder.
+/// Returns whether the error is `cap-std`'s error for a path that leads out of its folder.
 fn leaves(error: &Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-/// A link leads out. Where to, and whether anything is there, is not looked at.
+/// Returns the error for a link that leads out. Its target is neither looked up nor named.
 pub(super) fn link_leaves(path: &DevicePath) -> ToolError {
     refused(
         path,

@@ -1,5 +1,5 @@
-//! The walk from a root to a path: one name at a time, from handle to handle, links read and followed
-//! here and never by the operating system. What is judged is therefore what is used.
+//! The walk from a root to a path: one name at a time, from handle to handle. Links are read and followed
+//! here, never by the operating system, so the checked path is the path that is used.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -15,43 +15,43 @@ use super::beneath;
 use super::failure::link_leaves;
 use super::{OpenRoot, Roots, Wanted, io_failure};
 
-/// More links than this on one path are a loop, or not meant for people.
+/// The most links on one path; more are most likely a loop.
 const MAX_LINKS: usize = 40;
 
-/// How far a path leads.
+/// The result of walking a path.
 #[derive(Debug)]
 pub struct Located {
-    /// The path that was asked for.
+    /// The requested path.
     pub asked: DevicePath,
-    /// The deepest folder on the way that is there.
+    /// Handle of the deepest existing folder on the path.
     pub dir: Dir,
-    /// Where that folder really is.
+    /// Real path of that folder.
     pub real: DevicePath,
-    /// Where the root really is.
+    /// Real path of the root.
     pub root: DevicePath,
-    /// The root itself.
+    /// Handle of the root.
     pub root_dir: Arc<Dir>,
-    /// The names that follow `dir`; none when the path is that folder itself.
+    /// The names that follow `dir`. Empty if the path is that folder itself.
     pub rest: Vec<String>,
-    /// What the first of `rest` is, if anything; never a link, unless links were not to be followed.
+    /// What the first of `rest` is. None if it is missing; a link only if links were not to be followed.
     pub found: Option<FileKind>,
 }
 
-/// What a name stands for, other than a folder on the way.
+/// The kind of an entry at the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
     File,
-    /// A folder; only where the last name was not to be entered.
+    /// A folder; only if the last name was not to be entered.
     Folder,
-    /// A symbolic link; only where the last name was not to be entered.
+    /// A symbolic link; only if the last name was not to be entered.
     Link,
-    /// A FIFO, a socket, a device.
+    /// A FIFO, a socket or a device.
     Special,
 }
 
 impl FileKind {
-    /// What a file type is to Orion.
+    /// Converts a file type.
     #[must_use]
     pub fn of(kind: FileType) -> Self {
         if kind.is_file() {
@@ -67,14 +67,14 @@ impl FileKind {
 }
 
 impl Located {
-    /// Whether the path is a folder that is there.
+    /// Returns whether the path is an existing folder.
     #[must_use]
     pub fn is_folder(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The one name in a folder that is there; none when the path is that folder, or when more than
-    /// the last name is missing.
+    /// Returns the last name if its folder exists. None if the path is that folder, or if more than the
+    /// last name is missing.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self.rest.as_slice() {
@@ -83,10 +83,10 @@ impl Located {
         }
     }
 
-    /// The folder that the path names.
+    /// Returns the location if the path is a folder.
     ///
     /// # Errors
-    /// `DIRECTORY_NOT_FOUND` where nothing is there, `PRECONDITION_FAILED` for what is no folder.
+    /// `DIRECTORY_NOT_FOUND` if nothing is there, `PRECONDITION_FAILED` for anything but a folder.
     pub fn folder(self) -> Result<Self, ToolError> {
         match (self.rest.is_empty(), self.found) {
             (true, _) => Ok(self),
@@ -95,7 +95,7 @@ impl Located {
         }
     }
 
-    /// Something on the way, or at its end, is no folder.
+    /// Returns the error for a path on which, or at whose end, something is not a folder.
     #[must_use]
     pub fn no_folder(&self) -> ToolError {
         let at = self.rest.first().and_then(|name| self.real.join(name).ok());
@@ -107,8 +107,7 @@ impl Located {
     }
 }
 
-/// Follows `names` from `root`: in one step where the kernel can see that no link is on the way, else
-/// one by one.
+/// Follows `names` from `root`: in one step if the kernel sees no link on the way, else one by one.
 pub(super) fn find(
     roots: &Roots,
     root: &OpenRoot,
@@ -124,8 +123,8 @@ pub(super) fn find(
     walk(roots, root, asked, names, access, follow_last)
 }
 
-/// The end of a way that has no links and stays on its file system; none for any other, and for
-/// whatever is refused, so that the refusal is worded in one place.
+/// Follows a path that has no links and stays on its file system. Returns `None` for any other path, and for
+/// a denied one, so that the denial has its message in one place.
 #[cfg(target_os = "linux")]
 fn straight(
     roots: &Roots,
@@ -144,7 +143,7 @@ fn straight(
     for (index, name) in names.iter().enumerate() {
         parent_real = real;
         real = parent_real.join(name).ok()?;
-        // Below a folder that is not kept out, only suspects can be.
+        // Below a folder that is not denied, only suspects can be denied.
         let on_way = index + 1 < names.len();
         if (index == 0 || roots.may_hide(name)) && roots.hides_at(&root.real, &real, access, on_way)
         {
@@ -222,7 +221,7 @@ fn walk(
                 read_link(&here.0, &name, asked, &mut pending)?;
             }
             (Some(FileKind::Folder), Some(error)) if error.kind() == ErrorKind::NotADirectory => {
-                // It was a link when it was opened, and is none any more.
+                // The entry was a link when it was opened, and has become a folder.
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(failed(&error));
@@ -244,7 +243,7 @@ fn walk(
     Ok(located(root, asked, dir, real, Vec::new(), None))
 }
 
-/// Whether a folder lies on a file system that holds no files, and its root does not.
+/// Returns whether a folder lies on a pseudo file system that is not the root's.
 #[cfg(target_os = "linux")]
 fn is_foreign(dir: &Dir, root: &OpenRoot) -> bool {
     use cap_fs_ext::MetadataExt;
@@ -258,7 +257,7 @@ fn is_foreign(_: &Dir, _: &OpenRoot) -> bool {
     false
 }
 
-/// Puts the names of a link's target in its place.
+/// Replaces a link by the names of its target.
 fn read_link(
     dir: &Dir,
     name: &str,
@@ -267,7 +266,7 @@ fn read_link(
 ) -> Result<(), ToolError> {
     let target = match dir.read_link_contents(name) {
         Ok(target) => target,
-        // It was a link when it was looked at, and is none any more.
+        // The entry was a link when it was looked up, and no longer is one.
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             pending.push_front(name.to_owned());
             return Ok(());
@@ -288,7 +287,7 @@ fn read_link(
     Ok(())
 }
 
-/// The end of a path on something that cannot be entered.
+/// Ends the walk at an entry that cannot be entered.
 fn end(
     roots: &Roots,
     root: &OpenRoot,
@@ -301,7 +300,7 @@ fn end(
     if is_foreign(&dir, root) {
         return Err(roots.not_allowed(asked, access));
     }
-    // A link to `missing/../x` means nothing where `missing` is not there.
+    // A link to `missing/../x` leads nowhere if `missing` does not exist.
     if rest.iter().any(|name| name == "..") {
         return Err(Wanted::Path.missing(asked));
     }

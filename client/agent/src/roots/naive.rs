@@ -1,5 +1,5 @@
-//! The first layer, left out: paths are joined, and the operating system follows whatever it finds.
-//! So a test can see what the second layer holds alone.
+//! The first layer, disabled for tests: paths are joined, and the operating system follows every link. So
+//! a test sees what the second layer stops alone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use orion_domain::{DevicePath, PathStyle, ToolError};
 use super::{FileKind, Located, Roots, Wanted, io_failure};
 
 impl Roots {
-    /// The same roots, asked for nothing but their handles.
+    /// Returns the same roots, used only for their handles.
     pub(crate) fn naive(self) -> Self {
         Self { naive: true, ..self }
     }
@@ -39,7 +39,7 @@ pub(super) fn find(path: &DevicePath, follow_last: bool) -> Result<Located, Tool
     }
     let mut rest = Vec::new();
     let mut above = whole.as_path();
-    // The deepest folder that is there, as the tools expect it.
+    // The tools expect the deepest existing folder.
     while let (Some(name), Some(parent)) = (above.file_name(), above.parent()) {
         rest.insert(0, name.to_str().unwrap_or("?").to_owned());
         above = parent;

@@ -1,49 +1,49 @@
-//! Other names of the same places. A folder that is lent, or one that is kept out, may stand behind
-//! a link, and what is kept out has to be so by every name.
+//! Other names of the same places. A granted or denied folder may be behind a link, and a denied one must
+//! be denied by every name.
 //!
-//! Not here: links beneath a lent folder. Those are read one by one on the way to a path; this is
-//! about the links above, which are the device's own and which the operating system follows.
+//! Does not handle links beneath a granted folder: the walk to a path reads those one by one. This is about
+//! the links above, which are the device's own and which the operating system follows.
 
 use std::io::ErrorKind;
 
 use orion_domain::DevicePath;
 use orion_domain::path::covers;
 
-/// What is known of links above the paths that count.
+/// The real paths of granted and denied folders.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// Lent folders: as they are named, and where they really are.
-    lent: Vec<(DevicePath, DevicePath)>,
-    /// What is kept out: where it really is, and as it is named. Only where these differ.
+    /// Granted folders: path as named, and real path.
+    granted: Vec<(DevicePath, DevicePath)>,
+    /// Denied paths: real path, and path as named. Only those where the two differ.
     kept: Vec<(DevicePath, DevicePath)>,
 }
 
 impl Names {
-    /// Looks up where the folders that are lent and those that are kept out really are.
+    /// Looks up the real paths of granted and denied folders.
     pub(super) fn new<'a>(
-        lent: impl IntoIterator<Item = &'a DevicePath>,
+        granted: impl IntoIterator<Item = &'a DevicePath>,
         kept: impl IntoIterator<Item = &'a DevicePath>,
     ) -> Self {
-        let lent = lent.into_iter().map(|named| (named.clone(), real_path(named))).collect();
+        let granted = granted.into_iter().map(|named| (named.clone(), real_path(named))).collect();
         let kept = kept
             .into_iter()
             .map(|named| (real_path(named), named.clone()))
             .filter(|(real, named)| !(real.contains(named) && named.contains(real)))
             .collect();
-        Self { lent, kept }
+        Self { granted, kept }
     }
 
-    /// Where a lent folder was found to be.
+    /// Returns the real path of a granted folder.
     pub(super) fn of_granted(&self, named: &DevicePath) -> Option<&DevicePath> {
-        self.lent.iter().find(|(known, _)| known == named).map(|(_, real)| real)
+        self.granted.iter().find(|(known, _)| known == named).map(|(_, real)| real)
     }
 
-    /// Where the things that are kept out really are, if that is elsewhere than their names say.
+    /// Returns the real paths of the denied paths that are named otherwise.
     pub(super) fn of_kept(&self) -> impl Iterator<Item = &DevicePath> {
         self.kept.iter().map(|(real, _)| real)
     }
 
-    /// A path beneath a lent folder by the name that it has without links above that folder.
+    /// Returns a path beneath a granted folder without the links above that folder.
     pub(super) fn real(&self, path: &DevicePath) -> DevicePath {
         self.reals(path)
             .filter_map(|(_, real)| real)
@@ -51,43 +51,43 @@ impl Names {
             .unwrap_or_else(|| path.clone())
     }
 
-    /// Whether something holds for a path by one of its other names, or is a system folder by one
-    /// of them. A name that cannot be written is held to be the worst.
+    /// Returns whether `holds` is true for one of the path's other names, or one of them is a system
+    /// folder. A name that cannot be formed counts as true, the safe answer.
     pub(super) fn any(&self, path: &DevicePath, holds: impl Fn(&DevicePath) -> bool) -> bool {
         let kept = |path: &DevicePath| {
             let mut names = self.kept.iter().filter(|(real, _)| real.contains(path));
             names.any(|(real, named)| moved(path, real, named).is_none_or(|name| holds(&name)))
         };
         kept(path)
-            || self.reals(path).any(|(lent, real)| {
-                real.is_none_or(|real| !covers(lent, &real) || holds(&real) || kept(&real))
+            || self.reals(path).any(|(granted, real)| {
+                real.is_none_or(|real| !covers(granted, &real) || holds(&real) || kept(&real))
             })
     }
 
-    /// The path beneath each lent folder that is a link or stands behind one.
+    /// Returns the path's name beneath each granted folder that is a link or behind one.
     fn reals<'a>(
         &'a self,
         path: &'a DevicePath,
     ) -> impl Iterator<Item = (&'a DevicePath, Option<DevicePath>)> {
-        let lent =
-            self.lent.iter().filter(move |(named, real)| named != real && named.contains(path));
-        lent.map(move |(named, real)| (real, moved(path, named, real)))
+        let granted =
+            self.granted.iter().filter(move |(named, real)| named != real && named.contains(path));
+        granted.map(move |(named, real)| (real, moved(path, named, real)))
     }
 }
 
-/// `path` with `to` in the place of `from`, which holds it.
+/// Returns `path` with its prefix `from` replaced by `to`.
 fn moved(path: &DevicePath, from: &DevicePath, to: &DevicePath) -> Option<DevicePath> {
     let below = path.relative_to(from)?;
     below.into_iter().try_fold(to.clone(), |to, name| to.join(name).ok())
 }
 
-/// A path without links, as far as it is there; the names that are missing follow as they are.
+/// Returns a path with its links resolved. Missing names follow as written.
 pub(super) fn real_path(path: &DevicePath) -> DevicePath {
     let mut there = Some(path.clone());
     while let Some(here) = there {
         match std::fs::canonicalize(here.to_string()) {
             Ok(real) => {
-                // Windows writes what it looked up in a form that says so.
+                // Windows returns a canonical path with the prefix `\\?\`.
                 let real = real.to_str().map(|it| match it.strip_prefix(r"\\?\UNC\") {
                     Some(share) => format!(r"\\{share}"),
                     None => it.strip_prefix(r"\\?\").unwrap_or(it).to_owned(),

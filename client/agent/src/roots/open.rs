@@ -1,4 +1,4 @@
-//! The handles of the lent folders: opened once, and looked at again at each use.
+//! The handles of the granted folders: opened once, and checked again at each use.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,22 +17,22 @@ use super::{GrantedRoots, Roots, located, real_path};
 pub(super) struct Root {
     pub(super) path: DevicePath,
     pub(super) access: BTreeSet<Access>,
-    /// The folder of the ceiling that this one is opened beneath: a granted path must not lead out
-    /// of what the owner lends, wherever its links point.
+    /// The folder of the ceiling beneath which this one is opened: a granted path must not lead out of the
+    /// owner's folder, wherever its links point.
     base: DevicePath,
     open: Mutex<Option<OpenRoot>>,
 }
 
-/// A root that is there.
+/// A root that exists.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenRoot {
-    /// Where it is, once the links in a granted path are followed.
+    /// The path with the links of a granted path resolved.
     pub(crate) real: DevicePath,
     pub(crate) dir: Arc<Dir>,
 }
 
 impl GrantedRoots {
-    /// One more folder, opened beneath `base`; with more access, where it is there already.
+    /// Adds a folder that is opened beneath `base`. If it is added already, adds the access.
     pub(super) fn add(&mut self, path: &DevicePath, base: &DevicePath, access: BTreeSet<Access>) {
         if access.is_empty() {
             return;
@@ -51,8 +51,8 @@ impl GrantedRoots {
 }
 
 impl Roots {
-    /// The handle of a root, as long as it is the folder that stands at its path; where another one
-    /// stands there now, that one. A link that took its place is not followed to anywhere else.
+    /// Returns the handle of a root while it is the folder at its path, else the folder that is there now.
+    /// A link in its place is not followed to another place.
     pub(super) fn opened(&self, root: &Root) -> Option<OpenRoot> {
         let mut held = root.open.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.open_root(root)?;
@@ -74,8 +74,8 @@ impl Roots {
     }
 }
 
-/// The folder at `base`, which was found to be `real`. Judged is where it was; if it leads elsewhere
-/// since, that has to be judged first.
+/// Opens the folder at `base`, whose real path was `real` when it was checked. Returns `None` if it leads
+/// elsewhere since: the new place is not checked.
 fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
     let has_moved = || real_path(base) != *real;
     if base != real && has_moved() {
@@ -85,7 +85,7 @@ fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
     {
         use rustix::io::Errno;
 
-        // A path that had no links has none still if the kernel finds none.
+        // If the kernel finds no link on the path, it still leads to the same place.
         match beneath::open_absolute(&real.to_string()) {
             Err(Errno::NOSYS | Errno::PERM) => {}
             opened => return opened.ok(),
@@ -97,7 +97,7 @@ fn open_base(base: &DevicePath, real: &DevicePath) -> Option<Dir> {
     Dir::open_ambient_dir(real.to_string(), ambient_authority()).ok()
 }
 
-/// Whether two handles are of one folder.
+/// Returns whether two handles are of the same folder.
 fn is_same(one: &Dir, other: &Dir) -> bool {
     let identity = |dir: &Dir| dir.dir_metadata().map(|it| (it.dev(), it.ino())).ok();
     identity(one).is_some_and(|one| Some(one) == identity(other))

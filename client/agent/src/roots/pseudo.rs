@@ -1,10 +1,10 @@
-//! File systems that hold no files: what is in them are the kernel's own affairs, and reading or
-//! writing there does things. One may be mounted anywhere, beneath an allowed path too.
+//! Pseudo file systems: their entries belong to the kernel, and reading or writing them has effects. One
+//! may be mounted anywhere, also beneath an allowed path.
 
 use rustix::fd::AsFd;
 
-/// Their kinds, as the kernel numbers them: in `include/uapi/linux/magic.h`, or in the source file that
-/// stands beside.
+/// The magic numbers of pseudo file systems, from `include/uapi/linux/magic.h` or the source file in the
+/// comment.
 const KINDS: &[u32] = &[
     0x0000_9fa0, // proc
     0x6265_6572, // sysfs
@@ -57,10 +57,10 @@ const KINDS: &[u32] = &[
     0x0068_7970, // hypfs, arch/s390/hypfs/inode.c
 ];
 
-/// Whether something lies on such a file system. What cannot be told counts as one.
+/// Returns whether an open file lies on a pseudo file system. If that cannot be determined, returns true.
 pub(crate) fn is_pseudo(opened: impl AsFd) -> bool {
     let Ok(found) = rustix::fs::fstatfs(opened) else { return true };
-    // The word has different widths on different processors; the number is in its lowest 32 bits.
+    // The field's width depends on the processor; the number is in its lowest 32 bits.
     let [a, b, c, d, ..] = found.f_type.to_le_bytes();
     KINDS.contains(&u32::from_le_bytes([a, b, c, d]))
 }
@@ -86,7 +86,7 @@ mod tests {
     fn a_handle_of_a_process_is_no_file() {
         let this = rustix::process::getpid();
         let opened = rustix::process::pidfd_open(this, rustix::process::PidfdFlags::empty());
-        // Before pidfs, such handles lay among the anonymous inodes.
+        // Before pidfs, such handles were anonymous inodes.
         assert!(is_pseudo(opened.unwrap()));
     }
 
@@ -94,7 +94,7 @@ mod tests {
     fn no_kind_stands_there_twice() {
         let kinds: std::collections::BTreeSet<_> = KINDS.iter().collect();
         assert_eq!(kinds.len(), KINDS.len());
-        // Those whose files do things when they are written or read.
+        // File systems whose files have effects when they are written or read.
         for kind in [0x5049_4446, 0x6c6f_6f70, 0x0a64_7361, 0xaee7_1ee7] {
             assert!(kinds.contains(&kind), "{kind:#x}");
         }

@@ -1,5 +1,5 @@
-//! A quick test for going through large folders: most names can't be kept out, whatever stands above
-//! them, and need not be compared with every deny entry.
+//! A quick test for walking large folders: most names can't be denied, whatever folder they are in, and
+//! need not be compared with every deny entry.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,14 @@ use orion_domain::{DevicePath, PathStyle};
 
 use super::{LOCAL_TRASH, STAGED};
 
-/// The last names of everything that is kept out. In a folder that is not kept out, only something
-/// with such a name can be.
+/// The last names of all denied paths. In a folder that is not denied, only an entry with such a name can
+/// be denied.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
     names: HashSet<String>,
-    /// Beginnings and ends of names, around wildcards.
+    /// Prefixes and suffixes of names with wildcards.
     wild: Vec<(String, String)>,
-    /// Some entry has no last name that says enough.
+    /// Whether every name is a suspect, because some entry has no usable last name.
     all: bool,
 }
 
@@ -60,7 +60,7 @@ impl Suspects {
         }
     }
 
-    /// Whether something of this name may be kept out in a folder that is not. True says nothing.
+    /// Returns whether an entry of this name may be denied in a folder that is not. True proves nothing.
     pub(super) fn may_hold(&self, name: &str) -> bool {
         // Outside ASCII, different letters may count as the same.
         if self.all || !name.is_ascii() {

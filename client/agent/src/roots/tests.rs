@@ -1,4 +1,4 @@
-//! What two scopes lend together, and where paths lead.
+//! What two scopes allow together, and where paths lead.
 
 use std::fs;
 
@@ -126,7 +126,7 @@ mod links {
         }
         let inside = roots.locate(&ground.path("lent/in/x"), Access::Write).unwrap();
         assert_eq!(inside.real, ground.path("lent/inner"));
-        // The owner's deny holds for the place, by whichever name it is reached.
+        // The owner's deny entry applies to the place by every name.
         let error = roots.locate(&ground.path("lent/in/no"), Access::Read).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed);
     }
@@ -193,7 +193,7 @@ mod links {
         assert!(roots.locate(&ground.path("lent/yes"), Access::Read).is_ok());
         assert!(roots.is_inside(&ground.path("lent/yes")));
 
-        // By its own name as well where the deny entry goes through the link.
+        // A deny entry that goes through the link also applies to the place's own name.
         let ceiling = ground.scope(&[("real", BOTH)], &["lent/no"]);
         let roots = Roots::open(&ceiling, &ceiling, &[]);
         let error = roots.locate(&ground.path("real/no/x"), Access::Read).unwrap_err();
@@ -266,7 +266,7 @@ mod links {
     }
 }
 
-/// The terminals lie on a file system of their own, beneath a folder that may be lent.
+/// The terminals are on a file system of their own, beneath a folder that may be granted.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_system_that_holds_no_files_is_not_entered() {

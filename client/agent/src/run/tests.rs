@@ -1,4 +1,4 @@
-//! What is required of the kernel, and how the device's own audit is taken up after each kind of death.
+//! What is required of the kernel, and how the device's own audit log continues after each kind of crash.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ impl Stopped {
         opened.await.unwrap()
     }
 
-    /// The journal has that it began, and these ends.
+    /// Writes to the journal that the call began, and these ends.
     async fn began(&self, ends: &[&Ended]) {
         let mut journal = self.open().await;
         let begin = Begin {
@@ -59,7 +59,7 @@ impl Stopped {
         journal.close().await;
     }
 
-    /// The device's own audit has these ends.
+    /// Writes these ends to the device's own audit log.
     async fn noted(&self, ends: &[&Ended]) {
         let device = self.identity.device_id.to_string();
         let mut chain = Chain::open(self.folder.path(), &device).unwrap();
@@ -70,14 +70,14 @@ impl Stopped {
         chain.close().await;
     }
 
-    /// Starts twice, and gives what the second start has to tell, and all that was noted.
+    /// Starts twice. Returns what the second start reports, and all entries of the audit log.
     async fn taken_up(&self) -> (Ended, i64, Vec<CallState>) {
-        let (mut told, mut entry, settled) = (None, 0, HashMap::new());
+        let (mut reported, mut entry, settled) = (None, 0, HashMap::new());
         for _ in 0..2 {
             let mut journal = self.open().await;
             let chain = take_up(self.folder.path(), &self.identity, &mut journal, &settled);
             let chain = chain.await.unwrap();
-            told = journal.result(self.call).cloned();
+            reported = journal.result(self.call).cloned();
             entry = chain.entry_of(self.call);
             chain.close().await;
             journal.close().await;
@@ -87,7 +87,7 @@ impl Stopped {
             let Happened { state, .. } = entry.what;
             state
         };
-        (told.unwrap(), entry, kept.entries.iter().map(states).collect())
+        (reported.unwrap(), entry, kept.entries.iter().map(states).collect())
     }
 }
 
@@ -105,13 +105,13 @@ fn given_up() -> Ended {
 async fn what_ended_and_was_not_noted_is_noted_once() {
     let stopped = Stopped::new();
     stopped.began(&[&done()]).await;
-    let (told, _, states) = stopped.taken_up().await;
-    assert_eq!((told, states), (done(), vec![CallState::Succeeded]));
+    let (reported, _, states) = stopped.taken_up().await;
+    assert_eq!((reported, states), (done(), vec![CallState::Succeeded]));
 
     let stopped = Stopped::new();
     stopped.began(&[]).await;
-    let (told, entry, states) = stopped.taken_up().await;
-    assert_eq!((told.state, entry, states), (CallState::Unknown, 1, vec![CallState::Unknown]));
+    let (reported, entry, states) = stopped.taken_up().await;
+    assert_eq!((reported.state, entry, states), (CallState::Unknown, 1, vec![CallState::Unknown]));
 }
 
 #[tokio::test]
@@ -119,26 +119,29 @@ async fn what_ended_and_was_noted_is_not_noted_again() {
     let stopped = Stopped::new();
     stopped.began(&[&done()]).await;
     stopped.noted(&[&done()]).await;
-    let (told, entry, states) = stopped.taken_up().await;
-    assert_eq!((told, entry, states), (done(), 1, vec![CallState::Succeeded]));
+    let (reported, entry, states) = stopped.taken_up().await;
+    assert_eq!((reported, entry, states), (done(), 1, vec![CallState::Succeeded]));
 }
 
-/// A power cut takes the end from the journal, which is not forced to disk, and not from the chain.
+/// A power cut loses the end from the journal, where it is not synced, and not from the chain.
 #[tokio::test]
 async fn what_was_noted_and_is_not_in_the_journal_is_told_as_unknown_and_not_noted_again() {
     let stopped = Stopped::new();
     stopped.began(&[]).await;
     stopped.noted(&[&done()]).await;
-    let (told, entry, states) = stopped.taken_up().await;
-    assert_eq!((told.state, entry, states), (CallState::Unknown, 1, vec![CallState::Succeeded]));
-    let Envelope { message, .. } = serde_json::from_str(&told.result).unwrap();
+    let (reported, entry, states) = stopped.taken_up().await;
+    assert_eq!(
+        (reported.state, entry, states),
+        (CallState::Unknown, 1, vec![CallState::Succeeded])
+    );
+    let Envelope { message, .. } = serde_json::from_str(&reported.result).unwrap();
     assert!(message.contains("came to its end, succeeded"), "{message}");
 
     let stopped = Stopped::new();
     stopped.began(&[&given_up()]).await;
     stopped.noted(&[&given_up(), &done()]).await;
-    let (told, entry, states) = stopped.taken_up().await;
-    assert_eq!((told.state, entry), (CallState::Unknown, 2));
-    assert_ne!(told, given_up(), "the backend is told more than before");
+    let (reported, entry, states) = stopped.taken_up().await;
+    assert_eq!((reported.state, entry), (CallState::Unknown, 2));
+    assert_ne!(reported, given_up(), "the backend is told more than before");
     assert_eq!(states, [CallState::Unknown, CallState::Succeeded]);
 }

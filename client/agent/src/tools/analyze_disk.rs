@@ -1,4 +1,4 @@
-//! `analyze_disk`.
+//! Executes `analyze_disk`.
 
 use std::cmp::Reverse;
 
@@ -38,12 +38,12 @@ impl Execute for AnalyzeDisk {
     }
 }
 
-/// The largest first, then by path.
+/// Ordered by size, the largest first, then by path.
 type Largest = Firsts<(Reverse<u64>, String), Large>;
 
 struct Sums<'a> {
     start: &'a DevicePath,
-    /// What is told, from this many bytes on.
+    /// Minimum size of a listed file or folder, in bytes.
     threshold: u64,
     folders: Largest,
     files: Largest,

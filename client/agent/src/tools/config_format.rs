@@ -1,8 +1,7 @@
-//! The formats of configuration files: which one a file is written in, and its values as JSON.
+//! Detects the format of a configuration file, and parses its values to JSON.
 //!
-//! Whatever stands in a file, reading it takes bounded room and time: depth, values and the text that
-//! anchors repeat are counted. Nothing is taken from outside the text, least of all from the agent's
-//! own environment.
+//! Reading any file takes bounded memory and time: depth, values and text repeated by anchors are counted.
+//! Values come only from the text, never from the agent's own environment.
 
 mod env;
 mod ini;
@@ -16,28 +15,28 @@ mod yaml;
 pub(super) use orion_catalog::tools::read_config::Format;
 use serde_json::Value;
 
-/// The largest file that is read as configuration, in bytes.
+/// Maximum size of a configuration file, in bytes.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
-/// YAML keeps the whole of a `[…]` in mind until it ends, with some two hundred bytes for each of its
-/// own, so that less of it is read.
+/// Maximum size of a YAML file, in bytes. The parser keeps a whole `[…]` in memory until it ends, with about
+/// two hundred bytes for each byte of the file.
 const MAX_YAML_BYTES: usize = 256 * 1024;
-/// The longest that is told of what is wrong, in bytes.
+/// Maximum length of an error description, in bytes.
 const MAX_PROBLEM_BYTES: usize = 200;
 
-/// What a file holds.
+/// The result of parsing a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reading {
-    /// Its values.
+    /// The values of the file.
     Values(Value),
-    /// It is not well written, and where.
+    /// The syntax is wrong; the text says where.
     Broken(String),
-    /// It may be well written, but its values are more than is read.
+    /// The syntax may be right, but the values exceed the limits.
     TooMuch(String),
-    /// Nothing is known of how it is written.
+    /// The format is unknown.
     Unknown,
 }
 
-/// A place in a text, both counted from 1; columns count characters.
+/// A position in a text. Both count from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Position {
     line: usize,
@@ -45,7 +44,7 @@ struct Position {
 }
 
 impl Position {
-    /// The place of a byte.
+    /// Returns the position of a byte.
     fn of(text: &str, byte: usize) -> Self {
         let before = text.get(..text.floor_char_boundary(byte)).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -53,7 +52,7 @@ impl Position {
         Self { line, column }
     }
 
-    /// What is wrong there, in one sentence.
+    /// Returns the error at this position, in one sentence.
     fn broken(self, what: &str) -> Reading {
         if what.contains("recursion limit") || what.contains("cannot recurse") {
             return value::too_much();
@@ -65,8 +64,7 @@ impl Position {
     }
 }
 
-/// The format of a file. Its name tells, but `.conf` and `.cfg` say little: such a file is INI where
-/// it reads as that.
+/// Returns the format of a file by its name. A `.conf` or `.cfg` file is INI if it parses as INI.
 pub(super) fn format_of(name: &str, text: &str) -> Format {
     let name = name.to_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -75,7 +73,7 @@ pub(super) fn format_of(name: &str, text: &str) -> Format {
         "yaml" | "yml" => Format::Yaml,
         "json" => Format::Json,
         "ini" | "desktop" | "gitconfig" | "editorconfig" => Format::Ini,
-        // systemd's units and its network files.
+        // Unit and network files of systemd.
         "service" | "timer" | "socket" | "mount" | "automount" | "path" | "slice" | "network"
         | "netdev" => Format::Ini,
         "cfg" | "conf" if matches!(ini::read(body(text)), Reading::Values(_)) => Format::Ini,
@@ -84,7 +82,7 @@ pub(super) fn format_of(name: &str, text: &str) -> Format {
     }
 }
 
-/// The values of a text in a format. Never fails: what is wrong is part of the answer.
+/// Parses the values of a text. Never fails: an error is part of the result.
 pub(super) fn read(format: Format, text: &str) -> Reading {
     let text = body(text);
     match format {
@@ -100,7 +98,7 @@ pub(super) fn read(format: Format, text: &str) -> Reading {
     }
 }
 
-/// The text without the mark that some editors put first.
+/// Returns the text without the byte order mark that some editors write.
 fn body(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }

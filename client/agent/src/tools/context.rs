@@ -18,42 +18,42 @@ use crate::risk_gate::RiskGate;
 use crate::roots::{Located, Roots};
 use crate::trash::Trash;
 
-/// The files in a repository of Git that name what is run, or where else such a file is.
+/// Files in a Git repository that name programs to run, or that name the location of such a file.
 const GIT_SETTINGS: &[&str] = &["config", "config.worktree", "commondir"];
 
-/// What a call is run with.
+/// The context of one call.
 pub struct Context<'a> {
     /// The call.
     pub call: CallId,
-    /// What it may hold in memory, once it has asked.
+    /// Memory that the call holds, after it reserved some.
     pub memory: &'a Memory,
     /// The allowed folders.
     pub roots: &'a Roots,
-    /// Where relative paths and `~` begin.
+    /// Base of relative paths and of `~`.
     pub places: &'a Places,
-    /// The applications of the device's list.
+    /// The applications on the device's list.
     pub apps: &'a Apps,
-    /// Where what is changed is kept, so that it can be taken back.
+    /// Keeps replaced and deleted content, so that the call can be undone.
     pub trash: &'a Trash,
-    /// The device, as its own answers name it.
+    /// The device's id in its own results.
     pub device_id: &'a str,
-    /// Whether nothing may change.
+    /// Whether the call must change nothing.
     pub dry_run: bool,
-    /// What stands between the call and what raises its risk.
+    /// Records what raises the call's risk. Stops the call unless the policy or an approval allows the raise.
     pub risk: &'a RiskGate,
-    /// Set where the trash has no room for what the call replaces or deletes.
+    /// Set if the trash has no space for what the call replaces or deletes.
     pub is_final: &'a Cell<bool>,
-    /// What it touches, as it was judged.
+    /// What the call touches, as evaluated.
     pub touches: &'a Touches,
-    /// What it takes back or does again, as it was judged: of an undoing.
+    /// What the call undoes or redoes, as evaluated. `None` if the call is not an undo.
     pub undo: Option<&'a Undo>,
-    /// What must still be as it was shown when the call acts.
+    /// What the preview observed, compared when the call acts. `None` if nothing is compared.
     pub expected: Option<ExpectedState<'a>>,
     /// Set when a person stops the call.
     pub cancelled: &'a AtomicBool,
-    /// When the call has to be over.
+    /// When the call must end.
     pub deadline: Instant,
-    /// Told how many units of how many are done, if that is known, and what they are.
+    /// Reports progress: units done, total if known, and the name of the unit.
     pub progress: &'a dyn Fn(u64, Option<u64>, &str),
 }
 
@@ -68,7 +68,7 @@ impl fmt::Debug for Context<'_> {
 }
 
 impl Context<'_> {
-    /// Whether to go on. Called before a change is made and in every loop.
+    /// Checks whether to continue. Called before each change and in every loop.
     ///
     /// # Errors
     /// `CANCELLED` or `TIMEOUT`.
@@ -85,7 +85,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Refuses the call where something is not as it was shown.
+    /// Refuses the call if a path differs from the preview.
     ///
     /// # Errors
     /// As [`compare`].
@@ -93,8 +93,7 @@ impl Context<'_> {
         self.expected.map_or(Ok(()), |expected| compare(expected, self))
     }
 
-    /// Raises the risk of the call where a file has an execute bit: what is written to `path` would be
-    /// run like it.
+    /// Raises the call's risk if a file has an execute bit: content written to `path` would be run like it.
     ///
     /// # Errors
     /// As [`RiskGate::raise`].
@@ -109,8 +108,9 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The same for what stands at a place, if anything does, and where the place is in a repository of
-    /// Git: what its settings name is run by every command in it, whatever the folder is called.
+    /// As [`raise_if_executable`](Self::raise_if_executable), for the entry at a location, if any. Raises the
+    /// risk as well if the location is a setting of a Git repository: every Git command in it runs what such
+    /// a setting names, whatever the folder is called.
     ///
     /// # Errors
     /// As [`RiskGate::raise`].
@@ -128,7 +128,7 @@ impl Context<'_> {
         found.map_or(Ok(()), |metadata| self.raise_if_executable(&metadata, path))
     }
 
-    /// Takes an argument as a path of this device.
+    /// Parses an argument as a path of this device.
     ///
     /// # Errors
     /// `INVALID_PATH`.
@@ -136,7 +136,7 @@ impl Context<'_> {
         orion_catalog::tools::path(self.places, text)
     }
 
-    /// Takes an argument as a path of this device and finds where it leads.
+    /// Parses an argument as a path of this device, and resolves it.
     ///
     /// # Errors
     /// As [`Context::path`] and [`Roots::locate`].

@@ -1,5 +1,5 @@
-//! `copy_path`. The copy is made under a name of its own and gets the one that is meant when it is
-//! whole, so that nobody ever sees half of it.
+//! Executes `copy_path`. The copy gets its final name only when it is complete, so that no process sees a
+//! partial copy.
 
 pub(super) mod content;
 pub(super) mod ends;
@@ -26,7 +26,7 @@ impl Execute for CopyPath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
-        let _turn = lock_paths(context, &[&destination])?;
+        let _lock = lock_paths(context, &[&destination])?;
         let from = context.roots.locate(&source, Access::Read)?;
         let to = context.roots.locate(&destination, Access::Write)?;
         let landed = real(&to)?;
@@ -76,7 +76,7 @@ impl Execute for CopyPath {
     }
 }
 
-/// Opens the file that is the source.
+/// Opens the source file.
 fn open(from: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolError> {
     regular::refuse_unfit(from)?;
     let path = &from.asked;
@@ -87,7 +87,7 @@ fn open(from: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolE
     regular::open(&from.dir, name, path, OpenOptions::new().read(true))
 }
 
-/// Copies a file to its place.
+/// Copies a file to its destination.
 pub(super) fn place_file(
     change: &mut Change<'_>,
     from: &Located,
@@ -98,7 +98,7 @@ pub(super) fn place_file(
 ) -> Result<(), ToolError> {
     let bytes = metadata.len();
     let mut staged = change.stage(target, None)?;
-    // Before anything is in it: it may be meant for few eyes.
+    // Set before the file has content: its mode may allow only few readers.
     context.raise_if_executable(&metadata, &target.path)?;
     staged.like(&metadata).map_err(|error| io_failure(&error, Wanted::File, &target.path))?;
     Progress::new(context, bytes).copy(&mut file, &mut staged, bytes, &from.asked)?;
@@ -111,7 +111,7 @@ pub(super) fn place_file(
     Ok(())
 }
 
-/// Copies a folder to its place.
+/// Copies a folder to its destination.
 pub(super) fn place_folder(
     change: &mut Change<'_>,
     from: &Located,

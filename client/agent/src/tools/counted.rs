@@ -1,6 +1,6 @@
-//! How many there are of something, for a person.
+//! Counts with the right singular or plural.
 
-/// `1 line`, `2 lines`.
+/// Returns `1 line` or `2 lines`.
 pub(super) fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
@@ -11,7 +11,7 @@ mod tests {
 
     #[test]
     fn one_is_one() {
-        let told = [0, 1, 2].map(|count| counted(count, "line"));
-        assert_eq!(told, ["0 lines", "1 line", "2 lines"]);
+        let texts = [0, 1, 2].map(|count| counted(count, "line"));
+        assert_eq!(texts, ["0 lines", "1 line", "2 lines"]);
     }
 }

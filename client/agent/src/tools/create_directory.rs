@@ -1,4 +1,4 @@
-//! `create_directory`.
+//! Executes `create_directory`.
 
 use orion_catalog::Tool;
 use orion_catalog::tools::create_directory::{Arguments, CreateDirectory, Returns};
@@ -8,13 +8,13 @@ use super::{Context, Execute, Outcome, nearby};
 use crate::changes::{Change, StepError, TrashSpace, lock_paths};
 use crate::roots::{FileKind, Located};
 
-/// The most folders that one call makes.
+/// Maximum number of folders that one call creates.
 const MAX_MADE: usize = 256;
 
 impl Execute for CreateDirectory {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let path = &context.path(&arguments.path)?;
-        let _turn = lock_paths(context, &[path])?;
+        let _lock = lock_paths(context, &[path])?;
         let located = context.roots.locate(path, Access::Write)?;
         let done = |message: String, created| {
             Ok(Outcome::new(message, Returns { created_path: path.to_string(), created }))
@@ -49,7 +49,7 @@ impl Execute for CreateDirectory {
                 done(format!("Made the folder {path}."), true)
             }
             Err(StepError::Taken(_))
-                if target.stamp()?.is_some_and(|print| print.what == FileKind::Folder) =>
+                if target.stamp()?.is_some_and(|stamp| stamp.what == FileKind::Folder) =>
             {
                 change.finish();
                 done(format!("The folder {path} is there already."), false)
@@ -59,7 +59,7 @@ impl Execute for CreateDirectory {
     }
 }
 
-/// Refuses to make more folders at once than the record of the call has room for.
+/// Refuses more folders at once than the call's record can hold.
 pub(super) fn refuse_depth(located: &Located) -> Result<(), ToolError> {
     if located.rest.len() <= MAX_MADE {
         return Ok(());
@@ -74,7 +74,7 @@ pub(super) fn refuse_depth(located: &Located) -> Result<(), ToolError> {
     .with("attempted_path", located.asked.to_string()))
 }
 
-/// The folder above is not there.
+/// Returns the error for a missing parent folder.
 pub(super) fn missing_parent(located: &Located, context: &Context<'_>) -> ToolError {
     let missing = located.rest.first().and_then(|name| located.real.join(name).ok());
     let missing = missing.unwrap_or_else(|| located.asked.clone());

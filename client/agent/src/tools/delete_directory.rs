@@ -1,4 +1,4 @@
-//! `delete_directory`.
+//! Executes `delete_directory`.
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
@@ -12,7 +12,7 @@ use super::{Context, Execute, Outcome, nearby};
 use crate::changes::{Change, FileStamp, Target, TrashSpace, disk_bytes, lock_paths};
 use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 
-/// How many names a preview tells.
+/// Maximum number of names in a preview.
 const FIRST_ENTRIES: usize = 20;
 
 impl Execute for DeleteDirectory {
@@ -21,7 +21,7 @@ impl Execute for DeleteDirectory {
             return Err(unconfirmed(Self::NAME));
         }
         let path = context.path(&arguments.path)?;
-        let _turn = lock_paths(context, &[&path])?;
+        let _lock = lock_paths(context, &[&path])?;
         let located = context.roots.locate_entry(&path, Access::Delete)?;
         refuse_roots(&located, context)?;
         let name = folder_name(&located, context)?;
@@ -30,7 +30,7 @@ impl Execute for DeleteDirectory {
             .dir
             .open_dir_nofollow(name)
             .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
-        let print = FileStamp::of_folder(&dir)
+        let stamp = FileStamp::of_folder(&dir)
             .map_err(|error| io_failure(&error, Wanted::Directory, &path))?;
         let count = count(&located, dir, &real, context)?;
         if count.entries > 1 && !arguments.recursive {
@@ -56,7 +56,7 @@ impl Execute for DeleteDirectory {
         context.check()?;
         let target = Target::of(&located)?;
         let mut change = Change::begin(context, Self::NAME, &[&path], room);
-        change.discard(&target, &print, entries, disk_bytes)?;
+        change.discard(&target, &stamp, entries, disk_bytes)?;
         change.finish();
         if context.is_final.get() {
             return Ok(Outcome::new(format!("Deleted {path}: {what}."), returns(None, Vec::new())));
@@ -66,7 +66,7 @@ impl Execute for DeleteDirectory {
     }
 }
 
-/// Nothing goes by mistake.
+/// Returns the error for a missing `confirm: true`.
 pub(super) fn unconfirmed(tool: &str) -> ToolError {
     ToolError::new(
         ErrorCode::ConfirmationRequired,
@@ -74,7 +74,7 @@ pub(super) fn unconfirmed(tool: &str) -> ToolError {
     )
 }
 
-/// An allowed path is the ground that grants stand on.
+/// Refuses to delete an allowed path, because grants depend on it.
 pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
     let path = &located.asked;
     let real = located.name().and_then(|name| located.real.join(name).ok());
@@ -93,7 +93,7 @@ pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(
     Ok(())
 }
 
-/// The name of the folder that is to go, and nothing else but a folder.
+/// Returns the name of the folder to delete, and refuses anything but a folder.
 fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a str, ToolError> {
     let missing = || Wanted::Directory.missing(&located.asked);
     match (located.name(), located.found) {
@@ -117,12 +117,13 @@ fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a st
 struct Count {
     entries: u64,
     bytes: u64,
-    /// What that takes on the disk.
+    /// Bytes used on the disk.
     disk_bytes: u64,
     first: Vec<String>,
 }
 
-/// Counts what would go, itself included, and refuses what may not.
+/// Counts what would be deleted, the folder included. Refuses a mounted file system and what the walk
+/// refuses.
 fn count(
     located: &Located,
     dir: Dir,
@@ -162,7 +163,7 @@ fn count(
     Ok(count)
 }
 
-/// The file system that something lies on. Windows mounts by junctions, which are links to Orion.
+/// Returns the file system of an entry. On Windows a mount is a junction, which Orion treats as a link.
 #[cfg(unix)]
 fn file_system(metadata: &Metadata) -> Option<u64> {
     Some(cap_fs_ext::MetadataExt::dev(metadata))

@@ -1,4 +1,4 @@
-//! `delete_file`.
+//! Executes `delete_file`.
 
 use orion_catalog::Tool;
 use orion_catalog::tools::delete_file::{Arguments, DeleteFile, Returns};
@@ -16,24 +16,24 @@ impl Execute for DeleteFile {
             return Err(unconfirmed(Self::NAME));
         }
         let path = &context.path(&arguments.path)?;
-        let _turn = lock_paths(context, &[path])?;
+        let _lock = lock_paths(context, &[path])?;
         let located = context.roots.locate_entry(path, Access::Delete)?;
         refuse_roots(&located, context)?;
         refuse_unfit(&located, context)?;
         let target = Target::of(&located)?;
-        let print = target.stamp()?.ok_or_else(|| Wanted::File.missing(path))?;
-        let bytes = if print.what == FileKind::File { print.bytes } else { 0 };
+        let stamp = target.stamp()?.ok_or_else(|| Wanted::File.missing(path))?;
+        let bytes = if stamp.what == FileKind::File { stamp.bytes } else { 0 };
         let size = counted(bytes, "byte");
         let returns = |trash_id| Returns { path: path.to_string(), bytes, trash_id };
-        let what = if print.what == FileKind::Link { "the link " } else { "" };
-        let room = TrashSpace::take(context, path, print.disk_bytes)?;
+        let what = if stamp.what == FileKind::Link { "the link " } else { "" };
+        let room = TrashSpace::take(context, path, stamp.disk_bytes)?;
         if context.dry_run {
             let message = format!("Would move {what}{path} to the trash: {size}.");
             return Ok(Outcome::new(message, returns(None)));
         }
         context.check()?;
         let mut change = Change::begin(context, Self::NAME, &[path], room);
-        change.discard(&target, &print, 1, print.disk_bytes)?;
+        change.discard(&target, &stamp, 1, stamp.disk_bytes)?;
         change.finish();
         if context.is_final.get() {
             return Ok(Outcome::new(format!("Deleted {what}{path}: {size}."), returns(None)));
@@ -44,7 +44,7 @@ impl Execute for DeleteFile {
     }
 }
 
-/// Files go, and links, but not what they lead to.
+/// Accepts files and links; the target of a link stays.
 fn refuse_unfit(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
     let path = &located.asked;
     match (located.name(), located.found) {

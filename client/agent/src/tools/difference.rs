@@ -1,5 +1,5 @@
-//! What a change comes to, as a unified diff. Only what differs is compared, within bounds of room and
-//! time, whatever is compared.
+//! Unified diffs of changes. Compares only the differing part, within bounds of memory and time for any
+//! input.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -9,19 +9,19 @@ use similar::{DiffTag, TextDiff};
 
 use super::Context;
 
-/// The one bound of what is read to be compared; larger texts are told by size alone, in bytes.
+/// Maximum size of a text that is read for a comparison, in bytes. Larger texts are described by size alone.
 pub(super) const MAX_COMPARED_BYTES: u64 = 1024 * 1024;
-/// How much of two texts may differ before that is told by size alone, each, in bytes and in lines: a
-/// comparison takes room for each line, and time for each pair of them at worst.
+/// Maximum size of the differing part of each text, in bytes and in lines; a larger part is described by size
+/// alone. A comparison needs memory for each line, and at worst time for each pair of lines.
 const MAX_DIFFERING_BYTES: usize = 256 * 1024;
 const MAX_DIFFERING_LINES: usize = 5_000;
 const MAX_DIFF_BYTES: usize = 64 * 1024;
-/// After this the comparison goes on more roughly.
+/// After this time the comparison becomes less exact.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Lines around a change that are shown with it.
+/// Number of context lines around a change.
 const AROUND: usize = 3;
 
-/// The difference between two texts, at most 64 KiB of it.
+/// Returns the difference between two texts, at most 64 KiB.
 pub(super) fn unified(
     path: impl std::fmt::Display,
     old: &str,
@@ -37,8 +37,8 @@ pub(super) fn unified(
     replaced(path, old, same..old.len() - end, part(new, same, new.len() - end), context)
 }
 
-/// The difference that it makes to put a text in the place of a part of another, at most 64 KiB of it.
-/// The new text as a whole is never made.
+/// Returns the difference that replacing a part of a text makes, at most 64 KiB. Never builds the whole new
+/// text.
 pub(super) fn replaced(
     path: impl std::fmt::Display,
     old: &str,
@@ -53,7 +53,7 @@ pub(super) fn replaced(
     let bytes = old.as_bytes();
     let head = bytes.get(..at.start).unwrap_or_default();
     let start = memchr::memrchr_iter(b'\n', head).nth(AROUND).map_or(0, |end| end + 1);
-    // Where nothing but whole lines is added, the line after them is around them.
+    // If only whole lines are added, the line after them is their context.
     let tail = bytes.get(at.end..).unwrap_or_default();
     let stop = memchr::memchr_iter(b'\n', tail).nth(AROUND);
     let stop = stop.map_or(old.len(), |end| at.end + end + 1);
@@ -76,7 +76,7 @@ pub(super) fn replaced(
     Ok(diff)
 }
 
-/// The difference between two parts that begin at the same line.
+/// Returns the difference between two parts that begin at the same line.
 fn compared(
     path: impl std::fmt::Display,
     first: usize,
@@ -90,7 +90,7 @@ fn compared(
         let (Some(begin), Some(end)) = (group.first(), group.last()) else { continue };
         let old = hunk(first, begin.old_range().start, end.old_range().end);
         let new = hunk(first, begin.new_range().start, end.new_range().end);
-        // Writing to a text never fails.
+        // Writing to a string never fails.
         let _ = writeln!(diff, "@@ -{old} +{new} @@");
         for change in group.iter().flat_map(|op| lines.iter_changes(op)) {
             let _ = write!(diff, "{}{}", change.tag(), change.value());
@@ -107,7 +107,7 @@ fn compared(
     if lines.ops().iter().all(|op| op.tag() == DiffTag::Equal) { String::new() } else { diff }
 }
 
-/// Where a hunk begins and how many lines it has, as `diff -u` writes it.
+/// Returns start and length of a hunk in the notation of `diff -u`.
 fn hunk(first: usize, start: usize, end: usize) -> String {
     match end - start {
         0 => format!("{},0", first + start),
@@ -147,7 +147,7 @@ mod tests {
         });
     }
 
-    /// The net number of lines that are added.
+    /// Returns the net number of added lines.
     fn counts(diff: &str) -> i64 {
         let lines = diff.lines().skip(2);
         lines.map(|line| i64::from(line.starts_with('+')) - i64::from(line.starts_with('-'))).sum()

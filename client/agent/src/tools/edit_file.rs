@@ -1,5 +1,5 @@
-//! `edit_file`. The old text has to stand there exactly once, so that what is changed is what was
-//! meant; everything else stays as it is, line ends included.
+//! Executes `edit_file`. The old text must occur exactly once, so that the edit changes what was meant. All
+//! other bytes stay, line ends included.
 
 mod find;
 #[cfg(test)]
@@ -20,9 +20,9 @@ use super::{Context, Execute, Outcome, invalid, nearby, regular};
 use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
 use crate::roots::{Located, Wanted, io_failure};
 
-/// How much is read between two looks at the clock, in bytes.
+/// Bytes read between two checks of the deadline.
 const READ_BYTES: u64 = 1024 * 1024;
-/// What a comparison takes beside the text, in bytes.
+/// Memory that a comparison needs besides the text, in bytes.
 const COMPARED_BYTES: u64 = 1024 * 1024;
 
 impl Execute for EditFile {
@@ -34,7 +34,7 @@ impl Execute for EditFile {
         if arguments.old_text == arguments.new_text {
             return Err(invalid("old_text and new_text are the same, so nothing would change."));
         }
-        let _turn = lock_paths(context, &[path])?;
+        let _lock = lock_paths(context, &[path])?;
         context.roots.locate(path, Access::Read)?;
         let located = context.roots.locate(path, Access::Write)?;
         regular::refuse_unfit(&located)?;
@@ -42,7 +42,7 @@ impl Execute for EditFile {
             return Err(nearby::suggest(Wanted::File.missing(path), &located, context));
         }
         context.raise_if_starting_at(&located, path)?;
-        let (mut file, print) = open_as_needed(&located, context)?;
+        let (mut file, stamp) = open_as_needed(&located, context)?;
         let old = text(&mut file, path, context)?;
         let at = find::only(&old, &arguments.old_text, path, context)?;
         let after = at + arguments.old_text.len();
@@ -55,7 +55,7 @@ impl Execute for EditFile {
             size_bytes: size as u64,
             diff: replaced(path, &old, at..after, &arguments.new_text, context)?,
         };
-        let keep = TrashSpace::take(context, path, print.disk_bytes)?;
+        let keep = TrashSpace::take(context, path, stamp.disk_bytes)?;
         if context.dry_run {
             return Ok(Outcome::new(format!("Would change {path}."), returns));
         }
@@ -69,13 +69,13 @@ impl Execute for EditFile {
         {
             staged.write_all(part).map_err(|error| io_failure(&error, Wanted::File, path))?;
         }
-        change.place(&target, staged, Precondition::Unchanged(&print))?;
+        change.place(&target, staged, Precondition::Unchanged(&stamp))?;
         change.finish();
         Ok(Outcome::new(format!("Changed {path}, {}.", counted(size as u64, "byte")), returns))
     }
 }
 
-/// A preview opens nothing for writing.
+/// Opens the file; in a preview only for reading.
 fn open_as_needed(
     located: &Located,
     context: &Context<'_>,
@@ -88,9 +88,9 @@ fn open_as_needed(
     let (file, metadata) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
     refuse_hard_links(&metadata, path)?;
     refuse_unwritable(&located.dir, name, path)?;
-    let print =
+    let stamp =
         FileStamp::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
-    Ok((file, print))
+    Ok((file, stamp))
 }
 
 fn text(
@@ -103,7 +103,7 @@ fn text(
         return Err(too_large(path));
     }
     room(context, size + COMPARED_BYTES)?;
-    // As much as there is, so that nothing is copied as it grows.
+    // Reserves the whole size, so that the buffer is not copied as it grows.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     let mut left = file.take(MAX_CONTENT_BYTES as u64 + 1);
     loop {

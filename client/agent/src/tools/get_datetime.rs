@@ -1,4 +1,4 @@
-//! `get_datetime`.
+//! Executes `get_datetime`.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -20,7 +20,7 @@ impl Execute for GetDatetime {
     }
 }
 
-/// A moment in a zone, to the second.
+/// Returns a moment in a time zone, to the second.
 fn at(now: Timestamp, zone: TimeZone) -> Returns {
     let now: Zoned = now.to_zoned(zone);
     Returns {
@@ -53,7 +53,7 @@ fn named(name: &str) -> Result<TimeZone, ToolError> {
     Err(invalid(message).with("attempted_timezone", shown).suggesting(near))
 }
 
-/// The zones most like a name, or whose city is.
+/// Returns the time zones whose name or city is most similar.
 fn nearest(name: &str) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut scored: Vec<_> = jiff::tz::db()
@@ -82,14 +82,14 @@ mod tests {
     fn a_moment_is_told_in_its_zone() {
         let zone = named("Europe/Amsterdam").unwrap();
         let now = Timestamp::from_second(1_753_000_000).unwrap();
-        let told = Returns {
+        let expected = Returns {
             datetime: "2025-07-20T10:26:40+02:00".to_owned(),
             date: "2025-07-20".to_owned(),
             time: "10:26:40".to_owned(),
             unix: 1_753_000_000,
             timezone: "Europe/Amsterdam".to_owned(),
         };
-        assert_eq!(at(now, zone), told);
+        assert_eq!(at(now, zone), expected);
         assert_eq!(at(now, named("UTC").unwrap()).datetime, "2025-07-20T08:26:40+00:00");
     }
 

@@ -1,4 +1,4 @@
-//! `get_device_info`.
+//! Executes `get_device_info`.
 
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ impl Execute for GetDeviceInfo {
     }
 }
 
-/// The operating system does not tell.
+/// Returns the error for what the operating system does not report.
 fn not_reported<E>(_: E) -> ToolError {
     ToolError::new(
         ErrorCode::NotSupported,
@@ -73,7 +73,7 @@ fn cpu_name(loaded: &sysinfo::System) -> String {
 
 fn cpu(context: &Context<'_>) -> Result<Cpu, ToolError> {
     let mut loaded = load(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_usage()))?;
-    // Use is a difference between two looks, which sysinfo wants this far apart.
+    // CPU usage is the difference between two samples, which sysinfo wants this far apart.
     let until = Instant::now() + MINIMUM_CPU_UPDATE_INTERVAL;
     if until < context.deadline {
         std::thread::sleep(MINIMUM_CPU_UPDATE_INTERVAL);

@@ -1,4 +1,4 @@
-//! `get_file_info`. What is no file is looked at and never opened.
+//! Executes `get_file_info`. Never opens an entry that is not a file.
 
 mod accounts;
 #[cfg(test)]
@@ -19,10 +19,10 @@ use crate::roots::{FileKind, Located, Wanted, io_failure};
 
 pub use accounts::cache_accounts;
 
-/// The largest file whose content is read for its SHA-256, in bytes.
+/// Maximum size of a file that is hashed, in bytes.
 const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024 * 1024;
 const CHUNK_BYTES: usize = 256 * 1024;
-/// How often progress is told, in chunks.
+/// Interval of progress reports, in chunks.
 const PROGRESS_EVERY: u64 = 256;
 
 impl Execute for GetFileInfo {
@@ -71,7 +71,7 @@ fn metadata(located: &Located, context: &Context<'_>) -> Result<Metadata, ToolEr
     located.dir.symlink_metadata(name).map_err(|error| failed(&error))
 }
 
-/// Opens the file whose content is wanted, and nothing else but a file.
+/// Opens the file to hash, and refuses anything but a file.
 fn open(located: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolError> {
     regular::refuse_unfit(located)?;
     let name = named(located, context)?;
@@ -79,7 +79,7 @@ fn open(located: &Located, context: &Context<'_>) -> Result<(File, Metadata), To
     regular::open(dir, name, &located.asked, OpenOptions::new().read(true))
 }
 
-/// The name of what was found.
+/// Returns the name of an entry that exists.
 fn named<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a str, ToolError> {
     match (located.name(), located.found) {
         (Some(name), Some(_)) => Ok(name),
@@ -122,7 +122,7 @@ fn hash(
         hash.update(chunk.get(..read).unwrap_or_default());
         done += read as u64;
         chunks += 1;
-        // It may grow while it is read.
+        // The file may grow while it is read.
         if done > MAX_HASHED_BYTES {
             return Err(large());
         }

@@ -1,4 +1,4 @@
-//! Globs over names, as people write them.
+//! Matches names against globs, as people write them.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use super::invalid;
 
 const MAX_BYTES: usize = 512;
 
-/// A pattern for names; with a slash in it, for paths below the start.
+/// A pattern for names, or for paths below the start if it contains a slash.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// A set of one, for it knows quick ways for plain patterns such as *.pdf.
+    /// A set of one glob, because sets have fast paths for simple patterns such as *.pdf.
     matcher: GlobSet,
     whole_path: bool,
-    /// It fits everything.
+    /// Whether the pattern matches everything.
     any: bool,
 }
 
 impl Pattern {
-    /// Reads a pattern. Case counts where the device's file systems let it count.
+    /// Parses a pattern. Case-sensitive where the device's file systems usually are.
     pub(super) fn parse(text: &str, style: PathStyle) -> Result<Self, ToolError> {
         if text.is_empty() || text.len() > MAX_BYTES {
             return Err(invalid(format!(
@@ -33,7 +33,7 @@ impl Pattern {
         let text: String = text.nfc().collect();
         let whole_path = text.contains('/');
         let glob = GlobBuilder::new(&text)
-            // A name has no separator in it, and a pattern that need not look for one is quicker.
+            // A name contains no separator, and matching is faster without the check for one.
             .literal_separator(whole_path)
             .case_insensitive(windows)
             .backslash_escape(!windows)
@@ -49,12 +49,12 @@ impl Pattern {
         Ok(Self { matcher: glob, whole_path, any: text == "*" })
     }
 
-    /// Whether the pattern may fit something of this name.
+    /// Returns whether the pattern may match an entry of this name.
     pub(super) fn may_fit(&self, name: &str) -> bool {
         self.any || self.whole_path || self.matcher.is_match(&*normal(name))
     }
 
-    /// Whether the pattern fits something at these names below the start.
+    /// Returns whether the pattern matches the path of these names below the start.
     pub(super) fn fits<'n>(&self, below: impl IntoIterator<Item = &'n str>) -> bool {
         let names = below.into_iter();
         if self.whole_path {
@@ -65,12 +65,12 @@ impl Pattern {
     }
 }
 
-/// The way that accents are written keeps no names apart.
+/// Normalises accents, so that different spellings of a name are equal.
 pub(super) fn normal(name: &str) -> Cow<'_, str> {
     if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
-/// Nor does case, where people look for a name.
+/// Normalises accents and case, for lookups by people.
 pub(super) fn folded(name: &str) -> String {
     normal(name).to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! `list_directory`.
+//! Executes `list_directory`.
 
 use cap_std::fs::Metadata;
 use jiff::Timestamp;
@@ -12,12 +12,11 @@ use super::{Context, Execute, Outcome, invalid, nearby};
 use crate::report::MAX_RESULT_BYTES;
 use crate::roots::{FileKind, Located};
 
-/// The most that may be asked for.
+/// Maximum value of `max_results`.
 const MAX_RESULTS: u32 = 10_000;
-/// The most that is told, in bytes of paths and what stands beside them, so that it fits a result
-/// with what stands around it.
+/// Maximum size of the listed entries as JSON, in bytes. Leaves space in the result for its other fields.
 const MAX_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
-/// What an entry takes besides its name and path.
+/// Size of an entry besides its name and path, in bytes.
 const ENTRY_BYTES: usize = 120;
 
 impl Execute for ListDirectory {
@@ -37,7 +36,7 @@ impl Execute for ListDirectory {
     }
 }
 
-/// All below a folder, in order, as far as there is room.
+/// Returns everything below a folder in order, up to the limits.
 fn deep(
     start: &Located,
     pattern: &Pattern,
@@ -64,7 +63,7 @@ fn deep(
     Ok((entries, truncated))
 }
 
-/// The first in one folder, of however many there are.
+/// Returns the first entries of one folder of any size.
 fn flat(
     start: &Located,
     pattern: &Pattern,
@@ -100,7 +99,7 @@ impl Visitor for List<'_> {
     }
 }
 
-/// The folder at a path, with similar names where there is none.
+/// Returns the folder at a path; suggests similar names if there is none.
 pub(super) fn folder(text: &str, context: &Context<'_>) -> Result<Located, ToolError> {
     let located = context.locate(text, Access::Read)?;
     if located.found.is_none() && !located.is_folder() {
@@ -110,7 +109,7 @@ pub(super) fn folder(text: &str, context: &Context<'_>) -> Result<Located, ToolE
     located.folder()
 }
 
-/// How much room there is for results.
+/// Remaining space for results.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     results: u32,
@@ -118,12 +117,12 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// At most as many as were asked for, and no more than fit a message.
+    /// Returns limits for `max_results` results that fit a message.
     pub(super) fn new(max_results: u32) -> Result<Self, ToolError> {
         Self::up_to(max_results, MAX_RESULTS)
     }
 
-    /// The same, where no more than `most` may be asked for.
+    /// As [`new`](Self::new), with `most` as the maximum.
     pub(super) fn up_to(max_results: u32, most: u32) -> Result<Self, ToolError> {
         if !(1..=most).contains(&max_results) {
             return Err(invalid(format!(
@@ -133,12 +132,12 @@ impl Limits {
         Ok(Self { results: max_results, bytes: MAX_BYTES })
     }
 
-    /// What a result with this much text counts for.
+    /// Returns the size that a result with this much text counts as, in bytes.
     pub(super) fn bytes(text_bytes: usize) -> usize {
         text_bytes + ENTRY_BYTES
     }
 
-    /// Takes the room for one result; false when there is none left.
+    /// Takes the space of one result. Returns false if too little is left.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         let (Some(results), Some(bytes)) =
             (self.results.checked_sub(1), self.bytes.checked_sub(bytes))
@@ -149,18 +148,18 @@ impl Limits {
         true
     }
 
-    /// The first results that there is room for.
+    /// Returns a collector for the first results within the limits.
     pub(super) fn firsts<K: Ord, T>(self) -> Firsts<K, T> {
         Firsts::new(self.results as usize, self.bytes)
     }
 
-    /// The end of the sentence that tells how many there are.
+    /// Returns the end of the sentence that states the number of results.
     pub(super) fn note(truncated: bool) -> &'static str {
         if truncated { ", and more; narrow the pattern or the folder to see them." } else { "." }
     }
 }
 
-/// What a text takes in JSON, without its quotes.
+/// Returns the size of a text in JSON without its quotes, in bytes.
 pub(super) fn json_bytes(text: &str) -> usize {
     let cost = |byte: u8| match byte {
         b'"' | b'\\' => 2,
@@ -170,7 +169,7 @@ pub(super) fn json_bytes(text: &str) -> usize {
     text.bytes().map(cost).sum()
 }
 
-/// An entry, and what it counts for.
+/// Returns an entry, and the size that it counts as, in bytes.
 fn entry(name: &str, path: &DevicePath, what: FileKind, metadata: &Metadata) -> (Entry, usize) {
     let kind = match what {
         FileKind::File => EntryKind::File,
@@ -191,7 +190,7 @@ fn entry(name: &str, path: &DevicePath, what: FileKind, metadata: &Metadata) -> 
     (entry, bytes)
 }
 
-/// When something was last changed, RFC 3339 in UTC, to the second.
+/// Returns the time of the last change in RFC 3339, UTC, to the second. `None` if unknown.
 pub(super) fn modified(metadata: &Metadata) -> Option<String> {
     let at = Timestamp::try_from(metadata.modified().ok()?.into_std()).ok()?;
     Some(at.round(jiff::Unit::Second).ok()?.to_string())

@@ -1,7 +1,7 @@
-//! What all calls together may hold in memory. A call that needs much says so before it takes it, and
-//! waits for others to give theirs back: so the agent stays small however many calls run at once.
+//! Limits the memory of all calls together. A call reserves large memory before it uses it, and waits until
+//! other calls release theirs. So the agent stays small however many calls run at once.
 //!
-//! Asked for once by a call, after its turn has come, so that no two calls wait for each other.
+//! A call reserves memory once, after it holds its path locks, so that no two calls wait for each other.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,15 +12,15 @@ use orion_domain::{ErrorCode, ToolError};
 
 use super::Context;
 
-/// What all calls together may hold, in bytes, beside their arguments and small buffers.
+/// Maximum memory of all calls together, in bytes, besides their arguments and small buffers.
 const MAX_HELD_BYTES: u64 = 16 * 1024 * 1024;
-/// How often one who waits looks whether to go on waiting.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a waiting call checks whether to stop.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 static ALL: Mutex<All> = Mutex::new(All { held: 0, next: 0, waiting: VecDeque::new() });
 static FREED: Condvar = Condvar::new();
 
-/// What is held, and who waits, in the order in which they came: a large call is not passed over for ever.
+/// Reserved bytes and waiting calls, in order of arrival: a large call is not passed over forever.
 struct All {
     held: u64,
     next: u64,
@@ -31,13 +31,13 @@ fn all() -> MutexGuard<'static, All> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What one call holds, until it is given back or dropped: when its result is text, or when nobody waits
-/// for it any more. What hangs holds up nobody else.
+/// The reserved memory of one call. Released when its result is text, on drop, or when no client waits for
+/// the call any more. So a call that hangs blocks no other call.
 #[derive(Debug, Default)]
 pub struct Memory(AtomicU64);
 
 impl Memory {
-    /// Nothing is held any more.
+    /// Releases all reserved memory.
     pub fn give_back(&self) {
         let bytes = self.0.swap(0, Ordering::Relaxed);
         if bytes > 0 {
@@ -48,9 +48,9 @@ impl Memory {
         }
     }
 
-    /// Waits until there is room for so many bytes. What is more than all there is has all of it.
+    /// Waits until so many bytes are free, and reserves them. A larger request gets the whole limit.
     fn take(&self, context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
-        // What it had it does not wait for.
+        // Releases first, so that the call does not wait for its own memory.
         self.give_back();
         let bytes = bytes.min(MAX_HELD_BYTES);
         let mut all = all();
@@ -66,7 +66,7 @@ impl Memory {
             if let Err(error) = context.check() {
                 break Err(error);
             }
-            all = FREED.wait_timeout(all, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+            all = FREED.wait_timeout(all, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         };
         all.waiting.retain(|waiting| *waiting != ticket);
         drop(all);
@@ -89,7 +89,7 @@ impl Drop for Memory {
     }
 }
 
-/// Waits until there is room for so many bytes, which the call holds from then on.
+/// Waits until so many bytes are free, and reserves them for the call.
 ///
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`.
@@ -121,7 +121,7 @@ mod tests {
                 });
                 other.take(context, 1).unwrap();
             });
-            // The one that was given up is still there, and holds nothing.
+            // The given-up call still exists, and holds nothing.
             assert_eq!(large.0.load(Ordering::Relaxed), 0);
             assert!(other.0.load(Ordering::Relaxed) == 1 && all().waiting.is_empty());
         });

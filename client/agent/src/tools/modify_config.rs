@@ -1,4 +1,4 @@
-//! `modify_config`. The lines that are named get other text; every other byte stays.
+//! Executes `modify_config`. Replaces the named lines; all other bytes stay.
 
 mod lines;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use super::{Context, Execute, Outcome, difference, invalid, read_config, write_f
 use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
 use crate::roots::{Wanted, io_failure};
 
-/// The most lines that one call changes.
+/// Maximum number of lines that one call changes.
 const MAX_CHANGES: usize = 100;
 
 impl Execute for ModifyConfig {
@@ -37,12 +37,12 @@ impl Execute for ModifyConfig {
             )));
         }
         let path = context.path(&path)?;
-        let _turn = lock_paths(context, &[&path])?;
-        // What is refused because of the text shows the text, so that both accesses are needed.
+        let _lock = lock_paths(context, &[&path])?;
+        // An error about the text shows the text, so the call needs both accesses.
         context.roots.locate(&path, Access::Read)?;
         let located = context.roots.locate(&path, Access::Write)?;
         let mut options = OpenOptions::new();
-        // Opening it for writing asks whether it may be; a preview may not even do that.
+        // Opening for writing checks the permission to write; a preview must not even do that.
         options.read(true).write(!context.dry_run);
         let (mut file, metadata) = read_config::open(&located, &mut options, context)?;
         write_file::refuse_hard_links(&metadata, &path)?;
@@ -52,17 +52,17 @@ impl Execute for ModifyConfig {
             write_file::refuse_unwritable(&target.dir, &target.name, &path)?;
         }
         let failed = |error: &std::io::Error| io_failure(error, Wanted::File, &path);
-        let print = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
-        room(context, read_config::room_bytes(print.bytes))?;
+        let stamp = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
+        room(context, read_config::room_bytes(stamp.bytes))?;
         let old =
             String::from_utf8(read_config::bytes(&mut file, &path)?).map_err(|_| no_text(&path))?;
         let new = lines::edit(&old, &changes, &path)?;
-        let (format, note) = judge(&path, &old, &new)?;
+        let (format, note) = validate(&path, &old, &new)?;
         let diff = difference::unified(&path, &old, &new, context)?;
         let count = counted(changes.len() as u64, "line");
         let returns =
             |diff, backup_path| Returns { path: path.to_string(), format, diff, backup_path };
-        let keep = TrashSpace::take(context, &path, print.disk_bytes)?;
+        let keep = TrashSpace::take(context, &path, stamp.disk_bytes)?;
         if context.dry_run {
             let message = format!("Would change {path} at {count}.{note}");
             return Ok(Outcome::new(message, returns(diff, None)));
@@ -75,7 +75,7 @@ impl Execute for ModifyConfig {
         let mut change = Change::begin(context, Self::NAME, &[&path], keep);
         let mut staged = change.stage(&target, Some(&file))?;
         staged.write_all(new.as_bytes()).map_err(|error| failed(&error))?;
-        change.place(&target, staged, Precondition::Unchanged(&print))?;
+        change.place(&target, staged, Precondition::Unchanged(&stamp))?;
         let backup_path = change.kept_path();
         change.finish();
         let message = format!("Changed {path} at {count}.{note}");
@@ -83,9 +83,9 @@ impl Execute for ModifyConfig {
     }
 }
 
-/// The format, and what a person has to know about it. A file that could be read as its format has
-/// to stay so; one that could not be read may be brought nearer to it line by line.
-fn judge(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static str), ToolError> {
+/// Returns the format, and a note for the person. A file that parsed in its format must still parse; one that
+/// did not parse may be repaired line by line.
+fn validate(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static str), ToolError> {
     if new.len() > MAX_BYTES {
         return Err(ToolError::new(
             ErrorCode::ResourceExhausted,
@@ -94,7 +94,7 @@ fn judge(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static st
         .with("attempted_path", path.to_string()));
     }
     let format = format_of(path.file_name().unwrap_or_default(), old);
-    // One after the other, for values take many times what they take as text.
+    // Parsed one after the other, because values take much more memory than their text.
     let after = match read(format, new) {
         Reading::Values(_) | Reading::Unknown => return Ok((format, "")),
         after @ (Reading::Broken(_) | Reading::TooMuch(_)) => after,

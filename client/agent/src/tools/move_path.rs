@@ -1,5 +1,5 @@
-//! `move_path`. Where source and destination lie on one file system nothing is copied; else a whole
-//! copy gets its name first, and only then does the source go to the trash.
+//! Executes `move_path`. On one file system a move is a rename. Otherwise a complete copy gets its name
+//! first, and only then does the source go to the trash.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ impl Execute for MovePath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
-        let _turn = lock_paths(context, &[&source, &destination])?;
+        let _lock = lock_paths(context, &[&source, &destination])?;
         context.roots.locate_entry(&source, Access::Read)?;
         let from = context.roots.locate_entry(&source, Access::Delete)?;
         let to = context.roots.locate(&destination, Access::Write)?;
@@ -38,11 +38,11 @@ impl Execute for MovePath {
         context.raise_if_starting_at(&to, &destination)?;
         let landing = Destination { asked: &destination, real: &landed, root: &to.root };
         let origin = Target::of(&from)?;
-        let print = origin.stamp()?.ok_or_else(|| Wanted::Path.missing(&source))?;
-        let moving = Moving { from, to: &to, landing, print, replaced };
+        let stamp = origin.stamp()?.ok_or_else(|| Wanted::Path.missing(&source))?;
+        let moving = Moving { from, to: &to, landing, stamp, replaced };
         let count = match thing {
             CopySource::File => {
-                Count { entries: 1, bytes: moving.print.bytes, disk_bytes: moving.print.disk_bytes }
+                Count { entries: 1, bytes: moving.stamp.bytes, disk_bytes: moving.stamp.disk_bytes }
             }
             CopySource::Folder => {
                 survey(&origin.entered()?, &moving.landing, CopyMethod::Renamed, context)?
@@ -58,7 +58,7 @@ impl Execute for MovePath {
         };
         let over = if replaced { " in the place of the file there" } else { "" };
         let what = thing.describe(count);
-        // What goes to another file system is copied, and the source goes to the trash.
+        // A move to another file system copies the source, and then moves it to the trash.
         let crosses = !shares_file_system(&moving.from, &to);
         let leaving = if crosses { count.disk_bytes } else { 0 };
         let room = TrashSpace::take(context, &source, disk_bytes_at(&to)?.saturating_add(leaving))?;
@@ -84,7 +84,7 @@ impl Execute for MovePath {
     }
 }
 
-/// What is moved. A link is not: what it leads to would be elsewhere from another place.
+/// Returns the kind of the source. Refuses a link, because its target would differ at another path.
 fn thing(from: &Located, context: &Context<'_>) -> Result<CopySource, ToolError> {
     let path = &from.asked;
     let refused = |code, message: String| {
@@ -109,17 +109,17 @@ fn thing(from: &Located, context: &Context<'_>) -> Result<CopySource, ToolError>
     }
 }
 
-/// A move that was judged.
+/// An evaluated move.
 struct Moving<'a> {
     from: Located,
     to: &'a Located,
     landing: Destination<'a>,
-    print: FileStamp,
+    stamp: FileStamp,
     replaced: bool,
 }
 
 impl Moving<'_> {
-    /// To another file system: a copy, and then the source goes to the trash as it was looked at.
+    /// Moves to another file system: copies the source, then moves the inspected source to the trash.
     fn copy(
         &self,
         change: &mut Change<'_>,
@@ -146,7 +146,7 @@ impl Moving<'_> {
                 count
             }
         };
-        change.discard(origin, &self.print, count.entries, count.disk_bytes)?;
+        change.discard(origin, &self.stamp, count.entries, count.disk_bytes)?;
         Ok(())
     }
 }

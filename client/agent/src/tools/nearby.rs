@@ -1,5 +1,5 @@
-//! What might have been meant where nothing was found, so that the next attempt need not be a guess:
-//! similar names near the place, then the very name elsewhere in the same allowed path.
+//! Suggests paths where nothing was found, so that the next attempt need not guess. Similar names near the
+//! path come first, then the same name elsewhere in the same allowed path.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use super::scan::{Bounds, Entry, Firsts, Handle, Reader, Visitor, scan};
 use crate::roots::{FileKind, Located, Roots};
 
 const MAX_SUGGESTIONS: usize = 5;
-/// How many names near the place are compared, and in how many folders beside it.
+/// Maximum number of names near the path that are compared, and of folders beside it.
 const MAX_NEAR: usize = 2000;
 const MAX_NEIGHBOURS: usize = 64;
 const ALIKE: f64 = 0.8;
-/// Where else a name is looked for: so many folders deep, so many names, so long.
+/// Limits of the search elsewhere: depth in folders, number of names, and time.
 const MAX_DEPTH: usize = 3;
 const MAX_ENTRIES: u64 = 50_000;
 const MAX_TIME: Duration = Duration::from_secs(1);
 
-/// The error with up to five places from the deepest folder that is there, the folders in it, and
-/// the allowed path that it lies in. Only places that a call could read are told.
+/// Adds up to five suggestions to an error: from the deepest existing folder, its subfolders, and its allowed
+/// path. Suggests only paths that a call may read.
 pub(super) fn suggest(error: ToolError, located: &Located, context: &Context<'_>) -> ToolError {
     let mut paths = near(located, context);
     paths.truncate(MAX_SUGGESTIONS);
@@ -36,7 +36,7 @@ pub(super) fn suggest(error: ToolError, located: &Located, context: &Context<'_>
     error.suggesting(paths.iter().map(ToString::to_string).collect())
 }
 
-/// Similar names in the deepest folder that is there and in the folders in it, the most alike first.
+/// Returns similar names in the deepest existing folder and its subfolders, the most similar first.
 fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
     let Some(missing) = located.rest.first() else { return Vec::new() };
     let wanted: Vec<String> =
@@ -45,7 +45,7 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
     let mut left = MAX_NEAR;
     let mut reader = Reader::default();
     let mut look = |folder: &Handle, at: &DevicePath, below: &mut dyn FnMut(&str, DevicePath)| {
-        // What cannot be read holds no suggestions.
+        // A folder that cannot be read gives no suggestions.
         drop(reader.each(folder, |name, what| {
             if left == 0 {
                 return ControlFlow::Break(());
@@ -55,7 +55,7 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
             let alike = key(name);
             let scores = wanted.iter().map(|wanted| strsim::jaro_winkler(wanted, &alike));
             let score = scores.fold(0.0, f64::max);
-            // Judging a place costs more than comparing names, and most names are nothing like it.
+            // Evaluating a path costs more than comparing names, and most names are not similar.
             if score < ALIKE && what != FileKind::Folder {
                 return ControlFlow::Continue(());
             }
@@ -77,7 +77,7 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
     let Ok(here) = Handle::again(&located.dir) else { return Vec::new() };
     let mut folders = Vec::new();
     look(&here, &located.real, &mut |name, path| {
-        // A handful of neighbours is enough to look into.
+        // A limited number of neighbours is enough.
         if folders.len() < MAX_NEIGHBOURS {
             folders.push((name.to_owned(), path));
         }
@@ -91,7 +91,7 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
     scored.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The last name that was asked for, wherever it stands near the top of the same allowed path.
+/// Returns paths with the requested name near the top of the same allowed path.
 fn elsewhere(code: ErrorCode, located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
     let (Some(name), Ok(dir)) = (located.asked.file_name(), located.root_dir.try_clone()) else {
         return Vec::new();
@@ -109,14 +109,14 @@ fn elsewhere(code: ErrorCode, located: &Located, context: &Context<'_>) -> Vec<D
     let until = Some(Instant::now() + MAX_TIME);
     let bounds = Bounds { depth: MAX_DEPTH + 1, entries: MAX_ENTRIES, until };
     let look = || Look { code, wanted: &wanted, roots: context.roots, found: firsts() };
-    // That nothing more can be told is no reason to fail otherwise than with what is missing.
+    // A failed search keeps the original error.
     let Ok((found, _)) = scan(&top, bounds, context, look) else { return Vec::new() };
     let mut best = firsts();
     found.into_iter().for_each(|look| best.merge(look.found));
     best.into_sorted().0
 }
 
-/// The nearest to the top first, then by path.
+/// Ordered by depth, then by path.
 type Rank = (usize, String);
 
 fn firsts() -> Firsts<Rank, DevicePath> {
@@ -148,7 +148,7 @@ impl Visitor for Look<'_> {
     }
 }
 
-/// The beginning of a name, for comparing how alike two are takes long for long ones.
+/// Returns the beginning of a name: comparing long names takes long.
 fn key(name: &str) -> String {
     folded(name).chars().take(64).collect()
 }

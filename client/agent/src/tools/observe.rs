@@ -1,6 +1,6 @@
-//! What is observed of the paths that a call touches: reported with a preview, and compared when the call
-//! that was previewed runs: right before it acts, and once more what each step took. Reached by handle
-//! and confined like everything that tools do; the content of what may not be read is not looked at.
+//! Observes the paths that a call touches. A preview reports the observations. The previewed call compares
+//! them right before it acts, and again with what each step took. All access is by handle and confined as for
+//! any tool; content that may not be read is not opened.
 
 mod snapshot;
 #[cfg(test)]
@@ -18,34 +18,34 @@ use super::Context;
 use crate::changes::{MAX_HASHED_BYTES, Target};
 use crate::roots::Located;
 
-/// Two changes within so long may carry one and the same time: the kernel's clock for files ticks.
+/// Resolution of the kernel's clock for files: two changes within it may carry the same time.
 const TICK: Duration = Duration::from_millis(20);
-/// How often is looked again at what was changed within a tick of being looked at.
+/// Maximum number of observations of an entry that changed within one tick.
 const MAX_LOOKS: u32 = 8;
 
-/// What is done about what a call touches before it runs.
+/// What to do about the touched paths before the call runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum ObservationMode {
     /// Nothing.
     #[default]
     Nothing,
-    /// What is observed is reported with the result.
+    /// Report the observations with the result.
     Tell(Touches),
-    /// What is observed must be what was observed before.
+    /// Compare the current state with these observations.
     Compare(Touches, Vec<Observation>),
 }
 
-/// What a call touches was like this when it was shown.
+/// The touched paths and their state in the preview.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpectedState<'a> {
     /// What the call touches.
     pub touches: &'a Touches,
-    /// What was observed of it.
+    /// The observations of the preview.
     pub before: &'a [Observation],
 }
 
 impl<'a> ExpectedState<'a> {
-    /// What was observed of a path.
+    /// Returns the observation of a path. `None` if the path was not observed.
     #[must_use]
     pub fn of(self, path: &DevicePath) -> Option<&'a Observation> {
         let path = path.to_string();
@@ -53,11 +53,11 @@ impl<'a> ExpectedState<'a> {
     }
 }
 
-/// What is observed of each path of a call, in the order of the call. What was changed in this very
-/// moment is looked at until the next change would show; what never rests has no digest.
+/// Observes each path of a call, in the call's order. An entry that just changed is observed again until a
+/// further change would show. An entry that keeps changing has no digest.
 ///
 /// # Errors
-/// A path that is not lent, what the operating system refuses, `TIMEOUT` and `CANCELLED`.
+/// A path that is not granted, errors of the operating system, `TIMEOUT` and `CANCELLED`.
 pub fn observe(touches: &Touches, context: &Context<'_>) -> Result<Vec<Observation>, ToolError> {
     each(touches, context, |touch, as_entry| {
         let mut looks = 1;
@@ -77,10 +77,10 @@ pub fn observe(touches: &Touches, context: &Context<'_>) -> Result<Vec<Observati
     })
 }
 
-/// Refuses a call where a path is not as it was observed.
+/// Refuses a call if a path differs from its observation.
 ///
 /// # Errors
-/// `PRECONDITION_FAILED` with the path and what changed, and as [`observe`].
+/// `PRECONDITION_FAILED` with the path and the change, and as [`observe`].
 pub fn compare(expected: ExpectedState<'_>, context: &Context<'_>) -> Result<(), ToolError> {
     let ExpectedState { touches, before } = expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
@@ -100,8 +100,8 @@ pub fn compare(expected: ExpectedState<'_>, context: &Context<'_>) -> Result<(),
     .map(drop)
 }
 
-/// Does something for each path of a call once, with whether it is the entry itself that is meant and
-/// not what that leads to.
+/// Runs `look` once for each path of a call. The flag says whether the path means the entry itself rather
+/// than a link's target.
 fn each<T>(
     touches: &Touches,
     context: &Context<'_>,
@@ -137,7 +137,7 @@ pub(crate) fn drifted(path: &str, change: &str) -> ToolError {
     .with("hint", "Make the same call again: it is previewed, and asked about, as things are now.")
 }
 
-/// Where a path really is, and what stands there.
+/// Returns the resolved path, and the snapshot of its entry.
 fn one(
     touch: &PathTouch,
     as_entry: bool,
@@ -165,8 +165,8 @@ fn one(
     Ok((real, Snapshot::at(&Target::of(&located)?, whole, context)?))
 }
 
-/// Refuses a step whose target is not as it was observed, right before it is taken. A folder's entries
-/// are left to [`hold_moved`], which finds them where nobody looks any more.
+/// Refuses a step if its target differs from the observation, right before the step. Skips a folder's
+/// entries: [`hold_moved`] checks them once they are out of others' reach.
 ///
 /// # Errors
 /// As [`compare`].
@@ -183,7 +183,7 @@ pub(crate) fn hold(
     before.drift(&now).map_or(Ok(()), |change| Err(drifted(&before.path, &change)))
 }
 
-/// Refuses what a step gave another name, where it is not what was observed at the target.
+/// Refuses what a step renamed if it differs from the observation of the target.
 ///
 /// # Errors
 /// As [`compare`].
@@ -199,8 +199,8 @@ pub(crate) fn hold_moved(
     now.drift_of_moved(before).map_or(Ok(()), |change| Err(drifted(&before.path, &change)))
 }
 
-/// Refuses a copy of something else than what was observed at its source: by the digest of what was
-/// copied, where one file was, and by the source as it is after that.
+/// Refuses a copy if its source differs from the observation. Compares the digest of one copied file, and the
+/// source as it is after the copy.
 ///
 /// # Errors
 /// As [`compare`].
@@ -224,19 +224,19 @@ pub(crate) fn hold_copied(
     before.drift(&now).map_or(Ok(()), |change| changed(&change))
 }
 
-/// Where a path really is; what is not there is where it would be.
+/// Returns the resolved path of a location, which need not exist.
 fn real(located: &Located) -> String {
     let joined = located.rest.iter().try_fold(located.real.clone(), |path, name| path.join(name));
     joined.map_or_else(|_| located.asked.to_string(), |path| path.to_string())
 }
 
-/// Whether a change at this moment could carry the same time as one that is looked at now.
+/// Returns whether a change now could carry the same time as a change just observed.
 fn is_recent(changed_ns: i64, began_ns: i64) -> bool {
     let tick = i64::try_from(TICK.as_nanos()).unwrap_or(i64::MAX);
     changed_ns > began_ns.saturating_sub(tick) && changed_ns < now_ns().saturating_add(tick)
 }
 
-/// The time, in nanoseconds since 1970.
+/// Returns the time in Unix nanoseconds.
 fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

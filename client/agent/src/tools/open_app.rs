@@ -1,4 +1,4 @@
-//! `open_app`.
+//! Executes `open_app`.
 
 use std::path::PathBuf;
 
@@ -37,8 +37,8 @@ impl Execute for OpenApp {
     }
 }
 
-/// Refuses a program that was found, rather than chosen by the owner, where Orion itself could have
-/// changed it, or where there is no desktop to show it.
+/// Refuses a program that Orion found if a call could have changed it, or if there is no desktop. Accepts any
+/// program that the owner chose.
 fn refuse_unsafe(app: &App, name: &str, context: &Context<'_>) -> Result<(), ToolError> {
     if app.by_owner {
         return Ok(());
@@ -64,7 +64,7 @@ fn refuse_unsafe(app: &App, name: &str, context: &Context<'_>) -> Result<(), Too
     Ok(())
 }
 
-/// An argument as the program gets it: an address as it was given, a path as the place it really is.
+/// Returns an argument for the program: a URL as given, a path as resolved.
 fn argument(app: &App, name: &str, text: &str, context: &Context<'_>) -> Result<String, ToolError> {
     match argument_kind(text) {
         ArgumentKind::Option => Err(invalid(format!(
@@ -123,7 +123,7 @@ fn existing(
         }
         (false, Some(_), _) => return Err(located.no_folder()),
     };
-    // A grant through a link may lie elsewhere than its name says; the place itself must be given too.
+    // The grant may apply to a link elsewhere, so the resolved path must be granted as well.
     if !context.roots.grants(&real, Access::Read) {
         return Err(refused(
             &located.asked,
@@ -134,7 +134,7 @@ fn existing(
     Ok(real.to_string())
 }
 
-/// What the program is given, and the folder that it starts in.
+/// Returns the program's arguments, and the folder that it starts in.
 fn place(
     app: &App,
     name: &str,

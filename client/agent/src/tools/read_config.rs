@@ -1,4 +1,4 @@
-//! `read_config`.
+//! Executes `read_config`.
 
 use std::io::Read;
 
@@ -15,11 +15,11 @@ use super::{Context, Execute, Outcome, nearby, regular};
 use crate::report::MAX_RESULT_BYTES;
 use crate::roots::{Located, Wanted, io_failure};
 
-/// The room for text and values, beside what stands around them.
-const MAX_TOLD_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
+/// Maximum size of text and values in the result, in bytes. Leaves space for the other fields.
+const MAX_DATA_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
 
-/// What reading a file of this size as configuration may take, in bytes: its values take some hundred times
-/// what they take as text, so that large ones are read one at a time.
+/// Returns the memory for parsing a file of this size, in bytes. Values take about a hundred times their
+/// text, so that large files are parsed one at a time.
 pub(super) const fn room_bytes(size: u64) -> u64 {
     256 * 1024 + size.saturating_mul(300)
 }
@@ -38,7 +38,7 @@ impl Execute for ReadConfig {
             Ok(content) => (content, true),
             Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), false),
         };
-        let room = MAX_TOLD_BYTES.checked_sub(json_bytes(&content)).ok_or_else(|| large(path))?;
+        let room = MAX_DATA_BYTES.checked_sub(json_bytes(&content)).ok_or_else(|| large(path))?;
         let format = format_of(name, &content);
         let reading = if is_text {
             read(format, &content)
@@ -63,7 +63,7 @@ impl Execute for ReadConfig {
     }
 }
 
-/// Opens the file that a path leads to, where it is small enough for a configuration.
+/// Opens the file at a path if it is small enough for a configuration.
 pub(super) fn open(
     located: &Located,
     options: &mut OpenOptions,
@@ -79,7 +79,7 @@ pub(super) fn open(
     if metadata.len() > MAX_BYTES as u64 { Err(large(path)) } else { Ok((file, metadata)) }
 }
 
-/// All of such a file.
+/// Reads the whole file.
 pub(super) fn bytes(file: &mut File, path: &DevicePath) -> Result<Vec<u8>, ToolError> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES as u64 + 1)

@@ -1,5 +1,5 @@
-//! `read_file`: by lines as text, or by blocks of 4096 bytes as base64. Both read a bounded part of
-//! a file of any size, also of one that grows meanwhile.
+//! Executes `read_file`: by lines as text, or by blocks of 4096 bytes as base64. Reads a bounded part of a
+//! file of any size, even of one that grows.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -13,13 +13,13 @@ use super::memory::room;
 use super::{Context, Execute, Outcome, invalid, nearby, regular};
 use crate::roots::{Wanted, io_failure};
 
-/// The most content of one call, in bytes as JSON writes them.
+/// Maximum content of one call as JSON, in bytes.
 const MAX_CONTENT_BYTES: usize = 1024 * 1024;
-/// How much of a file is read to find and count its lines.
+/// Maximum part of a file that is read to find and count its lines, in bytes.
 const MAX_SCANNED_BYTES: u64 = 64 * 1024 * 1024;
-/// What offset and limit count in base64.
+/// Unit of offset and limit in base64, in bytes.
 const BLOCK_BYTES: u64 = 4096;
-/// As many blocks as fit the content once they are base64.
+/// Maximum number of blocks whose base64 fits the content.
 const MAX_BLOCKS: u64 = 192;
 const MAX_LIMIT: u64 = 100_000;
 
@@ -40,7 +40,7 @@ impl Execute for ReadFile {
         };
         let mut options = OpenOptions::new();
         let (mut file, metadata) = regular::open(&located.dir, name, path, options.read(true))?;
-        // The content stands there as it was read, as text, and in the result.
+        // The content exists as bytes, as text and in the result.
         room(context, 64 * 1024 + 4 * metadata.len().min(MAX_CONTENT_BYTES as u64))?;
         let part = match arguments.encoding {
             Encoding::Utf8 => lines(&mut file, &arguments, path, context)?,
@@ -66,30 +66,30 @@ impl Execute for ReadFile {
     }
 }
 
-/// What was read of a file.
+/// The part of a file that was read.
 struct Part {
     content: String,
-    /// Lines or blocks given.
+    /// Returned lines or blocks.
     units: u64,
-    /// Lines or blocks in the file, if its end was seen.
+    /// Lines or blocks in the file. `None` if its end was not reached.
     total: Option<u64>,
     truncated: bool,
     replaced: bool,
 }
 
-/// Takes lines out of a stream of bytes.
+/// Selects lines from a stream of bytes.
 #[derive(Default)]
 struct Lines {
     content: Vec<u8>,
-    /// What the content takes as JSON.
+    /// Size of the content as JSON, in bytes.
     written: usize,
-    /// Line ends seen.
+    /// Line ends so far.
     ends: u64,
     /// Whether bytes follow the last line end.
     open: bool,
-    /// Lines of which something was taken.
+    /// Lines of which at least a part was selected.
     taken: u64,
-    /// Whether a line that was asked for did not fit.
+    /// Whether a requested line did not fit.
     full: bool,
 }
 
@@ -117,14 +117,14 @@ impl Lines {
         }
         self.written += written;
         self.content.extend_from_slice(taken);
-        // A line that comes in several pieces is one line.
+        // A line in several chunks is one line.
         if self.content.len() > before && (!self.open || before == 0) {
             self.taken += 1;
         }
     }
 }
 
-/// The beginning of `piece` that fits in `left` bytes of JSON, and how many of them it takes.
+/// Returns the beginning of `piece` that fits `left` bytes of JSON, and its size as JSON.
 fn fitting(piece: &[u8], left: usize) -> (&[u8], usize) {
     let mut written = 0;
     for (at, &byte) in piece.iter().enumerate() {
@@ -137,12 +137,12 @@ fn fitting(piece: &[u8], left: usize) -> (&[u8], usize) {
     (piece, written)
 }
 
-/// How many bytes a byte of content takes as JSON.
+/// Returns the size of a byte of content as JSON.
 fn written_as_json(byte: u8) -> usize {
     match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
         0..0x20 => 6,
-        // A byte that is no text becomes a replacement character of three.
+        // An invalid byte becomes a replacement character of three bytes.
         0x80.. => 3,
         _ => 1,
     }
@@ -189,7 +189,7 @@ fn lines(
     Ok(Part { content, units: lines.taken, total, truncated, replaced })
 }
 
-/// The bytes as text. A character that was cut in two at the limit is left out.
+/// Converts bytes to text. Drops a character that the limit cut in two.
 fn text(mut bytes: Vec<u8>, cut: bool) -> (String, bool) {
     if cut && let Err(error) = std::str::from_utf8(&bytes) {
         let tail = bytes.len() - error.valid_up_to();

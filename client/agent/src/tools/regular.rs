@@ -1,4 +1,4 @@
-//! Opening regular files, and nothing else, for their content.
+//! Opens regular files for their content, and refuses anything else.
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
@@ -6,9 +6,8 @@ use orion_domain::{DevicePath, ErrorCode, ToolError};
 
 use crate::roots::{FileKind, Located, Wanted, io_failure};
 
-/// Opens a file that was found. FIFOs, sockets and devices are refused before they are opened, and
-/// once more on the handle, for a name may be given to something else in between: opening for that
-/// reason neither follows a link nor waits.
+/// Opens a file that was found. Refuses FIFOs, sockets and devices before the open, and again on the handle,
+/// because the name may change in between. So the open neither follows a link nor blocks.
 pub(super) fn open(
     dir: &Dir,
     name: &str,
@@ -27,7 +26,7 @@ pub(super) fn open(
     Ok((file, metadata))
 }
 
-/// A file of the kernel's own may be mounted over any other; it passes for a regular one.
+/// Refuses a file of the kernel that is mounted over another file; it looks like a regular one.
 #[cfg(target_os = "linux")]
 fn refuse_foreign(
     dir: &Dir,
@@ -47,7 +46,7 @@ fn refuse_foreign(_: &Dir, _: &File, _: &Metadata, _: &DevicePath) -> Result<(),
     Ok(())
 }
 
-/// Refuses what a path leads to, unless that is a file or could become one.
+/// Refuses the entry at a path unless it is a file or could become one.
 pub(super) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
     if located.is_folder() {
         return refuse_special(FileKind::Folder, &located.asked);

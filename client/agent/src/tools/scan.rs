@@ -1,8 +1,8 @@
-//! Going through a folder and what is below it with several threads, by handles, within bounds, and
-//! past whatever is kept out. What is found comes in no order; [`Firsts`] brings it into one.
+//! Scans a folder and everything below it with several threads, by handles, within limits. Skips denied
+//! entries. Results come in no order; [`Firsts`] sorts them.
 //!
-//! The threads are started by the one that runs the tool, never taken from elsewhere: so whatever
-//! confines that one confines them.
+//! The tool's own thread starts the scan threads and takes none from a pool. So the sandbox that confines the
+//! tool confines them as well.
 
 mod firsts;
 mod folder;
@@ -29,19 +29,19 @@ pub(super) use names::Names;
 use queue::Queue;
 use worker::Worker;
 
-/// Folders below folders.
+/// Maximum depth of folders.
 pub(super) const MAX_DEPTH: usize = 64;
-/// Names looked at in one call.
+/// Maximum number of names in one call.
 pub(super) const MAX_ENTRIES: u64 = 1_000_000;
-/// How often progress is told.
+/// Interval of progress reports, in names.
 pub(super) const PROGRESS_EVERY: u64 = 10_000;
 
-/// How many threads go through files together.
+/// Returns the number of threads that process files together.
 pub(super) fn threads() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(2, 4)
 }
 
-/// What several threads of one call share of its context.
+/// The part of a call's context that its threads share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Watch<'a> {
     pub(super) roots: &'a Roots,
@@ -54,55 +54,55 @@ impl<'a> Watch<'a> {
         Self { roots: context.roots, cancelled: context.cancelled, deadline: context.deadline }
     }
 
-    /// The same with an earlier end.
+    /// Returns the same with an earlier deadline.
     pub(super) fn until(self, deadline: Instant) -> Self {
         Self { deadline: self.deadline.min(deadline), ..self }
     }
 
-    /// Whether to stop; [`Context::check`] says why.
+    /// Returns whether to stop; [`Context::check`] gives the reason.
     pub(super) fn is_over(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed) || Instant::now() >= self.deadline
     }
 }
 
-/// How far a scan goes.
+/// Limits of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// How many folders deep. What lies deeper was not asked for.
+    /// Maximum depth in folders. Deeper entries were not requested.
     pub(super) depth: usize,
-    /// How many names are looked at.
+    /// Maximum number of names.
     pub(super) entries: u64,
-    /// When it ends without an error, if that is before the call's deadline.
+    /// When the scan ends without an error. `None` to scan until the call's deadline.
     pub(super) until: Option<Instant>,
 }
 
 impl Bounds {
-    /// This folder alone, or all below it.
+    /// Returns limits for everything below a folder, or for the folder alone.
     pub(super) fn new(deep: bool) -> Self {
         let depth = if deep { usize::MAX } else { 1 };
         Self { depth, entries: MAX_ENTRIES, until: None }
     }
 }
 
-/// What one thread of a scan does with what it comes by.
+/// What one thread of a scan does with the entries.
 pub(super) trait Visitor: Send {
-    /// Whether a name is of interest at all. Asked of every name first, so it has to be quick; what is
-    /// kept out has not been left out yet.
+    /// Returns whether a name is of interest. Called first for every name, denied ones included, so it must
+    /// be fast.
     fn wants(&self, name: &str, what: FileKind) -> bool;
 
-    /// Something of interest that is not kept out.
+    /// Processes an entry of interest that is not denied.
     fn visit(&mut self, entry: &Entry<'_>);
 
-    /// A folder and everything below it was gone through.
+    /// Called when a folder and everything below it are done.
     fn leave(&mut self, folder: &Folder) {
         let _ = folder;
     }
 }
 
-/// What a scan left out.
+/// What a scan skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Missed {
-    /// Whether something was left out at a bound.
+    /// Whether a limit cut the scan.
     pub(super) cut: bool,
     /// Folders that could not be read.
     pub(super) unread: u64,
@@ -118,10 +118,10 @@ struct Scan<'a> {
     cut: AtomicBool,
 }
 
-/// Visits everything below a located folder, with a visitor for each thread; the order is anyone's.
+/// Visits everything below a located folder in no order, with one visitor for each thread.
 ///
 /// # Errors
-/// What the start is refused with, `CANCELLED` and `TIMEOUT`.
+/// Errors of the start folder, `CANCELLED` and `TIMEOUT`.
 pub(super) fn scan<V: Visitor>(
     start: &Located,
     bounds: Bounds,
@@ -139,16 +139,16 @@ pub(super) fn scan<V: Visitor>(
         cut: AtomicBool::new(false),
     };
     let mut first = Worker::new(&scan, visitor());
-    let mut told = 0;
-    let mut tell = |seen: u64| {
-        if seen / PROGRESS_EVERY > told {
-            told = seen / PROGRESS_EVERY;
+    let mut reported = 0;
+    let mut report = |seen: u64| {
+        if seen / PROGRESS_EVERY > reported {
+            reported = seen / PROGRESS_EVERY;
             (context.progress)(seen, None, "entries looked at");
         }
     };
     let top = Arc::new(Folder::start());
     Handle::again(&start.dir)
-        .and_then(|handle| first.read(handle, Arc::clone(&top), &mut tell))
+        .and_then(|handle| first.read(handle, Arc::clone(&top), &mut report))
         .map_err(|error| io_failure(&error, Wanted::Directory, &start.asked))?;
     first.leave(top);
     let mut visitors = Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn scan<V: Visitor>(
                 .filter_map(|_| {
                     let (scan, visitor) = (&scan, &visitor);
                     let helper = thread::Builder::new();
-                    // Where no thread can be had, fewer do the same.
+                    // If no thread can be started, fewer threads do the same work.
                     helper
                         .spawn_scoped(scope, move || {
                             let mut worker = Worker::new(scan, visitor());
@@ -170,7 +170,7 @@ pub(super) fn scan<V: Visitor>(
                         .ok()
                 })
                 .collect();
-            first.work(&mut tell);
+            first.work(&mut report);
             visitors.push(first.visitor);
             for helper in helpers {
                 match helper.join() {
@@ -185,7 +185,7 @@ pub(super) fn scan<V: Visitor>(
     Ok((visitors, Missed { cut, unread: scan.unread.into_inner() }))
 }
 
-/// Whether the process or the system has no more handles: then what is there was not seen.
+/// Returns whether the process or the system ran out of handles, so that entries were skipped.
 pub(super) fn is_short_of_handles(error: &std::io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -199,7 +199,7 @@ pub(super) fn is_short_of_handles(error: &std::io::Error) -> bool {
     }
 }
 
-/// A path below a start, from the names that lead there.
+/// Returns the path of these names below a start. `None` if this device has no such path.
 fn joined<'n>(start: &DevicePath, names: impl Iterator<Item = &'n str>) -> Option<DevicePath> {
     let mut path = start.clone();
     for name in names {

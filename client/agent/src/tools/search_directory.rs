@@ -1,4 +1,4 @@
-//! `search_directory`.
+//! Executes `search_directory`.
 
 use orion_catalog::tools::search_directory::{Arguments, Returns, SearchDirectory};
 use orion_domain::ToolError;
@@ -43,7 +43,7 @@ impl Execute for SearchDirectory {
     }
 }
 
-/// How well a name fits, the best first.
+/// How well a name matches, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     Exact,
@@ -52,7 +52,7 @@ pub(super) enum Fit {
 }
 
 impl Fit {
-    /// How a name fits another; both without case, none where it does not.
+    /// Compares two names without case. `None` if they do not match.
     pub(super) fn of(wanted: &str, name: &str) -> Option<Self> {
         if name == wanted {
             return Some(Self::Exact);
@@ -64,7 +64,7 @@ impl Fit {
     }
 }
 
-/// By fit, then by depth, then by path.
+/// Ordered by match, then by depth, then by path.
 type Rank = (Fit, usize, String);
 
 fn firsts() -> Firsts<Rank, String> {

@@ -1,4 +1,4 @@
-//! `search_files`.
+//! Executes `search_files`.
 
 use orion_catalog::tools::search_files::{Arguments, Match, Returns, SearchFiles};
 use orion_domain::ToolError;

@@ -1,7 +1,7 @@
-//! `search_text`: lines in files, by ripgrep's libraries. The files are found in order by whichever
-//! thread needs some, searched by several, and told in order: the same call gives the same lines.
+//! Executes `search_text` with ripgrep's libraries. Any thread that needs files lists the next ones in order.
+//! Several threads search them, and results are returned in order: equal calls return equal lines.
 //!
-//! Not here: `.gitignore`. What a person keeps out of a repository is still theirs to search.
+//! Does not read `.gitignore`: a person may search what a repository ignores.
 
 mod expression;
 mod feed;
@@ -22,7 +22,7 @@ use super::scan::{Watch, threads};
 use super::{Context, Execute, Outcome, nearby, regular};
 use crate::roots::Wanted;
 
-/// The most that may be asked for.
+/// Maximum value of `max_results`.
 const MAX_RESULTS: u32 = 5000;
 
 impl Execute for SearchText {
@@ -46,13 +46,13 @@ impl Execute for SearchText {
             Feed::of_file(&located, name, &glob, watch, most)?
         };
 
-        let work = |tell: &dyn Fn(u64)| {
+        let work = |report: &dyn Fn(u64)| {
             let mut search = Search::new(expression.clone(), watch, most);
             let mut done = Vec::new();
             while let Some((number, files)) = feed.next() {
                 let lines = search.all(&files);
                 feed.found.fetch_add(lines.weight(), Ordering::Relaxed);
-                tell(feed.searched.fetch_add(files.len() as u64, Ordering::Relaxed));
+                report(feed.searched.fetch_add(files.len() as u64, Ordering::Relaxed));
                 done.push((number, lines));
             }
             done
@@ -61,7 +61,7 @@ impl Execute for SearchText {
             let work = &work;
             let helpers: Vec<_> = (1..threads())
                 .take_while(|_| located.is_folder())
-                // Where no thread can be had, fewer do the same.
+                // If no thread can be started, fewer threads do the same work.
                 .filter_map(|_| thread::Builder::new().spawn_scoped(scope, || work(&|_| {})).ok())
                 .collect();
             let mut done = work(&|files| (context.progress)(files, None, "files searched"));
@@ -79,10 +79,10 @@ impl Execute for SearchText {
         if let Some(error) = failed {
             return Err(error);
         }
-        let told = collect(done.into_iter().map(|(_, lines)| lines), &mut limits);
-        let truncated = cut || told.more;
-        let count = told.matches.len() as u64;
-        let long_lines = match told.long_lines {
+        let result = collect(done.into_iter().map(|(_, lines)| lines), &mut limits);
+        let truncated = cut || result.more;
+        let count = result.matches.len() as u64;
+        let long_lines = match result.long_lines {
             0 => String::new(),
             files => format!(
                 " Lines of more than {} bytes are not searched by this expression: {} left at one.",
@@ -94,12 +94,12 @@ impl Execute for SearchText {
         let data = Returns {
             pattern: arguments.pattern,
             path,
-            matches: told.matches,
+            matches: result.matches,
             count,
             truncated,
-            files_searched: told.searched,
-            files_skipped: told.skipped,
-            files_with_long_lines: told.long_lines,
+            files_searched: result.searched,
+            files_skipped: result.skipped,
+            files_with_long_lines: result.long_lines,
         };
         Ok(Outcome::new(message, data).cut(truncated))
     }
@@ -114,25 +114,25 @@ struct SearchResult {
     long_lines: u64,
 }
 
-/// As many lines as there is room for. Files are counted as far as the last line that is told.
+/// Collects lines up to the limits. Counts files up to the last returned line.
 fn collect(found: impl Iterator<Item = Lines>, limits: &mut Limits) -> SearchResult {
-    let mut told = SearchResult::default();
+    let mut result = SearchResult::default();
     for Lines { searched, skipped, long_lines, found, .. } in found {
-        let before = (told.searched, told.skipped, told.long_lines);
+        let before = (result.searched, result.skipped, result.long_lines);
         for line in found {
             if !limits.take(line.bytes) {
-                return SearchResult { more: true, ..told };
+                return SearchResult { more: true, ..result };
             }
-            told.searched = before.0 + line.searched;
-            told.skipped = before.1 + line.skipped;
-            told.long_lines = before.2 + line.long_lines;
-            told.matches.push(line.told);
+            result.searched = before.0 + line.searched;
+            result.skipped = before.1 + line.skipped;
+            result.long_lines = before.2 + line.long_lines;
+            result.matches.push(line.told);
         }
-        told.searched = before.0 + searched;
-        told.skipped = before.1 + skipped;
-        told.long_lines = before.2 + long_lines;
+        result.searched = before.0 + searched;
+        result.skipped = before.1 + skipped;
+        result.long_lines = before.2 + long_lines;
     }
-    told
+    result
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A device for tests: a real folder that is lent, one beside it that is not, and the agent's state.
+//! A device for tests: a real folder that is granted, one beside it that is not, and the agent's state.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ use crate::risk_gate::RiskGate;
 use crate::roots::Roots;
 use crate::trash::Trash;
 
-/// Held while a program is started, or written to be started: a process that begins has what others hold
-/// open for writing open as well, and what is open for writing cannot be run.
+/// Held while a program is started or written. A new process inherits files that others hold open for
+/// writing, and such files cannot be executed.
 #[cfg(unix)]
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
@@ -43,35 +43,35 @@ pub(crate) struct Device {
     pub(crate) cancelled: AtomicBool,
     pub(crate) time: Duration,
     pub(crate) progress: Cell<u64>,
-    /// What the person who approved the calls was shown.
+    /// The raises that the approval of the calls covers.
     pub(crate) approved: Vec<RiskRaise>,
     /// Whether the last call could not be undone.
     pub(crate) is_final: Cell<bool>,
     memory: Memory,
     last_call: Cell<CallId>,
-    /// Where the state is, if elsewhere.
+    /// The state folder, if it lies on another file system.
     _state: Option<TempDir>,
 }
 
-/// What a tool says, once it was told and holds no memory.
-fn told(tool: &str, arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
+/// Runs a tool, and releases its memory as after a sent result.
+fn run_tool(tool: &str, arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
     let said = (find(tool).unwrap().run)(arguments, context);
     context.memory.give_back();
     said
 }
 
 impl Device {
-    /// Lends `files` for everything.
+    /// Returns a device that grants every access to `files`.
     pub(crate) fn new() -> Self {
         Self::granting(&[("files", ALL)])
     }
 
-    /// Lends the named folders, each for what stands beside it.
+    /// Returns a device that grants each folder with its accesses.
     pub(crate) fn granting(paths: &[(&str, &[Access])]) -> Self {
         Self::in_folder(TempDir::new().unwrap(), None, paths)
     }
 
-    /// A device whose state lies on another file system than its files; none where there is no other.
+    /// Returns a device whose state lies on another file system than its files. `None` if there is only one.
     #[cfg(target_os = "linux")]
     pub(crate) fn in_shared_memory() -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -102,7 +102,7 @@ impl Device {
         let places = Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
         let trash = Trash::open(&temp.path().join("state")).unwrap();
         Self {
-            roots: lent(&temp, &places, paths),
+            roots: granted_roots(&temp, &places, paths),
             places,
             apps: Apps::default(),
             trash,
@@ -118,12 +118,12 @@ impl Device {
         }
     }
 
-    /// Lends these folders from here on, and no others.
+    /// Grants these folders from here on, and no others.
     pub(crate) fn grant(&mut self, paths: &[(&str, &[Access])]) {
-        self.roots = lent(&self.temp, &self.places, paths);
+        self.roots = granted_roots(&self.temp, &self.places, paths);
     }
 
-    /// A path in the device's temporary folder.
+    /// Returns a path in the device's temporary folder.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
@@ -151,7 +151,7 @@ impl Device {
         self.run(tool, arguments, false)
     }
 
-    /// A preview, which is held to change nothing.
+    /// Runs a preview, and asserts that it changes nothing.
     pub(crate) fn dry(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
         let before = self.tree();
         let outcome = self.run(tool, arguments, true);
@@ -163,7 +163,7 @@ impl Device {
         self.call(tool, arguments).unwrap().data
     }
 
-    /// The code that a call is refused with; the refusal changes nothing.
+    /// Returns the code that a call is refused with, and asserts that the refusal changes nothing.
     pub(crate) fn refused(&self, tool: &str, arguments: Value) -> ErrorCode {
         self.error(tool, arguments).code
     }
@@ -184,19 +184,19 @@ impl Device {
     }
 
     fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
-        let judged = judged(&self.trash, &self.places, tool, &arguments);
-        self.context(dry_run, &judged, |context| told(tool, arguments, context))
+        let guard = judged(&self.trash, &self.places, tool, &arguments);
+        self.context(dry_run, &guard, |context| run_tool(tool, arguments, context))
     }
 
-    /// A call of which the guard knew nothing.
+    /// Runs a call that the guard did not evaluate.
     pub(crate) fn unjudged(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
-        self.with_context(|context| told(tool, arguments, context))
+        self.with_context(|context| run_tool(tool, arguments, context))
     }
 
     fn context<T>(
         &self,
         dry_run: bool,
-        judged: &GuardResult,
+        guard: &GuardResult,
         run: impl FnOnce(&Context<'_>) -> T,
     ) -> T {
         self.last_call.set(CallId::new(Uuid::now_v7()));
@@ -212,8 +212,8 @@ impl Device {
             risk: &RiskGate::new(None, self.approved.clone(), dry_run),
             is_final: &self.is_final,
             memory: &self.memory,
-            touches: &judged.touches,
-            undo: judged.undo.as_ref(),
+            touches: &guard.touches,
+            undo: guard.undo.as_ref(),
             expected: None,
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,
@@ -221,17 +221,17 @@ impl Device {
         })
     }
 
-    /// The id of the call that was made last.
+    /// Returns the id of the last call.
     pub(crate) fn last_call(&self) -> String {
         self.last_call.get().to_string()
     }
 
-    /// What a call runs with.
+    /// Runs a closure with the context of a call.
     pub(crate) fn with_context<T>(&self, run: impl FnOnce(&Context<'_>) -> T) -> T {
         self.context(false, &GuardResult::default(), run)
     }
 
-    /// Takes back the call that was made last.
+    /// Undoes the last call.
     pub(crate) fn undo(&self, paths: &[&str]) -> Result<Outcome, ToolError> {
         self.undo_of(&self.last_call(), paths)
     }
@@ -240,7 +240,7 @@ impl Device {
         self.call("undo_call", json!({"call_id": call, "paths": paths}))
     }
 
-    /// The calls of which the trash holds something.
+    /// Returns the names of the calls in the trash.
     pub(crate) fn trashed(&self) -> Vec<String> {
         let names = fs::read_dir(self.at("state/trash")).unwrap();
         let mut names: Vec<_> =
@@ -249,13 +249,13 @@ impl Device {
         names
     }
 
-    /// Temporary files that stayed.
+    /// Returns the temporary files that are left.
     pub(crate) fn litter(&self) -> Vec<String> {
         let is_litter = |path: &String| path.contains("/.orion-") || path.ends_with(".open");
         self.tree().into_keys().filter(is_litter).collect()
     }
 
-    /// The same without the trash, which a change may add to.
+    /// As [`tree`](Self::tree), without the trash, to which a change may add.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let trash = self.text("state/trash/");
         let mut tree = self.tree();
@@ -263,7 +263,7 @@ impl Device {
         tree
     }
 
-    /// Everything that is there, with content for files and the target for links.
+    /// Returns every path, with the content of files and the target of links.
     pub(crate) fn tree(&self) -> BTreeMap<String, String> {
         let mut tree = BTreeMap::new();
         let mut folders = vec![self.temp.path().to_owned()];
@@ -271,7 +271,7 @@ impl Device {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 let kind = fs::symlink_metadata(&path).unwrap().file_type();
-                let told = if kind.is_dir() {
+                let content = if kind.is_dir() {
                     folders.push(path.clone());
                     "folder".to_owned()
                 } else if kind.is_file() {
@@ -280,13 +280,13 @@ impl Device {
                 } else {
                     format!("{:?}", fs::read_link(&path).ok())
                 };
-                tree.insert(path.to_str().unwrap_or("?").to_owned(), told);
+                tree.insert(path.to_str().unwrap_or("?").to_owned(), content);
             }
         }
         tree
     }
 
-    /// What must be refused in the same words by every tool that takes a path.
+    /// Asserts that a tool that takes a path refuses the same paths in the same words as every other.
     pub(crate) fn assert_unchanged(&self, tool: &str, argument: &str, more: &Value) {
         let with = |path: &str| {
             let mut arguments = more.clone();
@@ -349,14 +349,14 @@ impl Device {
     }
 }
 
-/// What the guard finds out of a call.
+/// What the guard derives from a call.
 #[derive(Default)]
 pub(crate) struct GuardResult {
     pub(crate) touches: Touches,
     pub(crate) undo: Option<Undo>,
 }
 
-/// Takes a call as the guard does; nothing is known of one whose arguments do not fit.
+/// Evaluates a call as the guard does. Returns the default if its arguments do not fit.
 pub(crate) fn judged(trash: &Trash, places: &Places, tool: &str, arguments: &Value) -> GuardResult {
     let Some(arguments) = arguments.as_object() else { return GuardResult::default() };
     let (spec, _) = orion_catalog::find(tool).unwrap();
@@ -365,7 +365,7 @@ pub(crate) fn judged(trash: &Trash, places: &Places, tool: &str, arguments: &Val
     GuardResult { touches: parsed.touches, undo: parsed.undo }
 }
 
-fn lent(temp: &TempDir, places: &Places, paths: &[(&str, &[Access])]) -> Roots {
+fn granted_roots(temp: &TempDir, places: &Places, paths: &[(&str, &[Access])]) -> Roots {
     let grant = |(name, access): &(&str, &[Access])| PathGrant {
         path: temp.path().join(name).to_str().unwrap().to_owned(),
         access: set(access),

@@ -1,4 +1,4 @@
-//! `undo_call`.
+//! Executes `undo_call`.
 
 use orion_catalog::Tool;
 use orion_catalog::tools::undo_call::{Arguments, Outcome as Became, Returns, UndoCall};
@@ -14,7 +14,7 @@ impl Execute for UndoCall {
         let paths: Vec<DevicePath> =
             arguments.paths.iter().map(|text| context.path(text)).collect::<Result<_, _>>()?;
         let UndoneCall { tool, paths, entries, bytes } = undo(context, Self::NAME, call, &paths)?;
-        let told: Vec<String> = paths
+        let outcomes: Vec<String> = paths
             .iter()
             .map(|undone| match undone.outcome {
                 Became::Restored => format!("{} as it was before", undone.path),
@@ -22,7 +22,7 @@ impl Execute for UndoCall {
             })
             .collect();
         let what = if context.dry_run { "Would take back" } else { "Took back" };
-        let message = format!("{what} {tool}: {}.", told.join("; "));
+        let message = format!("{what} {tool}: {}.", outcomes.join("; "));
         Ok(Outcome::new(
             message,
             Returns { call_id: call.to_string(), tool, paths, entries, bytes },

@@ -1,7 +1,7 @@
-//! Going through a folder and what is below it in order, by handles, without recursion, within
-//! bounds, and past whatever is kept out.
+//! Walks a folder and everything below it in order, by handles, without recursion, within limits. Skips
+//! denied entries.
 //!
-//! Not for what looks at everything anyway: that is done by several threads, in `scan`.
+//! Not for searches of every entry: `scan` does that with several threads.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,41 +15,41 @@ use super::scan::{
 };
 use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 
-/// How many names of one folder are read between two looks at the clock.
-const LOOK_EVERY: u64 = 1000;
-/// How many names are gone past between two looks at the clock.
-const STEPS_EACH_LOOK: u64 = 32;
+/// Names of one folder between two checks of the deadline.
+const NAMES_PER_CHECK: u64 = 1000;
+/// Visited names between two checks of the deadline.
+const STEPS_PER_CHECK: u64 = 32;
 
-/// How the walk is done.
+/// How the walk treats denied and unreadable entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// All below it; what cannot be read or is kept out is passed over.
+    /// Skips them.
     Deep,
-    /// All below it, and an error for anything that cannot be judged or is kept out.
+    /// Returns an error for them, and for entries that cannot be evaluated.
     Whole,
 }
 
-/// One name that was come by. A link is never followed.
+/// One name found by a walk. Links are never followed.
 pub(super) struct Visit<'a> {
-    /// The folder that holds it.
+    /// The folder that holds the entry.
     pub(super) dir: &'a Dir,
-    /// The same, to be kept.
+    /// The same folder as a shared handle.
     pub(super) handle: &'a Arc<Handle>,
-    /// The path of that folder, beneath the path that was asked for.
+    /// The path of that folder, below the requested path.
     pub(super) folder: &'a Arc<DevicePath>,
-    /// The names from the start to it.
+    /// The names from the start to the entry.
     pub(super) below: &'a [String],
-    /// What it is.
+    /// The kind of the entry.
     pub(super) what: FileKind,
 }
 
 impl Visit<'_> {
-    /// Its path; none when no path of this device can name it.
+    /// Returns the path. `None` if this device has no such path.
     pub(super) fn path(&self) -> Option<DevicePath> {
         self.folder.join(self.below.last()?).ok()
     }
 
-    /// Its metadata; none when it has gone in the meantime.
+    /// Returns the metadata. `None` if the entry is gone.
     pub(super) fn metadata(&self) -> Option<Metadata> {
         self.dir.symlink_metadata(self.below.last()?).ok()
     }
@@ -58,14 +58,14 @@ impl Visit<'_> {
 /// What a visitor wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Go on.
+    /// Continue.
     On,
-    /// Enough.
+    /// Stop.
     Stop,
 }
 
-/// Visits what is in a located folder, each folder's names in order and a folder before what is in
-/// it. Says whether anything was left out at a bound.
+/// Visits everything below a located folder in order, a folder before its contents. Returns whether the walk
+/// was stopped or a limit cut it.
 pub(super) fn walk(
     start: &Located,
     mode: Mode,
@@ -74,11 +74,11 @@ pub(super) fn walk(
 ) -> Result<bool, ToolError> {
     context.check()?;
     let mut walk = Walk::begin(start, mode, Watch::of(context))?;
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         let on = walk.advance()?;
-        if walk.seen / PROGRESS_EVERY > told {
-            told = walk.seen / PROGRESS_EVERY;
+        if walk.seen / PROGRESS_EVERY > reported {
+            reported = walk.seen / PROGRESS_EVERY;
             (context.progress)(walk.seen, None, "entries looked at");
         }
         let Some(found) = walk.visit().filter(|_| on) else {
@@ -91,36 +91,36 @@ pub(super) fn walk(
     }
 }
 
-/// A walk that is under way.
+/// A walk in progress.
 pub(super) struct Walk<'a> {
     watch: Watch<'a>,
-    /// The folder that was named.
+    /// The folder that the call named.
     named: &'a DevicePath,
     root: &'a DevicePath,
     mode: Mode,
     reader: Reader,
     frames: Vec<Frame>,
-    /// The names from the start to what it is at, if it is at something.
+    /// The names from the start to the current entry, if there is one.
     below: Vec<String>,
     at: Option<FileKind>,
     steps: u64,
-    /// Names looked at.
+    /// Names read so far.
     pub(super) seen: u64,
-    /// Whether something was left out at a bound.
+    /// Whether a limit cut the walk.
     pub(super) cut: bool,
 }
 
-/// A folder on the way with the names in it that are still to be visited.
+/// A folder on the path with its names yet to visit.
 struct Frame {
     handle: Arc<Handle>,
     asked: Arc<DevicePath>,
-    /// Where it really is, if that is elsewhere.
+    /// The resolved path. `None` if it equals `asked`.
     real: Option<DevicePath>,
     names: Names,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that is at nothing yet.
+    /// Begins a walk before its first entry.
     pub(super) fn begin(
         start: &'a Located,
         mode: Mode,
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// Goes on to the next name; false at the end, and when the call is over.
+    /// Moves to the next name. Returns false at the end, and when the call is over.
     pub(super) fn advance(&mut self) -> Result<bool, ToolError> {
         if let Some(what) = self.at.take() {
             let entered = match what {
@@ -163,7 +163,7 @@ impl<'a> Walk<'a> {
         }
         while let Some(frame) = self.frames.last_mut() {
             self.steps += 1;
-            if self.steps.is_multiple_of(STEPS_EACH_LOOK) && self.watch.is_over() {
+            if self.steps.is_multiple_of(STEPS_PER_CHECK) && self.watch.is_over() {
                 return Ok(false);
             }
             if let Some((name, what)) = frame.names.pop() {
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
         Ok(false)
     }
 
-    /// What it is at.
+    /// Returns the current entry.
     pub(super) fn visit(&self) -> Option<Visit<'_>> {
         let (what, frame) = (self.at?, self.frames.last()?);
         let (handle, folder) = (&frame.handle, &frame.asked);
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The names in a folder that are to be visited.
+    /// Returns the names in a folder that the walk will visit.
     fn names(
         &mut self,
         handle: &Handle,
@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
         if self.seen > MAX_ENTRIES {
             return self.too_many(asked);
         }
-        if self.seen.is_multiple_of(LOOK_EVERY) && self.watch.is_over() {
+        if self.seen.is_multiple_of(NAMES_PER_CHECK) && self.watch.is_over() {
             return Ok(ControlFlow::Break(()));
         }
         let Some(name) = name else {
@@ -302,8 +302,8 @@ impl<'a> Walk<'a> {
         Ok(hidden)
     }
 
-    /// Something that no tool sees. It can be passed over, but does not go with the rest. What it is
-    /// is not told: only that the folder that was named cannot go as a whole.
+    /// Skips a denied entry, or fails if the folder must be complete. The error names only the requested
+    /// folder, so that it does not reveal the entry.
     fn keep_out(&self) -> Result<(), ToolError> {
         let named = self.named;
         match self.mode {
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A name that no path of this device can hold. It can be passed over, but not be judged.
+    /// Skips a name that no path of this device can hold, or fails because the name cannot be evaluated.
     fn odd(&self, folder: &DevicePath) -> Result<(), ToolError> {
         match self.mode {
             Mode::Deep => Ok(()),

@@ -1,6 +1,6 @@
-//! `write_file`. New content appears all at once: it is written beside the file, brought to the disk,
-//! and takes the file's name. A reader sees the old or the new, never a part. What is added to a file is
-//! written behind its end, so that adding a line to a large file takes a line's room.
+//! Executes `write_file`. New content is staged beside the file, synced, and renamed to the file's name. So a
+//! reader sees the old or the new content, never a part. Appended text is written behind the file's end, so
+//! that appending a line to a large file takes the space of a line.
 
 mod preview;
 #[cfg(test)]
@@ -22,10 +22,10 @@ use crate::changes::{
 };
 use crate::roots::{Located, Wanted, io_failure, refused};
 
-/// The most text of one call, in bytes.
+/// Maximum content of one call, in bytes.
 pub(super) const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
-/// How often others may be quicker.
-const TRIES: usize = 4;
+/// How often another process may win the race for the name.
+const MAX_ATTEMPTS: usize = 4;
 
 impl Execute for WriteFile {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
@@ -36,8 +36,8 @@ impl Execute for WriteFile {
             ));
         }
         let path = context.path(&arguments.path)?;
-        let _turn = lock_paths(context, &[&path])?;
-        let mut tries = TRIES;
+        let _lock = lock_paths(context, &[&path])?;
+        let mut tries = MAX_ATTEMPTS;
         loop {
             match write(&path, &arguments, context) {
                 Err(StepError::Taken(_) | StepError::Changed(_)) if tries > 1 => tries -= 1,
@@ -71,7 +71,7 @@ fn write(
         created,
         diff,
     };
-    // What is added is taken back by its length; of what is replaced all is kept.
+    // An append is undone by its length; a replaced file is kept whole.
     let replaced = if arguments.append { 0 } else { disk_bytes_at(&located)? };
     let room = TrashSpace::take(context, path, replaced)?;
     if context.dry_run {
@@ -86,11 +86,11 @@ fn write(
     let target = change.parents(&located)?;
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
     let size = match &old {
-        Some((file, print)) if arguments.append => {
+        Some((file, stamp)) if arguments.append => {
             let metadata = file.metadata().map_err(|error| failed(&error))?;
             context.raise_if_executable(&metadata, path)?;
             change.append(&target, file, arguments.content.as_bytes())?;
-            print.bytes + arguments.content.len() as u64
+            stamp.bytes + arguments.content.len() as u64
         }
         old => {
             let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
@@ -107,22 +107,22 @@ fn write(
     Ok(Outcome::new(message, returns(size, None)))
 }
 
-/// Opens what is there. Opening it for writing asks the operating system whether it may be changed;
-/// replacing it by its name alone would not.
+/// Opens an existing file. Opening for writing checks the permission to write; a replacement by name would
+/// not.
 pub(super) fn open(located: &Located) -> Result<(File, FileStamp), ToolError> {
     let path = &located.asked;
     let Some(name) = located.name() else { return Err(Wanted::File.missing(path)) };
     let mut options = OpenOptions::new();
-    // What is added goes behind what others add meanwhile, never over it.
+    // Appended text goes behind what others append at the same time, never over it.
     options.read(true).append(true);
     let (file, metadata) = regular::open(&located.dir, name, path, &mut options)?;
     refuse_hard_links(&metadata, path)?;
-    let print =
+    let stamp =
         FileStamp::of_file(&file).map_err(|error| io_failure(&error, Wanted::File, path))?;
-    Ok((file, print))
+    Ok((file, stamp))
 }
 
-/// A file with several names may have some of them where nothing may be written.
+/// Refuses a file with several names: some of them may lie where writing is not allowed.
 pub(super) fn refuse_hard_links(metadata: &Metadata, path: &DevicePath) -> Result<(), ToolError> {
     if metadata.nlink() <= 1 {
         return Ok(());
@@ -136,7 +136,7 @@ pub(super) fn refuse_hard_links(metadata: &Metadata, path: &DevicePath) -> Resul
     ))
 }
 
-/// For a preview, which opens nothing for writing: whether the operating system would let it.
+/// Checks in a preview, without opening the file for writing, whether the operating system would allow it.
 pub(super) fn refuse_unwritable(
     dir: &cap_std::fs::Dir,
     name: &str,
@@ -146,7 +146,7 @@ pub(super) fn refuse_unwritable(
     {
         use rustix::fs::{Access, AtFlags, accessat};
         let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-        // An older kernel does not answer; then the call itself will tell.
+        // An older kernel does not support the check; the call itself will fail then.
         if let Err(error @ (rustix::io::Errno::ACCESS | rustix::io::Errno::ROFS)) =
             accessat(dir, name, Access::WRITE_OK, flags)
         {

@@ -1,4 +1,4 @@
-//! What leaves the trash: what has lain there for as long as was promised, and nothing before.
+//! Removes expired content from the trash, and nothing before its time.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,27 +12,27 @@ use crate::changes::record::Record;
 use crate::changes::{forget_local_of, recover};
 use crate::roots::{LOCAL_TRASH, Roots};
 
-/// How long anything stays, in milliseconds.
+/// How long content stays, in milliseconds.
 const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepResult {
-    /// How many calls' things were removed for good.
+    /// Calls whose content was removed for good.
     pub removed: u64,
-    /// How many could not be removed; the next sweep tries again.
+    /// Calls whose content could not be removed; the next sweep tries again.
     pub failed: u64,
-    /// How many stay.
+    /// Calls whose content stays.
     pub kept: u64,
-    /// Bytes of the disk that stay.
+    /// Bytes on the disk that stay.
     pub kept_bytes: u64,
 }
 
 impl Trash {
-    /// Removes for good what has lain here for seven days. What an earlier run left unfinished is cleaned up
-    /// first, where it is in reach. Blocks.
+    /// Removes content older than seven days for good. Cleans up unfinished calls of an earlier run first, if
+    /// they are within reach. Blocks.
     ///
     /// # Errors
-    /// What the file system says of the trash folder itself.
+    /// Errors of the file system about the trash folder itself.
     pub fn sweep(&self, roots: &Roots, now: Timestamp) -> io::Result<SweepResult> {
         recover(self, roots);
         let mut swept = SweepResult::default();
@@ -80,7 +80,7 @@ impl Trash {
     }
 }
 
-/// Removes from a hidden folder in an allowed path what no record tells of any more.
+/// Removes expired content without a record from the hidden folder of an allowed path.
 fn sweep_local(root: &Dir, known: &BTreeSet<CallId>, now: Timestamp, swept: &mut SweepResult) {
     let Some(local) = local_if_there(root) else { return };
     let Ok(entries) = local.entries() else { return };
@@ -91,12 +91,12 @@ fn sweep_local(root: &Dir, known: &BTreeSet<CallId>, now: Timestamp, swept: &mut
             let _ = forget_stray(&local, name, now, swept);
         }
     }
-    // Where something is in it, it stays.
+    // Removal fails if the folder has content, so it stays.
     let _ = root.remove_dir(LOCAL_TRASH);
 }
 
-/// A thing without a readable record is from a call that was cut off, or is nobody's. It may still be
-/// wanted, so it stays as long as anything else. Whether it has gone.
+/// Removes an expired entry without a readable record, left by an interrupted call or of unknown origin. The
+/// entry may still be wanted, so it stays as long as any other. Returns whether it was removed.
 fn forget_stray(trash: &Dir, name: &str, now: Timestamp, swept: &mut SweepResult) -> bool {
     let modified = trash
         .symlink_metadata(name)

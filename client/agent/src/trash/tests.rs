@@ -11,14 +11,14 @@ use crate::tools::testing::Device;
 const HOUR_MS: i64 = 60 * 60 * 1000;
 const KIB: u64 = 1024;
 
-/// Deletes a file of this many bytes.
+/// Creates and deletes a file of so many bytes. Returns its trash id.
 fn put(device: &Device, bytes: usize) -> String {
     device.put("files/old", vec![1; bytes]);
-    let told = device.data("delete_file", json!({"path": "old", "confirm": true}));
-    told["trash_id"].as_str().unwrap().to_owned()
+    let data = device.data("delete_file", json!({"path": "old", "confirm": true}));
+    data["trash_id"].as_str().unwrap().to_owned()
 }
 
-/// A device in whose trash there is so much room.
+/// Returns a device whose trash has so much space, in bytes.
 fn with_room(bytes: u64) -> Device {
     let mut device = Device::new();
     device.trash = Trash::with_room(&device.at("state"), bytes).unwrap();
@@ -69,8 +69,8 @@ fn nothing_leaves_before_its_time_and_what_finds_no_room_needs_a_person() {
     assert_eq!(device.tree(), before, "what is refused changes nothing");
     assert_eq!(sweep(&device, 0).removed, 0);
     device.approved = vec![orion_domain::RiskRaise::CannotBeUndone];
-    let told = device.data("write_file", write);
-    assert_eq!(told["size_bytes"], json!(1));
+    let data = device.data("write_file", write);
+    assert_eq!(data["size_bytes"], json!(1));
     assert!(device.is_final.get());
     assert_eq!(
         device.undo(&["large"]).unwrap_err().code,
@@ -187,7 +187,7 @@ fn a_call_begins_once() {
 mod elsewhere {
     use super::*;
 
-    /// A device whose files lie on another file system than its state; none where there is no other.
+    /// Returns a device whose files and state lie on different file systems. `None` if there is only one.
     fn device() -> Option<Device> {
         let device = Device::in_shared_memory()?;
         device.put("files/a/old/x", "12345");
@@ -199,8 +199,8 @@ mod elsewhere {
         let Some(device) = device() else { return };
         let before = device.files();
         let delete = json!({"path": "a/old", "recursive": true, "confirm": true});
-        let told = device.data("delete_directory", delete);
-        let id = told["trash_id"].as_str().unwrap().to_owned();
+        let data = device.data("delete_directory", delete);
+        let id = data["trash_id"].as_str().unwrap().to_owned();
         let hidden = device.at(&format!("files/{LOCAL_TRASH}/{id}/content-0/x"));
         assert!(hidden.exists() && !device.at("files/a/old").exists());
         assert_eq!(fs::read_dir(device.at(&format!("state/trash/{id}"))).unwrap().count(), 1);

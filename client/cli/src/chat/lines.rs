@@ -1,4 +1,4 @@
-//! Where messages come from: a line editor on a terminal, standard input elsewhere.
+//! The source of messages: a line editor on a terminal, standard input elsewhere.
 
 use std::io::IsTerminal as _;
 
@@ -10,7 +10,7 @@ use super::Session;
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
 
-/// The longest message, in bytes.
+/// The maximum length of a message, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
 const HELP: &str = "\
@@ -20,8 +20,8 @@ Say what you want done, in your own words. Beside that:
   /quit   end; so do Ctrl-D, and Ctrl-C at the prompt
 Ctrl-C during an answer stops the answer and its calls.";
 
-/// Takes messages until there are no more. On a terminal a failed message is shown and the chat goes
-/// on; elsewhere the last message's exit code is the program's.
+/// Reads messages until there are no more. On a terminal a failed message is shown and the chat
+/// continues; elsewhere the last message's exit code is the program's.
 ///
 /// # Errors
 /// Standard input or output fails.
@@ -40,7 +40,7 @@ async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
         |error: &dyn std::fmt::Display| Failure::Failed(format!("the terminal fails: {error}"));
     let mut editor = DefaultEditor::new().map_err(|error| broken(&error))?;
     loop {
-        // The editor waits for keys, so it waits on a thread of its own and is handed back.
+        // The editor blocks on input, so it runs on its own thread and is handed back.
         let reading = tokio::task::spawn_blocking(move || {
             let line = editor.readline("› ");
             (editor, line)
@@ -71,7 +71,7 @@ async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
             }
             _ => {}
         }
-        // A history that cannot grow is no reason to stop.
+        // A history that cannot be extended must not end the chat.
         let _ = editor.add_history_entry(line);
         match said(session, line).await {
             Ok(_) => {}
@@ -110,7 +110,7 @@ async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
     }
 }
 
-/// Says one message, prints the answer for programs, and gives the exit code.
+/// Sends one message, prints the answer for programs, and returns the exit code.
 ///
 /// # Errors
 /// As [`Session::say`].

@@ -1,4 +1,4 @@
-//! `orion approvals`: what waits for a person's yes.
+//! `orion approvals`: lists and decides approval requests.
 
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ enum Rules {
     },
 }
 
-/// Reads a time in days as well: 30d.
+/// Parses a duration that may be in days: 30d.
 fn days(text: &str) -> Result<Duration, String> {
     match text.trim().strip_suffix('d').map(str::parse::<u32>) {
         Some(Ok(days)) => Ok(Duration::from_secs(u64::from(days) * 24 * 3600)),
@@ -128,7 +128,7 @@ impl Approvals {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, there is no such question, it was decided before, or the backend fails.
+    /// Nobody is signed in, there is no such request, it was decided before, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
@@ -198,7 +198,7 @@ async fn approve(app: &App<'_>, client: &Client, yes: ApproveArguments) -> Resul
     Ok(result.exit_code())
 }
 
-/// The arguments of a call with some of them changed.
+/// Returns the arguments of a call with some of them changed.
 async fn changed(
     client: &Client,
     approval_id: &str,

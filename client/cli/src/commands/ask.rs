@@ -1,4 +1,4 @@
-//! `orion ask`: says one thing to the fleet.
+//! `orion ask`: sends one message to the fleet.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `orion audit`: the record of everything.
+//! `orion audit`: shows, exports and verifies the audit log.
 
 mod export;
 mod key;
@@ -63,7 +63,7 @@ enum AuditCommand {
     Verify(verify::Verify),
 }
 
-/// A row as programs read it.
+/// A row for programs.
 #[derive(Debug, Serialize)]
 struct RowView {
     seq: i64,

@@ -22,13 +22,13 @@ use crate::show::{ApprovalView, CallView};
 use crate::terminal::{self, Spinner};
 use crate::text;
 
-/// The longest that the backend lets a call take, and some for the way.
+/// The backend's longest timeout of a call, plus transfer time.
 const LONGEST: Duration = Duration::from_secs(615);
 /// How much longer than the call its answer may take.
 const WAY: Duration = Duration::from_secs(15);
-/// How long one question for the call's end waits, where nobody looks.
+/// The wait of one request for the call's end, where no person watches.
 const POLL: Duration = Duration::from_secs(30);
-/// The same where a person watches how it gets on.
+/// The wait of one request where a person watches the progress.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// A tool, a device and arguments, as both `call` and `why` take them.
@@ -49,10 +49,10 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The request for this call, its arguments typed by the tool's schema.
+    /// Returns the request for this call, its arguments typed by the tool's schema.
     ///
     /// # Errors
-    /// The arguments cannot be read, or the backend does not tell its tools.
+    /// The arguments cannot be read, or the backend does not list its tools.
     pub(crate) async fn request(self, client: &Client) -> Result<v1::CallToolRequest, Failure> {
         let base = self.json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
         let arguments = if self.arguments.is_empty() {
@@ -70,7 +70,7 @@ impl Target {
     }
 }
 
-/// The schema of a tool's arguments; none for a tool that there is not, which the backend refuses.
+/// Returns the schema of a tool's arguments; `None` for an unknown tool, which the backend rejects.
 pub(crate) async fn schema(client: &Client, tool: &str) -> Result<Option<Value>, Failure> {
     let request = v1::ListToolsRequest { device: String::new() };
     let tools = client.ask(client.tools().list_tools(request)).await?.tools;
@@ -121,8 +121,8 @@ impl Call {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, or the backend fails. A call that ends badly is no error here: its
-    /// envelope is printed and its exit code given.
+    /// Nobody is signed in, or the backend fails. A failed call is no error here: its envelope is
+    /// printed and its exit code returned.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { target, dry_run, idempotency_key, queue, background, wait } = self;
         let client = app.signed_in().await?;
@@ -139,7 +139,7 @@ impl Call {
     }
 }
 
-/// Begins the call and prints where it is.
+/// Starts the call and prints its state.
 async fn begin(
     app: &App<'_>,
     client: &Client,
@@ -163,8 +163,8 @@ async fn begin(
     Ok(0)
 }
 
-/// Makes the call, has a question about it answered as the command line says, prints its end or
-/// where it waits, and gives the exit code.
+/// Makes the call, decides its approval request as the command line says, prints its result or what it
+/// waits for, and returns the exit code.
 ///
 /// # Errors
 /// As [`Call::run`].
@@ -201,7 +201,7 @@ pub(super) async fn make(
         let call_id = result.envelope.meta.call_id.clone();
         let decided = decide(app, client, &approval_id, wait).await;
         if matches!(decided, Err(Failure::Interrupted)) {
-            // Whoever stops at the question does not want the call to go on waiting.
+            // A person who stops at the approval request does not want the call to keep waiting.
             let request = v1::CancelCallRequest { call_id: call_id.clone() };
             client.ask(client.tools().cancel_call(request)).await?;
         }
@@ -225,8 +225,8 @@ pub(super) async fn make(
     Ok(result.exit_code())
 }
 
-/// Has the question answered as the command line says, and tells whether the call's end is near
-/// enough to wait for.
+/// Decides the approval request as the command line says, and returns whether to wait for the call's
+/// end.
 async fn decide(
     app: &App<'_>,
     client: &Client,
@@ -255,7 +255,7 @@ async fn decide(
     Ok(true)
 }
 
-/// Waits until the call has ended, or waits for its device where that is not waited for too.
+/// Waits until the call has ended, or, unless that is awaited too, until it waits for its device.
 ///
 /// # Errors
 /// The backend fails, or the time is up.
@@ -287,7 +287,7 @@ pub(crate) async fn wait_for_end(
                 "the call {call_id} has not ended and still waits; `orion audit list --call {call_id}` shows how it goes on"
             )));
         }
-        // A backend that answers early is not asked again at once.
+        // A backend that answers early is not polled again at once.
         if asked_at.elapsed() < Duration::from_millis(100) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }

@@ -1,4 +1,4 @@
-//! `orion calls`: what is under way, what waits for a device, and how a call goes on.
+//! `orion calls`: lists, follows and cancels calls.
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;

@@ -1,4 +1,4 @@
-//! `orion chat`: talks to the fleet until there is nothing more to say.
+//! `orion chat`: chats with the fleet until the input ends.
 
 use clap::Args;
 use orion_wire::v1;

@@ -1,4 +1,4 @@
-//! `orion completion`: a shell's completion script.
+//! `orion completion`: prints a shell's completion script.
 
 use clap::Args;
 use clap_complete::env::Shells;

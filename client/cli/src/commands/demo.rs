@@ -1,5 +1,5 @@
-//! `orion demo`: a backend and a device on this machine, as programs of their own over real mTLS,
-//! and a chat with them. Everything lies in one folder; the device may touch one folder in it.
+//! `orion demo`: a backend and a device on this machine, as separate programs over real mTLS, and a chat
+//! with them. Everything is in one folder; the device may access one folder in it.
 
 mod enrolment;
 mod folder;
@@ -56,7 +56,7 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    /// Runs the command. Whatever happens, the programs that it started are ended first.
+    /// Runs the command. The programs that it started are always stopped first.
     ///
     /// # Errors
     /// A program is missing or fails, another demo uses the folder, or the chat fails.
@@ -64,7 +64,7 @@ impl Demo {
         let folder = Folder::take(&self.dir)?;
         let mut programs = Programs::default();
         let terminal = Restore::later();
-        // Who ends a chat or a service by a signal gets what they want; messages are left unsaid.
+        // A signal ends a chat or a service as requested; with `--say`, messages stay unsent.
         let wanted = if self.say.is_empty() { Ok(0) } else { Err(Failure::Interrupted) };
         let end = tokio::select! {
             end = self.work(out, global, &folder, &mut programs) => end,
@@ -127,7 +127,7 @@ impl Demo {
     }
 }
 
-/// Comes back when the program is asked to end by a signal other than Ctrl-C, which the chat takes.
+/// Returns when a signal other than Ctrl-C ends the program; the chat handles Ctrl-C.
 async fn terminated() {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! `orion devices`: the fleet, who may join it, and what each device lends.
+//! `orion devices`: the fleet, enrolment, and each device's grants.
 
 mod invite;
 mod mode;
@@ -111,7 +111,7 @@ impl Devices {
 }
 
 impl DevicesCommand {
-    /// The device that is meant, as it was written.
+    /// Returns the device's name or id as written.
     fn device(&self) -> Option<&str> {
         match self {
             Self::Show(DeviceArgument { device })
@@ -187,7 +187,7 @@ impl DevicesCommand {
     }
 }
 
-/// One device by name, id or the front of an id.
+/// Fetches one device by name, id or prefix of an id.
 ///
 /// # Errors
 /// There is none, or the backend fails.

@@ -1,4 +1,4 @@
-//! `orion extract`: a model's text on standard input → the tool calls in it.
+//! `orion extract`: extracts the tool calls from a model's text on standard input.
 
 use clap::Args;
 use orion_domain::extract::{ExtractedCall, Extraction, MAX_OUTPUT_BYTES, extract};
@@ -51,7 +51,7 @@ impl Extract {
     }
 }
 
-/// Always for programs: there is no other form that a call could take.
+/// Prints the format for programs in every case, because a call has no other.
 fn print<T: serde::Serialize>(out: &Output, value: &T) -> Result<(), Failure> {
     let format = match out.format {
         crate::args::Format::Yaml => crate::args::Format::Yaml,

@@ -1,5 +1,5 @@
-//! `orion login`: signs in with a password, or with a one-time secret as the first admin or one who
-//! was locked out, and remembers the session.
+//! `orion login`: signs in with a password, or with a one-time secret (for the first admin or a reset
+//! account), and saves the session.
 
 use std::path::PathBuf;
 
@@ -93,7 +93,7 @@ async fn with_secret(
     password: Option<Secret>,
 ) -> Result<(String, String), Failure> {
     let secret = input::value(secret)?.trim().to_owned();
-    // A reset names its account: reset:NAME:…
+    // A reset secret contains its account: reset:NAME:…
     let named = secret.strip_prefix("reset:").and_then(|rest| rest.split(':').next());
     let user = user.unwrap_or_else(|| named.unwrap_or("admin").to_owned());
     let password = match password {
@@ -139,7 +139,7 @@ async fn sign_in(
     let request = v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
     match client.ask(client.auth().login(request)).await {
         Ok(answer) => Ok((user, answer.token)),
-        // Whoever signs in needs no hint to sign in.
+        // A failed sign-in needs no hint to sign in.
         Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())),
         Err(failure) => Err(failure),
     }

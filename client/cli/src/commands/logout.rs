@@ -1,4 +1,4 @@
-//! `orion logout`: ends the session at the backend, and forgets it here.
+//! `orion logout`: ends the session at the backend, and deletes it here.
 
 use clap::Args;
 use orion_wire::v1;
@@ -26,7 +26,7 @@ impl Logout {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, or the backend does not answer: then the session is good still.
+    /// Nobody is signed in, or the backend does not answer: then the session is still valid.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { all } = self;
         let path = &app.context.path;
@@ -44,7 +44,7 @@ impl Logout {
         let request = v1::LogoutRequest { all };
         let ended = match client.ask(client.auth().logout(request)).await {
             Ok(v1::LogoutResponse { ended }) => ended,
-            // It was over before: there is nothing to end, only something to forget.
+            // The session had ended already: only the local copy is left to delete.
             Err(failure) if failure.exit_code() == 4 && is_kept => 0,
             Err(failure) => return Err(failure),
         };

@@ -1,4 +1,4 @@
-//! Passwords from outside the command line: a file, standard input, or a prompt that shows nothing.
+//! Reads passwords from a file, standard input, or a prompt that shows nothing.
 
 use clap::Args;
 use orion_domain::Secret;
@@ -19,10 +19,10 @@ pub(crate) struct PasswordSource {
 }
 
 impl PasswordSource {
-    /// The password, where the command line says where it is.
+    /// Reads the password from the source that the command line names. `None` means the prompt.
     ///
     /// # Errors
-    /// It stands in the command line itself, or cannot be read.
+    /// The password is in the command line itself, or cannot be read.
     pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         if self.password_stdin {
             return read("-").map(Some);
@@ -31,10 +31,10 @@ impl PasswordSource {
     }
 }
 
-/// A password from `@file` or `-`, without the line break at its end.
+/// Reads a password from `@file` or `-`, without the line break at its end.
 ///
 /// # Errors
-/// As [`Given::read`].
+/// As [`PasswordSource::read`].
 pub(crate) fn read(given: &str) -> Result<Secret, Failure> {
     if given != "-" && !given.starts_with('@') {
         return Err(Failure::Usage(
@@ -44,7 +44,7 @@ pub(crate) fn read(given: &str) -> Result<Secret, Failure> {
     Ok(Secret::new(input::value(given)?.trim_end_matches(['\r', '\n'])))
 }
 
-/// A new password from a prompt, asked for twice.
+/// Prompts for a new password twice.
 ///
 /// # Errors
 /// The person stopped the program.

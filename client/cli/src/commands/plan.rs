@@ -138,8 +138,8 @@ impl Plan {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, the plan is refused, or the backend fails. A plan that ends badly is no
-    /// error here: its exit code is given.
+    /// Nobody is signed in, the plan is rejected, or the backend fails. A failed plan is no error here:
+    /// its exit code is returned.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         match self.what {
             PlanCommand::Run { file, how } => {
@@ -221,7 +221,7 @@ async fn get(client: &Client, id: &str) -> Result<PlanView, Failure> {
     Ok(PlanView::from(answer.plan.unwrap_or_default()))
 }
 
-/// Answers a plan by the hash that it was shown with.
+/// Approves or denies a plan by the hash that was shown with it.
 async fn decide(
     client: &Client,
     plan: &PlanView,
@@ -242,7 +242,7 @@ async fn decide(
     Ok(PlanView::from(answer.plan.unwrap_or_default()))
 }
 
-/// Makes a plan, shows it, has it answered as the command line says, and follows it to its end.
+/// Creates a plan, shows it, decides it as the command line says, and follows it to its end.
 async fn make(
     app: &App<'_>,
     client: &Client,
@@ -268,7 +268,7 @@ async fn make(
         match terminal::confirm("Run this plan?").await {
             Ok(answer) => answer,
             Err(failure) => {
-                // Whoever stops at the question does not want the plan to go on waiting.
+                // A person who stops at the approval request does not want the plan to keep waiting.
                 decide(client, &plan, false, "The person at the terminal stopped.").await?;
                 return Err(failure);
             }
@@ -295,7 +295,7 @@ async fn make(
     }
 }
 
-/// A plan that waits for others: what programs are told, and the exit code.
+/// Reports a plan that waits for other people, and returns the exit code.
 fn waits(app: &App<'_>, plan: &PlanView) -> Result<u8, Failure> {
     if !app.out.is_for_people() {
         app.out.show(plan, String::new)?;

@@ -1,4 +1,4 @@
-//! `orion policy`: what may happen on each device, as one file with versions.
+//! `orion policy`: the policy of all devices, as one file with versions.
 
 mod put;
 mod test;
@@ -101,7 +101,7 @@ impl Policy {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, the file cannot be read, or the backend refuses.
+    /// Nobody is signed in, the file cannot be read, or the backend rejects it.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         match self.what {
             PolicyCommand::Check { file, offline: true } => put::check_offline(app, &file),
@@ -126,7 +126,7 @@ impl Policy {
     }
 }
 
-/// What a file is called where its findings are told.
+/// Returns the name of a file for its findings.
 fn shown(file: &str) -> &str {
     match file.strip_prefix('@').unwrap_or(file) {
         "-" => "standard input",

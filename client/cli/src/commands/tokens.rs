@@ -1,4 +1,4 @@
-//! `orion tokens`: what programs sign in with.
+//! `orion tokens`: the tokens that programs sign in with.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ impl ScopeName {
     }
 }
 
-/// A new token as programs read it.
+/// A new token for programs.
 #[derive(Debug, Serialize)]
 struct CreatedToken {
     secret: String,
@@ -116,7 +116,7 @@ impl Tokens {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, there is no such token, or the backend refuses.
+    /// Nobody is signed in, there is no such token, or the backend rejects the request.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {
@@ -167,7 +167,7 @@ impl Tokens {
     }
 }
 
-/// Reads `30d` and `8w` besides what every other time may be.
+/// Parses `30d` and `8w` in addition to ordinary durations.
 pub(super) fn days(text: &str) -> Result<Duration, String> {
     const DAY: u64 = 24 * 3600;
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! `orion tools`: what can be called.
+//! `orion tools`: lists and shows tools.
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;

@@ -1,7 +1,7 @@
-//! `orion undo`: takes back what a call changed.
+//! `orion undo`: undoes a call's changes.
 //!
-//! The undoing is a call of its own, of the tool `undo_call`, and goes through the same gate. What
-//! was changed since is for the device to know, and it refuses to touch it.
+//! The undo is a call of its own, of the tool `undo_call`, and goes through the same pipeline. The
+//! device detects later changes and refuses to overwrite them.
 
 use clap::Args;
 use jiff::Timestamp;
@@ -47,8 +47,8 @@ impl Undo {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, there is no such call, it cannot be taken back, or the backend fails. An
-    /// undoing that ends badly is no error here: its envelope is printed and its exit code given.
+    /// Nobody is signed in, there is no such call, it cannot be undone, or the backend fails. A failed
+    /// undo is no error here: its envelope is printed and its exit code returned.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { call, dry_run, wait } = self;
         let client = app.signed_in().await?;
@@ -72,7 +72,7 @@ async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure>
     }
 }
 
-/// The call that takes this one back.
+/// Returns the call that undoes this one.
 fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
     let v1::Call { call_id, tool, device, arguments, dry_run, .. } = call;
     let id = text::short_id(call_id);
@@ -105,7 +105,7 @@ fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
         tool: UndoCall::NAME.to_owned(),
         device: device.clone(),
         arguments: arguments.to_string().into_bytes().into(),
-        // Each undoing is a call of its own: one that was refused may be tried again.
+        // Each undo is a call of its own, so a rejected one may be retried.
         idempotency_key: format!("undo {call_id} at {}", Timestamp::now().as_nanosecond()),
         ..v1::CallToolRequest::default()
     })

@@ -1,4 +1,4 @@
-//! `orion users`: who may sign in, and as what.
+//! `orion users`: the accounts and their roles.
 
 use clap::{Args, Subcommand, ValueEnum};
 use orion_domain::{Role, Secret};
@@ -119,7 +119,7 @@ impl Users {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, there is no such account, or the backend refuses.
+    /// Nobody is signed in, there is no such account, or the backend rejects the request.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         match self.what {

@@ -1,4 +1,4 @@
-//! `orion why`: what each layer says to a call on both sides, without making it.
+//! `orion why`: shows how each layer on both sides evaluates a call, without making it.
 
 use clap::Args;
 use orion_domain::{Envelope, ToolError};
@@ -13,7 +13,7 @@ use crate::output::{facts, table};
 use crate::show::value;
 use crate::text;
 
-/// How many lines of what the device shows are shown.
+/// The maximum number of lines from the device's preview.
 const SHOWN: usize = 8;
 
 /// Shows what each layer says to a call on both sides, without making it.
@@ -40,7 +40,7 @@ pub(crate) struct Why {
     dry_run: bool,
 }
 
-/// A judgement as programs read it; the comments in `proto/` say what the fields are.
+/// An evaluation for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Serialize)]
 struct ExplanationView {
     tool: String,
@@ -50,7 +50,7 @@ struct ExplanationView {
     role: String,
     /// `allow`, `dry_run_first`, `ask` or `deny`.
     decision: String,
-    /// What the caller would be told, where it is not allowed.
+    /// The error for the caller. `None` where the call is allowed.
     error: Option<ToolError>,
     evidence: Vec<EvidenceView>,
     remedies: Vec<String>,
@@ -59,7 +59,7 @@ struct ExplanationView {
     device_verdict: VerdictView,
 }
 
-/// One line of it.
+/// One line of the evaluation.
 #[derive(Debug, Serialize)]
 struct EvidenceView {
     layer: String,
@@ -68,7 +68,7 @@ struct EvidenceView {
     deciding: bool,
 }
 
-/// The device's own word.
+/// The device's own evaluation.
 #[derive(Debug, Default, Serialize)]
 struct VerdictView {
     not_asked: String,
@@ -128,7 +128,7 @@ impl Why {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, the call cannot be judged, or the backend fails.
+    /// Nobody is signed in, the call cannot be evaluated, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { target, as_user, no_device, dry_run } = self;
         let client = app.signed_in().await?;
@@ -138,7 +138,7 @@ impl Why {
             v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device };
         let answer = client.ask(client.policy().explain_call(request)).await?;
         let judgement = ExplanationView::from(answer);
-        // A denial is an answer; a call about something that is not there is a mistake.
+        // A denial is a result; a call to an unknown tool or device is a mistake.
         let mistake = judgement.error.as_ref().filter(|_| judgement.evidence.is_empty());
         app.out.show(&judgement, || {
             if mistake.is_some() { String::new() } else { people(&judgement) }

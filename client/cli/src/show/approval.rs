@@ -1,4 +1,4 @@
-//! Questions to people.
+//! Formats approval requests.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::short_arguments;
 use crate::output::{Output, table};
 use crate::text;
 
-/// A question as programs read it; the comments in `proto/` say what the fields are.
+/// An approval request for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ApprovalView {
     pub(crate) approval_id: String,
@@ -48,7 +48,7 @@ pub(crate) struct ApprovalView {
     pub(crate) written_by: String,
 }
 
-/// One person's word.
+/// One person's decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct VoteView {
     pub(crate) user: String,
@@ -65,7 +65,7 @@ impl From<v1::Vote> for VoteView {
     }
 }
 
-/// Where content that strangers may have written came from.
+/// The source of untrusted content.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct LabelView {
     pub(crate) call_id: String,
@@ -81,7 +81,7 @@ impl From<v1::ContentLabel> for LabelView {
     }
 }
 
-/// A rule that a person made of an answer.
+/// A rule that a person created from an approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct StandingRuleView {
     pub(crate) approval_id: String,
@@ -110,7 +110,7 @@ impl From<v1::StandingRule> for StandingRuleView {
     }
 }
 
-/// Rules that were made of answers, for people.
+/// Formats rules created from approvals, for people.
 pub(crate) fn rules_table(out: &Output, rules: &[StandingRuleView]) -> String {
     let header = ["APPROVAL", "DEVICE", "TOOL", "CALLS OF", "PATHS", "MADE BY", "UNTIL"];
     let row = |rule: &StandingRuleView| {
@@ -213,7 +213,7 @@ impl From<v1::Approval> for ApprovalView {
     }
 }
 
-/// Questions for people.
+/// Formats approval requests for people.
 pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> String {
     let mut header = vec!["ID", "STATE", "RISK", "DEVICE", "TOOL", "ARGUMENTS", "BY", "EXPIRES"];
     if out.is_wide() {

@@ -1,4 +1,4 @@
-//! Calls.
+//! Formats calls.
 
 use orion_domain::CallState;
 use orion_wire::{call_state_from, v1};
@@ -9,7 +9,7 @@ use super::short_arguments;
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// A call as programs read it; the comments in `proto/` say what the fields are.
+/// A call for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CallView {
     pub(crate) call_id: String,
@@ -68,7 +68,7 @@ impl From<v1::Call> for CallView {
 }
 
 impl CallView {
-    /// How far it is, in one line; empty where its device has not told.
+    /// Returns the progress in one line; empty where the device has reported none.
     pub(crate) fn advance(&self) -> String {
         let note = text::one_line(&self.note, 80);
         let share = match (self.done, self.total) {
@@ -79,17 +79,17 @@ impl CallView {
         [share, note].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Where it is, in words.
+    /// Returns the state in words.
     fn words(&self) -> String {
         let state = self.state.replace('_', " ");
-        // What would have been done was not.
+        // A preview did not do what its state says.
         let state = if self.dry_run { format!("preview {state}") } else { state };
         let advance = self.advance();
         if advance.is_empty() { state } else { format!("{state}: {advance}") }
     }
 }
 
-/// Calls, a row each.
+/// Formats calls, a row each.
 pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
     let rows = calls.iter().map(|call| {
         let id = if out.is_wide() { &call.call_id } else { text::short_id(&call.call_id) };
@@ -106,7 +106,7 @@ pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
     table(&["ID", "STATE", "DEVICE", "TOOL", "CALLER", "MADE", "WAITS UNTIL"], rows)
 }
 
-/// One call, a line a fact.
+/// Formats one call, one fact a line.
 pub(crate) fn call_page(out: &Output, call: &CallView) -> String {
     let arguments = short_arguments(call.arguments.to_string().as_bytes());
     let message = call.result["message"].as_str().unwrap_or_default();

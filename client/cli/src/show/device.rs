@@ -1,4 +1,4 @@
-//! Devices.
+//! Formats devices.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// A device as programs read it; the comments in `proto/` say what the fields are.
+/// A device for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct DeviceView {
     pub(crate) device_id: String,
@@ -27,21 +27,21 @@ pub(crate) struct DeviceView {
     pub(crate) acknowledged_policy_version: String,
     pub(crate) grants: Value,
     pub(crate) ceiling: Value,
-    /// Where the policy file lends the grants; empty where the device has its own.
+    /// The place in the policy file that grants; empty where the device has its own grants.
     pub(crate) policy_source: String,
-    /// What the policy names and is not there as it is named.
+    /// Names in the policy that the device does not have as named.
     pub(crate) policy_warnings: Vec<String>,
-    /// Set while it is not held strictly.
+    /// The dangerous mode. `None` while the grants are enforced in full.
     pub(crate) dangerous: Option<DangerousView>,
-    /// How much of the device's own audit the backend has seen.
+    /// The last position of the device's own audit that the backend has received.
     pub(crate) chain_seq: i64,
     pub(crate) chain_hash: String,
-    /// What did not fit what was seen before; empty where all did.
+    /// The contradiction with earlier reports of the device's audit; empty where there is none.
     pub(crate) chain_problem: String,
     pub(crate) chain_problem_at: i64,
 }
 
-/// That a device's tool list and capabilities are lifted.
+/// The mode in which a device's tool list and capabilities are lifted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct DangerousView {
     pub(crate) until: i64,
@@ -120,7 +120,7 @@ impl From<v1::Device> for DeviceView {
 }
 
 impl DeviceView {
-    /// Whether the device holds the policy that the backend has for it.
+    /// Returns whether the backend's policy is active on the device.
     fn policy(&self) -> String {
         let version = text::one_line(&self.policy_version, 12);
         match () {
@@ -132,7 +132,7 @@ impl DeviceView {
         }
     }
 
-    /// That it is not held strictly, and until when.
+    /// Formats the dangerous mode, and its end.
     fn mode(&self, out: &Output) -> String {
         let Some(DangerousView { until, set_by, set_at: _, reason }) = &self.dangerous else {
             return String::new();
@@ -140,7 +140,7 @@ impl DeviceView {
         format!("dangerous until {}, by {set_by}: {reason}", text::when(&out.zone, *until))
     }
 
-    /// How its own audit stands, as far as the backend has seen it.
+    /// Formats the state of the device's own audit, as far as the backend has received it.
     fn audit(&self, out: &Output) -> String {
         let head = self.chain_hash.get(..12).unwrap_or_default();
         let seen = match self.chain_seq {
@@ -154,7 +154,7 @@ impl DeviceView {
         format!("{seen}; BROKEN at {at}: {}", text::plain(&self.chain_problem))
     }
 
-    /// One device for people.
+    /// Formats one device for people.
     pub(crate) fn page(&self, out: &Output) -> String {
         let grants = |grants: &Value| {
             if grants.is_null() {
@@ -190,7 +190,7 @@ impl DeviceView {
     }
 }
 
-/// Devices for people.
+/// Formats devices for people.
 pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
     let mut header = vec!["NAME", "STATE", "ONLINE", "OS", "POLICY", "LAST SEEN"];
     if out.is_wide() {
@@ -223,7 +223,7 @@ pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
     table(&header, devices.iter().map(row))
 }
 
-/// Devices that wait for approval, with what is compared on the device itself.
+/// Formats devices that wait for approval, with the words to compare on the device itself.
 pub(crate) fn pending_table(out: &Output, devices: &[DeviceView]) -> String {
     let row = |device: &DeviceView| {
         vec![

@@ -1,4 +1,4 @@
-//! Accounts, and what stands for them.
+//! Formats accounts, their tokens and sessions.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::output::{Output, table};
 use crate::text;
 
-/// An account as programs read it; the comments in `proto/` say what the fields are.
+/// An account for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct UserView {
     pub(crate) user: String,
@@ -35,7 +35,7 @@ impl From<v1::User> for UserView {
     }
 }
 
-/// A token or a session as programs read it; the comments in `proto/` say what the fields are.
+/// A token or a session for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct TokenView {
     pub(crate) token_id: String,
@@ -87,7 +87,7 @@ fn scope(number: i32) -> &'static str {
     }
 }
 
-/// Accounts.
+/// Formats accounts.
 pub(crate) fn users_table(out: &Output, users: &[UserView]) -> String {
     let mut header = vec!["NAME", "ROLE", "STATE", "PASSWORD", "SESSIONS", "TOKENS", "LAST USED"];
     if out.is_wide() {
@@ -112,7 +112,7 @@ pub(crate) fn users_table(out: &Output, users: &[UserView]) -> String {
     table(&header, users.iter().map(row))
 }
 
-/// Tokens and sessions.
+/// Formats tokens and sessions.
 pub(crate) fn tokens_table(out: &Output, tokens: &[TokenView]) -> String {
     let mut header = vec!["ID", "NAME", "OF", "SCOPES", "CREATED", "LAST USED", "EXPIRES"];
     if out.is_wide() {

@@ -1,4 +1,4 @@
-//! Plans.
+//! Formats plans.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::card::{self, clipped, who};
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// How many characters of arguments and previews a row shows.
+/// The maximum number of characters of arguments and previews in a row.
 const SHORT: usize = 60;
 
-/// A plan as programs read it; the comments in `proto/` say what the fields are.
+/// A plan for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct PlanView {
     pub(crate) plan_id: String,
@@ -161,7 +161,7 @@ impl From<v1::PlanStep> for StepView {
 }
 
 impl StepView {
-    /// What was decided, and who has to say yes.
+    /// Formats the decision, and who must approve.
     fn decision(&self) -> String {
         match &self.approval {
             Some(approval) => format!("ask {}", who(approval)),
@@ -169,7 +169,7 @@ impl StepView {
         }
     }
 
-    /// What the dry run says would happen.
+    /// Formats what the preview reports.
     fn dry_run(&self) -> String {
         let message = self.preview["message"].as_str().unwrap_or_default();
         let only_looks = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| !spec.has_effects);
@@ -191,13 +191,13 @@ impl StepView {
         }
     }
 
-    /// Its tool and device.
+    /// Formats the step's tool and device.
     pub(crate) fn what(&self) -> String {
         format!("{} on {}", text::one_line(&self.tool, 80), text::one_line(&self.device, 80))
     }
 }
 
-/// A plan with its steps, for people.
+/// Formats a plan with its steps, for people.
 pub(crate) fn plan_page(out: &Output, plan: &PlanView) -> String {
     let going = if plan.keep_going {
         "goes on where a step fails"
@@ -250,7 +250,7 @@ fn is_long(out: &Output, step: &StepView) -> bool {
     !out.is_wide() && arguments(step).chars().count() > SHORT
 }
 
-/// A step's arguments where a row has no room for them.
+/// Formats a step's arguments where a row has no room for them.
 fn long_arguments(step: &StepView) -> String {
     let lines = step.arguments.as_object().into_iter().flatten().map(|(name, value)| {
         match value.as_str() {
@@ -291,7 +291,7 @@ fn steps_table(out: &Output, plan: &PlanView) -> String {
     table(&header, plan.steps.iter().map(row))
 }
 
-/// Plans, for people.
+/// Formats plans for people.
 pub(crate) fn plans_table(out: &Output, plans: &[PlanView]) -> String {
     let header = ["ID", "STATE", "STEPS", "BY", "MADE", "UNTIL", "DECIDED BY"];
     let row = |plan: &PlanView| {

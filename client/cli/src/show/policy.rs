@@ -1,4 +1,4 @@
-//! The policy file: its versions, what is wrong with one, and what one would change.
+//! Formats the policy file: its versions, its findings, and its changes.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::output::{ASKS, BAD, DIM, Output, table};
 use crate::text;
 
-/// A version as programs read it; the comments in `proto/` say what the fields are.
+/// A version for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct VersionView {
     pub(crate) version: i64,
@@ -27,7 +27,7 @@ impl From<v1::PolicyVersion> for VersionView {
 }
 
 impl VersionView {
-    /// In a line for people.
+    /// Formats the version in a line for people.
     pub(crate) fn line(&self, out: &Output) -> String {
         let Self { version, sha256, applied_by, applied_at, note, restores, active: _ } = self;
         if *version == 0 {
@@ -45,7 +45,7 @@ impl VersionView {
     }
 }
 
-/// One thing that is wrong, or worth a look.
+/// One problem, or one entry to review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct FindingView {
     pub(crate) severity: &'static str,
@@ -82,7 +82,7 @@ impl From<&orion_policy::Finding> for FindingView {
     }
 }
 
-/// Findings as compilers write them, each with its hint beneath.
+/// Formats findings as compilers do, each with its hint beneath.
 pub(crate) fn findings_text(file: &str, findings: &[FindingView]) -> String {
     let lines = findings.iter().map(|finding| {
         let FindingView { severity, code, line, column, message, hint } = finding;
@@ -98,7 +98,7 @@ pub(crate) fn findings_text(file: &str, findings: &[FindingView]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What changes on one device.
+/// The changes on one device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct DeviceChangeView {
     pub(crate) device: String,
@@ -112,7 +112,7 @@ impl From<v1::DeviceChange> for DeviceChangeView {
     }
 }
 
-/// What changes on which device, for people.
+/// Formats the changes on each device, for people.
 pub(crate) fn changes_text(changes: &[DeviceChangeView]) -> String {
     if changes.is_empty() {
         return "nothing changes on any device".to_owned();
@@ -124,7 +124,7 @@ pub(crate) fn changes_text(changes: &[DeviceChangeView]) -> String {
     blocks.collect::<Vec<_>>().join("\n")
 }
 
-/// Versions for people.
+/// Formats versions for people.
 pub(crate) fn versions_table(out: &Output, versions: &[VersionView]) -> String {
     let row = |version: &VersionView| {
         let sha256 = if out.is_wide() {
@@ -149,7 +149,7 @@ pub(crate) fn versions_table(out: &Output, versions: &[VersionView]) -> String {
     table(&["", "VERSION", "APPLIED", "BY", "SHA-256", "NOTE"], versions.iter().map(row))
 }
 
-/// What the policy is on one device, as programs read it.
+/// The state of the policy on one device, for programs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct OnDeviceView {
     pub(crate) device: String,
@@ -170,7 +170,7 @@ impl From<v1::PolicyOnDevice> for OnDeviceView {
     }
 }
 
-/// Which devices hold the policy, for people.
+/// Formats on which devices the policy is active, for people.
 pub(crate) fn on_devices_table(devices: &[OnDeviceView]) -> String {
     let row = |on: &OnDeviceView| {
         let state = match (on.is_active, on.online) {
@@ -184,7 +184,7 @@ pub(crate) fn on_devices_table(devices: &[OnDeviceView]) -> String {
     table(&["DEVICE", "POLICY", "THERE", "GRANTS"], devices.iter().map(row))
 }
 
-/// What devices found beside what their policy names, for people.
+/// Formats what devices report about names in their policy, for people.
 pub(crate) fn found_there(devices: &[OnDeviceView]) -> String {
     let lines = devices.iter().flat_map(|on| {
         let line = |it: &String| {

@@ -1,4 +1,4 @@
-//! Tools.
+//! Formats tools.
 
 use orion_catalog::kinds;
 use orion_wire::v1;
@@ -9,7 +9,7 @@ use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// A tool as programs read it; the comments in `proto/` say what the fields are.
+/// A tool for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ToolView {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ pub(crate) struct ToolView {
     pub(crate) example: String,
 }
 
-/// A risk's word.
+/// Returns the name of a risk.
 pub(super) fn risk(risk: i32) -> &'static str {
     orion_wire::risk_from(risk).map_or("unknown", orion_domain::Risk::as_str)
 }
@@ -64,7 +64,7 @@ impl From<v1::Tool> for ToolView {
     }
 }
 
-/// Tools for people.
+/// Formats tools for people.
 pub(crate) fn tools_table(out: &Output, tools: &[ToolView]) -> String {
     if out.is_wide() {
         return table(
@@ -96,7 +96,7 @@ pub(crate) fn tools_table(out: &Output, tools: &[ToolView]) -> String {
     )
 }
 
-/// One tool for people.
+/// Formats one tool for people.
 pub(crate) fn tool_page(tool: &ToolView) -> String {
     let properties = |schema: &Value| {
         let required: Vec<&str> = schema["required"]
@@ -141,14 +141,14 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
     page
 }
 
-/// The words that a property may be, where only some may be.
+/// Returns the allowed values of a property, where only some are.
 fn words(property: &Value) -> Vec<&str> {
     let listed = property["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let alternatives = property["oneOf"].as_array().into_iter().flatten();
     listed.chain(alternatives.filter_map(|one| one["const"].as_str())).collect()
 }
 
-/// Tools in OpenAI's form, each with an example in the text form for models that write calls as
+/// Formats tools for OpenAI's API, each with an example in the text form for models that write calls as
 /// text.
 pub(crate) fn openai(tools: &[ToolView]) -> Value {
     let form = |tool: &ToolView| {

@@ -1,12 +1,11 @@
-//! A tool's data for people, whatever tool it is: text as text, lists as tables, the rest as names
-//! and values.
+//! Formats any tool's data for people: text as text, lists as tables, the rest as names and values.
 
 use serde_json::{Map, Value};
 
 use crate::output::{facts, table};
 use crate::text;
 
-/// The data in the form that reads best.
+/// Formats the data in the most readable form.
 pub(crate) fn value(data: &Value) -> String {
     match data {
         Value::Null => String::new(),
@@ -18,7 +17,7 @@ pub(crate) fn value(data: &Value) -> String {
 }
 
 fn object(object: &Map<String, Value>) -> String {
-    // A file's lines are what was asked for; the rest would only be in the way of a pipe.
+    // Only a file's lines are printed; other fields would be in the way of a pipe.
     if let Some(Value::String(content)) = object.get("content") {
         return text::plain(content).trim_end_matches('\n').to_owned();
     }
@@ -74,7 +73,7 @@ fn list(items: &[Value]) -> String {
             }
         }
     }
-    // What a thing is called reads best in front.
+    // Names come first.
     columns.sort_by_key(|name| !matches!(*name, "name" | "path"));
     let headings: Vec<String> =
         columns.iter().map(|name| text::one_line(name, 40).to_uppercase()).collect();
@@ -95,7 +94,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// A call's arguments in one line, as they would be typed.
+/// Formats a call's arguments in one line, as they would be typed.
 pub(crate) fn short_arguments(arguments: &[u8]) -> String {
     let Ok(Value::Object(object)) = serde_json::from_slice(arguments) else {
         return String::new();

@@ -1,6 +1,6 @@
-//! The authorities in the data folder: `ca.pem` says which there are, the one that signs first, and
-//! `ca.key` holds their keys. `ca.pem` is replaced in one step and decides; keys that it names are
-//! there before it does, and keys that it names no longer go after it.
+//! The authorities' files in the data folder: `ca.pem` lists the certificates, the signing one first, and
+//! `ca.key` holds the private keys. `ca.pem` is replaced atomically and is authoritative. New keys are
+//! written before it, and old keys are removed after it.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,68 +13,68 @@ use orion_mtls::{Authorities, MtlsError};
 const KEYS: &str = "ca.key";
 /// The certificates.
 const CERTIFICATES: &str = "ca.pem";
-/// Held while they are changed.
+/// Locked while the authorities are changed.
 const LOCK: &str = "ca.lock";
 
-/// Why the authorities cannot be read or kept.
+/// Why the authorities cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    /// There are none.
+    /// There are no authorities.
     #[error(
         "there is no authority in {}; `orion-server run` makes one at its first start", .0.display()
     )]
     Missing(PathBuf),
-    /// There are none, and there were.
+    /// The authorities are missing, and there were some.
     #[error(
         "ca.key is missing in {}, or ca.pem is too, and the record knows the devices that trust it; restore both from a backup", .0.display()
     )]
     Gone(PathBuf),
-    /// Keys without certificates.
+    /// There are keys without certificates.
     #[error("ca.pem is missing beside ca.key in {}; restore both from a backup", .0.display())]
     HalfMissing(PathBuf),
     /// The certificates cannot be read.
     #[error("{} cannot be read: {error}", path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// The keys cannot be read or written, or the certificates not be written.
+    /// The keys cannot be read or written, or the certificates cannot be written.
     #[error(transparent)]
     File(#[from] SecretFileError),
-    /// What is in the files is no set of authorities, or none can be made.
+    /// The files do not hold valid authorities, or none can be created.
     #[error("ca.key and ca.pem cannot be used: {0}; restore both from a backup")]
     Unusable(#[from] MtlsError),
-    /// Another command is changing them.
+    /// Another command is changing the authorities.
     #[error("another command is changing the authorities; wait for it to end")]
     Busy,
-    /// Files that are made here would be another user's than the backend's.
+    /// New files would belong to another user than the backend's.
     #[error(
         "{} belongs to another user, who could not read what is written here; run this as that user", .0.display()
     )]
     OtherUser(PathBuf),
-    /// A third authority.
+    /// Two authorities are active already.
     #[error(
         "one authority is taking over from another already; end that first with `orion-server ca retire`"
     )]
     TakingOver,
-    /// Nothing to let go.
+    /// There is only one authority, so none can be retired.
     #[error(
         "there is one authority only, and nothing to retire; `orion-server ca rotate` makes another"
     )]
     OnlyOne,
-    /// They were looked at, and then another command changed them.
+    /// Another command changed the authorities since they were read.
     #[error(
         "the authorities were changed meanwhile, and nothing was done; look at them with `orion-server ca list`, and say again what is to be done"
     )]
     Changed,
-    /// The record cannot be read.
+    /// The store failed.
     #[error("the record cannot be read: {0}")]
     Store(#[from] crate::store::StoreError),
 }
 
-/// The certificates' text, to see whether it has changed.
+/// Returns the certificates' text, to compare it with the loaded one.
 pub(super) fn certificates(folder: &Path) -> Result<String, AuthorityError> {
     let path = folder.join(CERTIFICATES);
     fs::read_to_string(&path).map_err(|error| {
@@ -88,13 +88,13 @@ pub(super) fn certificates(folder: &Path) -> Result<String, AuthorityError> {
     })
 }
 
-/// Reads them.
+/// Reads the authorities.
 ///
 /// # Errors
 /// [`AuthorityError`]; [`AuthorityError::Missing`] where there are none yet.
 pub fn read(folder: &Path) -> Result<Authorities, AuthorityError> {
     let certificates = certificates(folder)?;
-    // Certificates alone are what a first start leaves that was cut off.
+    // An interrupted first start leaves certificates without keys.
     if !folder.join(KEYS).exists() {
         return Err(AuthorityError::Missing(folder.to_owned()));
     }
@@ -102,19 +102,19 @@ pub fn read(folder: &Path) -> Result<Authorities, AuthorityError> {
     Ok(Authorities::load(keys.expose(), &certificates)?)
 }
 
-/// Writes the first ones.
+/// Writes the first authority.
 pub(super) fn create(folder: &Path, set: &Authorities) -> Result<(), AuthorityError> {
-    // The certificate first: a key without it would look like a whole authority.
+    // The certificate first: a key without it would look like lost certificates.
     secret_file::write(&folder.join(CERTIFICATES), set.certs_pem().as_bytes())?;
     secret_file::write(&folder.join(KEYS), set.keys_pem().expose().as_bytes())?;
     Ok(())
 }
 
-/// Changes them, one command at a time. Wherever it breaks off, those before or those after are there
-/// whole.
+/// Changes the authorities, one command at a time. Where it is interrupted, the files hold either the old or
+/// the new authorities, complete.
 ///
 /// # Errors
-/// [`AuthorityError`]; then those before are still there.
+/// [`AuthorityError`]; the old authorities are unchanged then.
 pub fn change<T>(
     folder: &Path,
     change: impl FnOnce(Authorities) -> Result<(Authorities, T), AuthorityError>,
@@ -122,20 +122,20 @@ pub fn change<T>(
     let _lock = lock(folder)?;
     let before = read(folder)?;
     let keys_before = before.keys_pem();
-    let (after, told) = change(before)?;
+    let (after, output) = change(before)?;
     let keys = after.keys_pem();
     let both = [keys.expose().as_str(), keys_before.expose().as_str()].concat();
     secret_file::write(&folder.join(KEYS), both.as_bytes())?;
     secret_file::write(&folder.join(CERTIFICATES), after.certs_pem().as_bytes())?;
     secret_file::write(&folder.join(KEYS), keys.expose().as_bytes())?;
-    Ok(told)
+    Ok(output)
 }
 
-/// Keeps them from being changed for as long as the file is held. Writes nothing: where no command ever
-/// changed them there is nothing to hold.
+/// Locks the authorities against changes while the returned file is open. Writes nothing: where no command
+/// ever changed them, there is no lock file.
 ///
 /// # Errors
-/// A command is changing them, or that cannot be told.
+/// A command is changing them, or the lock file cannot be opened.
 pub fn hold(folder: &Path) -> Result<Option<File>, AuthorityError> {
     let path = folder.join(LOCK);
     match File::open(&path) {

@@ -1,5 +1,5 @@
-//! The certificates that devices were given as they enrolled, for a moment: who asks again because an answer
-//! was lost gets the same one, so that asking makes neither certificates nor rows of the audit.
+//! Keeps the certificates that devices received at enrollment for a moment. A device that retries because a
+//! response was lost gets the same certificate, so a retry makes neither certificates nor audit rows.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use orion_domain::DeviceId;
 use orion_mtls::{Fingerprint, IssuedCertificate};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// For how long the same one is given.
-const FOR: Duration = Duration::from_mins(1);
+/// How long a certificate is kept.
+const REUSE_TIME: Duration = Duration::from_mins(1);
 
-/// See the module.
+/// The recently issued certificates, by device.
 #[derive(Debug, Default)]
 pub struct RecentCertificates {
     certificates: DashMap<DeviceId, Certificate>,
-    turn: Mutex<()>,
+    issue_lock: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -26,13 +26,13 @@ struct Certificate {
 }
 
 impl RecentCertificates {
-    /// Whoever asks for a certificate that may have been given already looks and issues while it holds this.
+    /// Locks the lookup and issue of a certificate that may have been issued already.
     pub async fn lock(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().await
+        self.issue_lock.lock().await
     }
 
-    /// What this authority gave a device for this key a moment ago, where it is good for as long again as a
-    /// device needs to come with it.
+    /// Returns the certificate that this authority issued for this device and key a moment ago. The remaining
+    /// lifetime must exceed the certificate's age, so that the device has time to connect.
     #[must_use]
     pub fn again(
         &self,
@@ -44,13 +44,14 @@ impl RecentCertificates {
         let given = self.certificates.get(&device)?;
         let age = now.saturating_duration_since(given.at);
         let left = given.issued.not_after_ms.saturating_sub(now_ms);
-        let is_young = age < FOR && left > i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let is_young =
+            age < REUSE_TIME && left > i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let is_same =
             given.authority == authority && given.issued.public_key_fingerprint.to_string() == key;
         (is_young && is_same).then(|| given.issued.clone())
     }
 
-    /// A device was given this.
+    /// Keeps a certificate that a device received, and drops old ones.
     pub fn note(
         &self,
         device: DeviceId,
@@ -58,7 +59,7 @@ impl RecentCertificates {
         issued: IssuedCertificate,
         at: Instant,
     ) {
-        self.certificates.retain(|_, given| at.saturating_duration_since(given.at) < FOR);
+        self.certificates.retain(|_, given| at.saturating_duration_since(given.at) < REUSE_TIME);
         self.certificates.insert(device, Certificate { issued, authority, at });
     }
 }
@@ -93,8 +94,8 @@ mod tests {
         assert_eq!(again(1, other, authority, 10), None);
         assert_eq!(again(1, key, newer, 10), None);
         assert_eq!(again(2, key, authority, 10), None);
-        // What is old is forgotten.
-        given.note(device(2), authority, issued(1), begin + FOR);
+        // Old certificates are dropped.
+        given.note(device(2), authority, issued(1), begin + REUSE_TIME);
         assert_eq!(given.certificates.len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The certificates of devices: the first, the same again for who did not get it, and the next.
+//! Issues device certificates: the first, the same again where the response was lost, and renewals.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::store::{DeviceRow, DeviceState, StoreError};
 
-/// A new certificate for the same key. The old one stays good until it ends.
+/// Renews a device's certificate for the same key. The old certificate stays valid until it expires.
 ///
 /// # Errors
-/// The device is held back, asks with another key, or stands on an authority that was retired since.
+/// The device is not approved, the key is another one, or the certificate's authority was retired.
 pub async fn renew(
     backend: &Backend,
     identity: &DeviceIdentity,
@@ -37,7 +37,7 @@ pub async fn renew(
     issue_by(backend, &set, &row).await
 }
 
-/// The first certificate of a device.
+/// Issues a device's first certificate.
 pub(super) async fn give(
     backend: &Backend,
     row: &DeviceRow,
@@ -49,7 +49,7 @@ pub(super) async fn give(
     Ok(issued)
 }
 
-/// The same once more, where it was given a moment ago.
+/// Returns the certificate that was issued a moment ago, else issues one.
 pub(super) async fn give_again(
     backend: &Backend,
     row: &DeviceRow,
@@ -84,7 +84,7 @@ async fn issue_by(
         .await;
     match recorded {
         Ok(()) => Ok(issued),
-        // It was taken away in this very moment.
+        // The device lost its approval at this moment.
         Err(StoreError::Conflict) => {
             Err(EnrollError::Held(backend.store.device_by_id(row.id).await?.state))
         }

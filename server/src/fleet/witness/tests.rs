@@ -1,4 +1,4 @@
-//! What witnesses tell of is told once, and each kind for itself.
+//! Problems of chains are audited once, and each kind by itself.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ fn what_an_older_connection_still_says_accuses_nobody_and_what_a_newer_one_says_
     let problem =
         |since, seq| witnesses.compare(device, since, head(seq)).map(|(_, problem)| problem);
     assert_eq!(problem(older, 100), None);
-    // A result on the connection that stands comes before the greeting of the one that takes over,
-    // whichever of them tells of more.
+    // A result on the older connection arrives before the hello of the newer one, whichever reports the
+    // higher head.
     assert_eq!(problem(older, 101), None);
     assert_eq!((problem(newer, 100), problem(newer, 102)), (None, None));
     assert_eq!((problem(older, 101), problem(newer, 103)), (None, None));
     let forked = AuditHead { seq: 103, hash: Digest::ZERO };
     assert_eq!(witnesses.compare(device, older, forked), None);
     assert_eq!(witnesses.of(device).unwrap().head, head(103));
-    // On one connection, and on one that began after, it is a break.
+    // On the same connection, or on one that began later, it is a break.
     let broken =
         |from: i64, to: i64| Some(format!("its chain ran backwards, from entry {from} to {to}"));
     assert_eq!(problem(newer, 102), broken(103, 102));
@@ -44,17 +44,17 @@ fn what_an_older_connection_still_says_accuses_nobody_and_what_a_newer_one_says_
 fn what_a_device_makes_up_of_one_kind_keeps_nothing_of_another_out_of_the_audit() {
     let (witnesses, begin) = (Witnesses::default(), Instant::now());
     let device = |n| DeviceId::new(Uuid::from_u128(n));
-    let told = |n, finding, seconds| {
+    let may_report = |n, finding, seconds| {
         witnesses.may_report(device(n), finding, begin + Duration::from_secs(seconds))
     };
-    // Again and again, each less than a minute after the one before.
-    let rows = (0..600).filter(|second| told(1, Finding::OtherHistory, *second)).count();
+    // Repeated reports, each less than a minute after the one before.
+    let rows = (0..600).filter(|second| may_report(1, Finding::OtherHistory, *second)).count();
     assert_eq!(rows, 10, "one each minute, and none is put off by those left out");
-    assert!(told(1, Finding::Broken, 599) && !told(1, Finding::Broken, 600));
-    assert!(told(2, Finding::OtherHistory, 599));
+    assert!(may_report(1, Finding::Broken, 599) && !may_report(1, Finding::Broken, 600));
+    assert!(may_report(2, Finding::OtherHistory, 599));
 }
 
-/// The kinds of the audit's rows, oldest first.
+/// Returns the kinds of the audit rows, oldest first.
 async fn kinds(store: &Store) -> Vec<String> {
     let rows = store.audit_export(0, 10_000).await.unwrap();
     rows.into_iter().map(|row| row.kind).collect()
@@ -66,7 +66,7 @@ async fn a_break_stands_in_the_audit_however_much_of_another_kind_is_made_up_bef
     let store = Store::open(&folder.path().join("orion.db")).await.unwrap();
     let (witnesses, begin) = (Witnesses::default(), Instant::now());
     let device = DeviceId::new(Uuid::from_u128(1));
-    // The same thing seen is told once, and of made-up things one in a minute.
+    // A repeated head is audited once, and invented ones once a minute.
     for seq in [7, 7, 8, 9] {
         witnesses.received_backend_head(&store, device, head(seq)).await.unwrap();
     }
@@ -85,7 +85,7 @@ async fn of_calls_that_are_not_on_record_so_many_are_told_and_once_that_there_ar
     let witnesses = Witnesses::default();
     let device = |n| DeviceId::new(Uuid::from_u128(n));
     let witness = Witness { entry: 1, seq: 1, hash: Digest::ZERO };
-    for n in 0..u128::from(MOST_UNKNOWN) + 5 {
+    for n in 0..u128::from(MAX_UNKNOWN_CALLS) + 5 {
         let call = CallId::new(Uuid::from_u128(n));
         let state = CallState::Succeeded;
         witnesses.report_unknown(&store, device(1), call, state, witness).await.unwrap();

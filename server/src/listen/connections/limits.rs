@@ -1,38 +1,38 @@
-//! How many connections a port takes, and how long each may take over what.
+//! The limits of a port's connections: their number, and the timeouts of each.
 
 use std::time::Duration;
 
-/// See the module.
+/// The limits of one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// How many of one address at once, as long as nobody has shown on them who they are.
+    /// Maximum number of anonymous connections of one address.
     pub per_address: usize,
-    /// How many of all addresses together, as long as nobody has shown on them who they are.
+    /// Maximum number of anonymous connections of all addresses.
     pub strangers: usize,
-    /// How many of one person, or of one device, are kept for them.
+    /// How many connections of one person or device are kept.
     pub per_owner: usize,
-    /// How many in all.
+    /// Maximum number of connections.
     pub total: usize,
-    /// How old a connection is before it has to make room.
+    /// Age from which an anonymous connection may be closed to make room.
     pub grace: Duration,
-    /// How long a TLS handshake may take.
+    /// Timeout of a TLS handshake.
     pub handshake: Duration,
-    /// How long a client may take to say what it speaks.
+    /// Timeout of the client's HTTP/2 preface.
     pub preface: Duration,
-    /// How long a connection without a request is kept, where nobody has shown on it who they are.
+    /// How long an anonymous connection without a request is kept.
     pub idle: Duration,
-    /// How long a connection without a request is kept for a person or a device.
+    /// How long a person's or a device's connection without a request is kept.
     pub idle_known: Duration,
-    /// How long a peer may take nothing of what is sent.
+    /// How long a peer may read nothing of what is sent.
     pub write: Duration,
-    /// How long a peer may leave an answer that is ready where it is.
+    /// How long a peer may leave a finished response unread.
     pub answer: Duration,
-    /// How long a connection that is to end may take over it.
+    /// How long a connection may take to drain.
     pub drain: Duration,
 }
 
 impl ConnectionLimits {
-    /// For a port with so many connections in all, and so many of one address.
+    /// Creates limits for this number of connections in total and of one address.
     #[must_use]
     pub fn new(total: usize, per_address: usize) -> Self {
         Self {

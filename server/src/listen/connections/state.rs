@@ -1,4 +1,4 @@
-//! What happens on one connection, as far as it decides whether that is kept.
+//! The state of one connection that decides whether the connection is kept.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,34 +9,34 @@ use tokio_util::sync::CancellationToken;
 use super::ConnectionLimits;
 use crate::listen::frames::OpenStreams;
 
-/// Why a connection was closed by this side.
+/// Why this side closed a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CloseReason {
-    /// Another one took its place, or there was none for it.
+    /// A newer connection took its place, or no connection could be closed for it.
     #[error("there are too many of this address")]
     NoRoom,
-    /// The client did not say what it speaks.
+    /// The client did not send the HTTP/2 preface.
     #[error("nothing was said at the beginning")]
     Preface,
-    /// There was no request for a while.
+    /// There was no request for too long.
     #[error("there was no request for a while")]
     Idle,
-    /// Nothing of what was sent is taken.
+    /// The peer does not read what is sent.
     #[error("nothing of what was sent was read")]
     Write,
-    /// Answers are not taken.
+    /// The peer does not read its responses.
     #[error("answers were not taken")]
     Answer,
-    /// Too many requests were refused.
+    /// Too many requests were rejected.
     #[error("too many requests were refused")]
     Refused,
-    /// Too many frames carried nothing.
+    /// Too many frames had no content.
     #[error("too many frames carried nothing")]
     Frames,
     /// Too many streams were opened.
     #[error("too many streams were opened")]
     Streams,
-    /// HTTP/2 ended it, for a fault or a limit of its own.
+    /// HTTP/2 ended the connection, for a protocol error or a limit of its own.
     #[error("the rules of HTTP/2 were not kept")]
     Protocol,
 }
@@ -54,7 +54,7 @@ impl CloseReason {
         Self::Protocol,
     ];
 
-    /// Whether its peer did what no honest one does.
+    /// Returns whether an honest peer never causes this reason.
     pub(super) const fn is_misuse(self) -> bool {
         match self {
             Self::NoRoom | Self::Preface | Self::Idle => false,
@@ -67,31 +67,31 @@ impl CloseReason {
         }
     }
 
-    /// Its number, from one on.
+    /// Returns the reason's number, counted from one.
     fn number(self) -> u8 {
-        let place = Self::ALL.iter().position(|reason| *reason == self);
-        place.and_then(|place| u8::try_from(place + 1).ok()).unwrap_or_default()
+        let index = Self::ALL.iter().position(|reason| *reason == self);
+        index.and_then(|index| u8::try_from(index + 1).ok()).unwrap_or_default()
     }
 }
 
-/// What moves.
+/// The parts of the state that change.
 #[derive(Debug)]
 struct Activity {
-    /// Whether the client has said what it speaks.
+    /// Whether the client sent the HTTP/2 preface.
     has_spoken: bool,
     /// Whether there was a request.
     has_asked: bool,
-    /// Answers that are being worked on: whoever makes them is asked for more.
+    /// Number of responses that the backend works on.
     working: usize,
-    /// Since when nothing was worked on.
+    /// Since when the backend has worked on no response.
     idle_since: Instant,
-    /// Since when nothing that is sent is taken.
+    /// Since when the peer has read nothing that is sent. None where it reads.
     blocked_since: Option<Instant>,
     streams: OpenStreams,
     draining_since: Option<Instant>,
 }
 
-/// See the module.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct ConnectionState {
     since: Instant,
@@ -127,19 +127,19 @@ impl ConnectionState {
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When it began.
+    /// Returns when the connection began.
     #[must_use]
     pub const fn since(&self) -> Instant {
         self.since
     }
 
-    /// Whether there was a request.
+    /// Returns whether there was a request.
     #[must_use]
     pub fn has_asked(&self) -> bool {
         self.activity().has_asked
     }
 
-    /// Whether it belongs to a person or a device.
+    /// Returns whether the connection belongs to a person or a device.
     #[must_use]
     pub fn is_signed_in(&self) -> bool {
         self.is_signed_in.load(Ordering::Relaxed)
@@ -149,41 +149,41 @@ impl ConnectionState {
         self.is_signed_in.store(true, Ordering::Relaxed);
     }
 
-    /// Ends it at once. The first reason stands.
+    /// Closes the connection immediately. The first reason is kept.
     pub fn close(&self, reason: CloseReason) {
         let number = reason.number();
         let _ = self.reason.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
         self.close.cancel();
     }
 
-    /// Why it was ended, where this side did.
+    /// Returns why this side closed the connection. `None` where it did not.
     #[must_use]
     pub fn closed_for(&self) -> Option<CloseReason> {
-        let place = usize::from(self.reason.load(Ordering::Relaxed)).checked_sub(1)?;
-        CloseReason::ALL.get(place).copied()
+        let index = usize::from(self.reason.load(Ordering::Relaxed)).checked_sub(1)?;
+        CloseReason::ALL.get(index).copied()
     }
 
-    /// Ready once it is to end at once.
+    /// Waits until the connection must be closed.
     pub async fn closed(&self) {
         self.close.cancelled().await;
     }
 
-    /// Ready once it is to take nothing new.
+    /// Waits until the connection must accept no further requests.
     pub async fn drained(&self) {
         self.drain.cancelled().await;
     }
 
-    /// The client has said what it speaks.
+    /// Records that the client sent the HTTP/2 preface.
     pub fn spoke(&self) {
         self.activity().has_spoken = true;
     }
 
-    /// Lets the open streams take in what passes.
+    /// Calls a function with the open streams.
     pub(in crate::listen) fn with_streams<T>(&self, what: impl FnOnce(&mut OpenStreams) -> T) -> T {
         what(&mut self.activity().streams)
     }
 
-    /// What was sent was taken, or was not.
+    /// Records whether the peer reads what is sent.
     pub fn wrote(&self, is_blocked: bool, now: Instant) {
         let mut activity = self.activity();
         if !is_blocked {
@@ -193,21 +193,21 @@ impl ConnectionState {
         }
     }
 
-    /// Somebody works on an answer from now on.
+    /// Counts a response that the backend works on.
     pub(in crate::listen) fn works(&self) {
         let mut activity = self.activity();
         activity.has_asked = true;
         activity.working += 1;
     }
 
-    /// Somebody does not any more: it has ended, or what there is of it has to be taken first.
+    /// Stops counting a response: it has ended, or its frames must be sent first.
     pub(in crate::listen) fn rests(&self, now: Instant) {
         let mut activity = self.activity();
         activity.working = activity.working.saturating_sub(1);
         activity.idle_since = now;
     }
 
-    /// Ends it where something took too long.
+    /// Closes or drains the connection where a timeout is exceeded.
     pub(super) fn check(&self, is_known: bool, now: Instant, limits: &ConnectionLimits) {
         let mut activity = self.activity();
         let passed = |since: Option<Instant>, most| {
@@ -219,7 +219,7 @@ impl ConnectionState {
         let reason = if passed(activity.blocked_since, limits.write) {
             CloseReason::Write
         } else if activity.streams.silent(now, limits.answer) > activity.working {
-            // Of each that nobody works on, the answer is there and is not taken.
+            // More streams are silent than the backend works on: a finished response is not read.
             CloseReason::Answer
         } else if !activity.has_spoken && passed(Some(self.since), limits.preface) {
             CloseReason::Preface
@@ -227,7 +227,7 @@ impl ConnectionState {
             CloseReason::Idle
         } else {
             if activity.draining_since.is_none() && passed(idle_since, most_idle) {
-                // A request that is on its way is still told that it has to come again.
+                // Draining: a request that arrives now is still told to retry.
                 activity.draining_since = Some(now);
                 self.drain.cancel();
             }

@@ -1,4 +1,4 @@
-//! Who makes room for whom, and what ends.
+//! Which connection makes room for which, and what closes one.
 
 use super::*;
 use crate::listen::frames::{Frame, FrameKind};
@@ -17,7 +17,7 @@ fn table(per_address: usize, strangers: usize, total: usize) -> Arc<ConnectionTa
     ConnectionTable::new(limits)
 }
 
-/// Which of these were closed, and why.
+/// Returns why each connection was closed, if it was.
 fn closed(connections: &[Admission]) -> Vec<Option<CloseReason>> {
     connections.iter().map(|connection| connection.state().closed_for()).collect()
 }
@@ -79,7 +79,7 @@ fn a_table_forgets_what_is_over() {
     let held: Vec<_> = (0..5).map(|n| table.admit(source(n), now).unwrap()).collect();
     held[0].belongs_to(&ann());
     drop(held);
-    table.sweep(Instant::now() + REMEMBERED);
+    table.sweep(Instant::now() + PEER_TTL);
     let open = table.open();
     assert_eq!((open.strangers, open.connections.len(), open.by_owner.len()), (0, 0, 0));
     assert!(open.peers.is_empty());

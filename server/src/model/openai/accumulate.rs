@@ -1,14 +1,14 @@
-//! The values of a stream, put together to an answer.
+//! Assembles the values of a stream into an answer.
 //!
-//! Whether there are calls is decided by whether calls came: `finish_reason` says too many things at
-//! too many servers to be asked.
+//! Only the calls themselves show that there are calls: servers use `finish_reason` too differently to rely
+//! on it.
 
 use serde_json::Value;
 
 use super::calls::{Calls, Fragment};
 use crate::model::{Answer, ModelError, ToolDefinition};
 
-/// An answer that is coming in.
+/// An answer in progress.
 #[derive(Debug)]
 pub(super) struct Accumulator {
     limit_bytes: usize,
@@ -16,11 +16,11 @@ pub(super) struct Accumulator {
     text: String,
     refusal: String,
     calls: Calls,
-    /// What came as `function_call`; some servers send it beside `tool_calls`, as a copy.
+    /// The calls from `function_call`, which some servers send as a copy beside `tool_calls`.
     legacy: Calls,
-    /// Anything of the form at all came.
+    /// Whether any value in the expected form arrived.
     answered: bool,
-    /// The server said why it stopped, or that it was done.
+    /// Whether the server sent a finish reason or an end marker.
     finished: bool,
     cut: bool,
 }
@@ -41,7 +41,7 @@ impl Accumulator {
         }
     }
 
-    /// Whether the server said that the answer ends here.
+    /// Returns whether the server said that the answer is complete.
     pub(super) const fn finished(&self) -> bool {
         self.finished
     }
@@ -50,10 +50,10 @@ impl Accumulator {
         self.finished = true;
     }
 
-    /// Takes one value: a chunk of a stream or a whole completion. Words go to `on_text` at once.
+    /// Adds one value: a chunk of a stream or a whole completion. Text goes to `on_text` immediately.
     ///
     /// # Errors
-    /// What the server says went wrong, and [`ModelError::TooLarge`].
+    /// The error that the server reports, and [`ModelError::TooLarge`].
     pub(super) fn take(
         &mut self,
         value: &Value,
@@ -65,7 +65,7 @@ impl Accumulator {
         if let Some(reason) = error_in(value) {
             return Err(self.failed(value, reason));
         }
-        // A chunk without choices tells of use, or filters.
+        // A chunk without choices carries usage or filter data.
         let Some(choice) = value.get("choices").and_then(|choices| choices.get(0)) else {
             return Ok(());
         };
@@ -73,7 +73,7 @@ impl Accumulator {
         if let Some(delta) = choice.get("delta").filter(|delta| delta.is_object()) {
             self.delta(delta, true, on_text)?;
         } else if let Some(message) = choice.get("message").filter(|message| message.is_object()) {
-            // A whole message after its pieces says nothing new.
+            // A whole message after its pieces has no new text.
             let words = self.text.is_empty();
             self.delta(message, words, on_text)?;
         }
@@ -145,10 +145,10 @@ impl Accumulator {
         }
     }
 
-    /// The answer.
+    /// Returns the assembled answer.
     ///
     /// # Errors
-    /// [`ModelError::BrokenStream`] where nothing came, or a call did not come whole.
+    /// [`ModelError::BrokenStream`] where nothing arrived, or a call is incomplete.
     pub(super) fn finish(
         self,
         on_text: &mut (dyn FnMut(&str) + Send),
@@ -178,7 +178,7 @@ impl Accumulator {
     }
 }
 
-/// The words in `content`: text, nothing, or a list of parts of which some are text.
+/// Returns the text in `content`: a string, null, or a list of parts of which some are text.
 fn words_in(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -192,7 +192,7 @@ fn words_in(content: &Value) -> String {
     }
 }
 
-/// What an error value says, in any of the forms in use.
+/// Returns the message of an error value, in any of the forms in use.
 pub(super) fn error_in(value: &Value) -> Option<String> {
     let error = match value.get("error") {
         Some(Value::Null | Value::Bool(false)) | None => {
@@ -220,14 +220,14 @@ mod tests {
     use super::*;
 
     fn read(values: &[Value]) -> Result<Answer, ModelError> {
-        let mut heard = String::new();
-        let mut on_text = |text: &str| heard.push_str(text);
+        let mut streamed = String::new();
+        let mut on_text = |text: &str| streamed.push_str(text);
         let mut accumulator = Accumulator::new(&[], 2000);
         for value in values {
             accumulator.take(value, &mut on_text)?;
         }
         let answer = accumulator.finish(&mut on_text)?;
-        assert_eq!(heard, answer.text, "what is heard is what is answered");
+        assert_eq!(streamed, answer.text, "what is heard is what is answered");
         Ok(answer)
     }
 

@@ -1,4 +1,4 @@
-//! One request with its repetitions, up to the first byte of an answer.
+//! Sends one request with its repetitions, up to the first byte of an answer.
 
 use std::error::Error;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use crate::model::ModelError;
 
 /// How often a request is repeated.
 const REPETITIONS: u32 = 2;
-/// A server that asks for more patience than this is told to people instead.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// How much of an error's body is read, in bytes.
+/// A longer delay that a server asks for is reported to the person instead.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+/// How much of an error response's body is read, in bytes.
 const BODY_BYTES: usize = 16 * 1024;
-/// How much of a server's words people are shown, in characters.
+/// How much of a server's text people see, in characters.
 const SHOWN: usize = 200;
 
-/// Why there is no answer.
+/// Why a request got no answer.
 #[derive(Debug)]
 pub(super) struct Rejected {
     pub(super) error: ModelError,
-    /// The server says that it takes no tools.
+    /// Whether the server says that it supports no tools.
     pub(super) no_tools: bool,
-    /// How long to wait before asking again; none where that is no use.
+    /// Delay before the next attempt. None where a repetition is useless.
     again_in: Option<Duration>,
 }
 
@@ -38,7 +38,7 @@ impl From<Rejected> for ModelError {
 }
 
 impl OpenAi {
-    /// Sends `body` until there is an answer or no hope for one.
+    /// Sends `body` until there is an answer, or a repetition is useless.
     pub(super) async fn send(&self, body: &Value) -> Result<Response, Rejected> {
         let bytes = body.to_string();
         let mut wait = self.backoff;
@@ -59,7 +59,7 @@ impl OpenAi {
             };
             match rejected.again_in {
                 Some(pause) if repetitions < REPETITIONS && !rejected.no_tools => {
-                    // Not all at the same moment, where many wait for one server.
+                    // Jitter, so that many clients of one server do not retry at the same moment.
                     let pause = pause.mul_f64(rand::rng().random_range(1.0..1.25));
                     tokio::time::sleep(pause).await;
                 }
@@ -86,7 +86,7 @@ impl OpenAi {
                 }
             }
         };
-        // Words about the refusal are welcome, but the refusal stands without them.
+        // The body explains the rejection, but the rejection does not depend on it.
         let _ = tokio::time::timeout(self.idle, reading).await;
         bytes.truncate(BODY_BYTES);
         let text = String::from_utf8_lossy(&bytes);
@@ -95,12 +95,12 @@ impl OpenAi {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (ModelError::Unauthorized, None),
             StatusCode::TOO_MANY_REQUESTS => (
                 ModelError::RateLimited { retry_after },
-                Some(retry_after.unwrap_or(wait)).filter(|pause| *pause <= LONGEST_WAIT),
+                Some(retry_after.unwrap_or(wait)).filter(|pause| *pause <= MAX_WAIT),
             ),
             _ => {
                 let pause = retry_after.unwrap_or(wait);
                 let again =
-                    matches!(status.as_u16(), 500 | 502..=504 | 520..=529) && pause <= LONGEST_WAIT;
+                    matches!(status.as_u16(), 500 | 502..=504 | 520..=529) && pause <= MAX_WAIT;
                 let message = self.message(status, &text);
                 (ModelError::Refused { status: status.as_u16(), message }, again.then_some(pause))
             }
@@ -124,10 +124,10 @@ impl OpenAi {
     }
 }
 
-/// Whether a server says for certain that it takes no tools. A server that failed, or that refuses
-/// something about one message, says nothing about the next request.
+/// Returns whether a response clearly says that the server supports no tools. A server error, or a rejection
+/// of one message, says nothing about the next request.
 pub(super) fn refuses_tools(status: StatusCode, text: &str) -> bool {
-    /// What servers say of a parameter that they do not take.
+    /// What servers say of an unsupported parameter.
     const REFUSALS: [&str; 10] = [
         "support",
         "requires",
@@ -140,7 +140,7 @@ pub(super) fn refuses_tools(status: StatusCode, text: &str) -> bool {
         "unexpected",
         "no tools",
     ];
-    /// What is about a message, and not about the parameter.
+    /// Texts about a message instead of the parameter.
     const OF_MESSAGES: [&str; 3] = ["tool_call_id", "preceding message", "role 'tool'"];
     if !matches!(status.as_u16(), 400 | 404 | 422) {
         return false;
@@ -151,7 +151,7 @@ pub(super) fn refuses_tools(status: StatusCode, text: &str) -> bool {
         && !OF_MESSAGES.iter().any(|words| lower.contains(words))
 }
 
-/// A server's words as people may see them: one short line, without the key or what looks like one.
+/// Returns a server's text for people: one short line, without the key or anything like a key.
 pub(super) fn safe(text: &str, key: Option<&Secret>) -> String {
     let text = match key {
         Some(key) => text.replace(key.expose(), "…"),
@@ -176,7 +176,7 @@ pub(super) fn safe(text: &str, key: Option<&Secret>) -> String {
     short.trim_end_matches('.').to_owned()
 }
 
-/// The innermost cause, without any address.
+/// Returns the innermost cause, without any address.
 pub(super) fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no connection in time".to_owned();

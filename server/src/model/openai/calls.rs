@@ -1,9 +1,8 @@
-//! Native tool calls, put together from fragments.
+//! Assembles native tool calls from fragments.
 //!
-//! Servers disagree on almost everything here: whether a fragment says which call it belongs to and
-//! how, whether the name comes once or each time, whether arguments are text or an object. A
-//! fragment goes where its index, then its id, then its place says; it begins a new call where it
-//! cannot belong to the one that it points to.
+//! Servers disagree on almost everything here: how a fragment names its call, how often the name comes,
+//! whether arguments are text or an object. A fragment belongs to the call of its index, else of its id, else
+//! of its position. It begins a new call where it cannot belong to that one.
 
 #[cfg(test)]
 mod tests;
@@ -14,10 +13,10 @@ use serde_json::{Map, Value};
 
 use crate::model::NativeCall;
 
-/// A longer id is replaced by one of ours.
+/// A longer id is replaced by a generated one.
 const MAX_ID_BYTES: usize = 128;
 
-/// A piece of a call as it stands in the stream.
+/// A fragment of a call.
 #[derive(Debug, Default)]
 pub(super) struct Fragment {
     index: Option<u64>,
@@ -27,7 +26,7 @@ pub(super) struct Fragment {
 }
 
 impl Fragment {
-    /// Reads an element of `tool_calls`, or a legacy `function_call`.
+    /// Parses an element of `tool_calls`, or a legacy `function_call`.
     pub(super) fn from_value(value: &Value) -> Self {
         let function = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
         let arguments = function.get("arguments").or_else(|| function.get("parameters"));
@@ -42,7 +41,7 @@ impl Fragment {
     }
 }
 
-/// A string as itself, null as nothing, anything else as JSON.
+/// Returns a string as it is, null as an empty text, anything else as JSON.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -51,7 +50,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// The calls so far.
+/// The calls assembled so far.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     known: Vec<String>,
@@ -68,8 +67,8 @@ struct Partial {
 }
 
 impl Calls {
-    /// No calls yet. `known` are the names of the tools that were offered: a name that comes in
-    /// pieces is told by them from the name of a second call.
+    /// Creates an empty list. `known` are the names of the offered tools: they distinguish a name in pieces
+    /// from the name of a second call.
     pub(super) fn new(known: Vec<String>) -> Self {
         Self { known, partial: Vec::new() }
     }
@@ -78,8 +77,7 @@ impl Calls {
         self.partial.is_empty()
     }
 
-    /// Takes a fragment; `place` is its place in a list of several. Gives how many bytes more are
-    /// held.
+    /// Adds a fragment; `place` is its position in a list of several. Returns how many more bytes are held.
     pub(super) fn push(&mut self, fragment: Fragment, place: Option<u64>) -> usize {
         const CALL_BYTES: usize = size_of::<Partial>();
         let found = self.find(&fragment, place);
@@ -115,7 +113,7 @@ impl Calls {
         held
     }
 
-    /// Where the fragment points to.
+    /// Returns the call that the fragment refers to.
     fn find(&self, fragment: &Fragment, place: Option<u64>) -> Option<usize> {
         if let Some(index) = fragment.index {
             return self.partial.iter().rposition(|call| call.index == Some(index));
@@ -131,7 +129,7 @@ impl Calls {
         self.partial.len().checked_sub(1)
     }
 
-    /// Whether the fragment cannot belong to `call`.
+    /// Returns whether the fragment cannot belong to `call`.
     fn begins_new(&self, call: &Partial, fragment: &Fragment) -> bool {
         if fragment.name.is_empty() || call.name.is_empty() {
             return false;
@@ -147,8 +145,8 @@ impl Calls {
         }
         let more = fragment.arguments.trim();
         if more.is_empty() {
-            // The name alone, after a whole call: the same call again where something says so, else
-            // the start of another. One that stays empty is dropped at the end.
+            // A name alone after a complete call: the index or id says that it repeats that call, else it
+            // begins another one. A call that stays empty is dropped at the end.
             return fragment.index.is_none() && fragment.id.is_empty();
         }
         more != call.arguments.trim()
@@ -163,7 +161,7 @@ impl Calls {
                 .any(|name| name.strip_prefix(so_far).is_some_and(|rest| rest.starts_with(more)))
     }
 
-    /// The calls, each with an id of its own.
+    /// Returns the calls, each with a unique id.
     pub(super) fn finish(self) -> Vec<NativeCall> {
         let mut calls: Vec<NativeCall> = Vec::new();
         let mut ids = HashSet::new();
@@ -194,8 +192,8 @@ impl Partial {
     }
 }
 
-/// Arguments in one piece: an empty object before the real one is a place holder, and the same
-/// object twice is a repeat. Anything else stays as the model gave it.
+/// Merges arguments that came in several objects: an empty object before the real one is a placeholder, and
+/// the same object twice is a repetition. Anything else stays as the model wrote it.
 fn settle(arguments: &str) -> String {
     let mut stream = serde_json::Deserializer::from_str(arguments).into_iter();
     let mut values: Vec<(&str, Map<String, Value>)> = Vec::new();
@@ -208,7 +206,7 @@ fn settle(arguments: &str) -> String {
     }
     let mut filled = values.iter().filter(|(_, value)| !value.is_empty());
     match filled.next() {
-        // As it was written, so that a name that stands twice in it is still seen.
+        // The text is kept as written, so that a duplicate name in it is still detected.
         Some((text, first)) if values.len() > 1 && filled.all(|(_, other)| other == first) => {
             (*text).to_owned()
         }
@@ -216,7 +214,7 @@ fn settle(arguments: &str) -> String {
     }
 }
 
-/// Where in a JSON text the last byte is, so that its end is known without reading it again.
+/// The bracket state at the end of a JSON text, so that its end is detected without reading it again.
 #[derive(Debug, Default)]
 struct Brackets {
     depth: usize,

@@ -1,4 +1,4 @@
-//! The tools in words, for models without tool calls.
+//! Describes tools in the prompt, for models without tool calls.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::ToolDefinition;
 
-/// How much of a tool's or an argument's description is shown, in characters.
+/// Maximum length of a tool's or an argument's description, in characters.
 const MAX_DESCRIPTION: usize = 400;
 
 /// Describes `tools` for a system prompt: how to call, then for each tool what it does, its
@@ -51,14 +51,14 @@ fn required(schema: &Value) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The type in one word; of several, the first that is not null.
+/// Returns the type's name; of several types, the first that is not null.
 fn kind(schema: &Value) -> &str {
     let kind = schema.get("type");
     let kinds = kind.and_then(Value::as_array).into_iter().flatten().chain(kind);
     kinds.filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("any")
 }
 
-/// A call with what is required, the device, and `confirm` where the tool has it.
+/// Returns an example call with the required arguments, the device, and `confirm` where the tool has it.
 fn example(tool: &ToolDefinition) -> String {
     let mut call = format!("{{\"tool\":{}", Value::from(tool.name.as_str()));
     let required = required(&tool.parameters);

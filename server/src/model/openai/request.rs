@@ -1,11 +1,11 @@
-//! A conversation in the form that goes over the wire, with native tools or without.
+//! Converts a conversation to the wire form, with native tools or without.
 
 use serde_json::{Value, json};
 
 use super::text_prompt;
 use crate::model::{Message, NativeCall, Request, Role};
 
-/// The body of a request with native tools.
+/// Returns the body of a request with native tools.
 pub(super) fn native(model: &str, request: &Request) -> Value {
     let mut open: Vec<&NativeCall> = Vec::new();
     let mut messages = Vec::new();
@@ -26,8 +26,7 @@ pub(super) fn native(model: &str, request: &Request) -> Value {
                         let call = open.swap_remove(at);
                         json!({"role": "tool", "tool_call_id": call.id, "content": message.content})
                     }
-                    // The call was found in text: a provider refuses results of calls that it does
-                    // not know.
+                    // The call was found in text: a provider rejects results of calls that it does not know.
                     None => json!({"role": "user", "content": result(&[], message)}),
                 });
             }
@@ -58,7 +57,7 @@ fn assistant(message: &Message) -> Value {
         .tool_calls
         .iter()
         .map(|call| {
-            // Some servers read the arguments of earlier calls, and fail where they are no object.
+            // Some servers parse the arguments of earlier calls, and fail where they are not an object.
             let valid = serde_json::from_str::<serde_json::Map<String, Value>>(&call.arguments);
             let arguments = if valid.is_ok() { call.arguments.as_str() } else { "{}" };
             json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
@@ -68,7 +67,7 @@ fn assistant(message: &Message) -> Value {
     json!({"role": "assistant", "content": content, "tool_calls": calls})
 }
 
-/// The body of a request in which tools are part of the prompt, and calls and results are words.
+/// Returns the body of a request with the tools in the prompt, and calls and results as text.
 pub(super) fn text(model: &str, request: &Request) -> Value {
     let mut system = Vec::new();
     let mut turns: Vec<(&str, String)> = Vec::new();
@@ -87,7 +86,7 @@ pub(super) fn text(model: &str, request: &Request) -> Value {
             Role::Tool => ("user", result(calls, message)),
         };
         match turns.last_mut() {
-            // Many of these models want the two sides to take turns.
+            // Many of these models require the two sides to alternate.
             Some((last, words)) if *last == role => {
                 words.push_str("\n\n");
                 words.push_str(&content);

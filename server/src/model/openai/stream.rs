@@ -1,44 +1,44 @@
-//! Bytes of a response to the JSON values in it: server-sent events, or one plain body.
+//! Decodes the bytes of a response to its JSON values: server-sent events, or one plain body.
 //!
-//! Read here and not by a library because servers err in ways that must neither lose a value nor
-//! end the backend: a byte order mark, a last event without its empty line, several values in one
-//! event, lines of any length.
+//! No library is used, because servers err in ways that must neither lose a value nor crash the backend.
+//! Examples are a byte order mark, a last event without its empty line, several values in one event and lines
+//! of any length.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// One thing in the stream.
+/// An item of the stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Frame {
     /// A JSON value.
     Chunk(Value),
-    /// The server says that the answer is whole.
+    /// The server's end marker.
     Done,
 }
 
-/// Why a stream cannot be read.
+/// Why a stream cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// JSON that stops being JSON.
+    /// JSON that is not valid.
     Broken,
-    /// An event or a body over the limit.
+    /// An event or a body exceeds the limit.
     TooLarge,
 }
 
-/// Reads a response as it comes, however it is cut.
+/// Decodes a response as it arrives, in pieces of any size.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    /// The most bytes held at a time.
+    /// Maximum number of bytes held at a time.
     limit: usize,
     form: Form,
-    /// What is not read yet: the line that is coming in, or the whole body.
+    /// Bytes that are not parsed yet: the current line, or the whole body.
     held: Vec<u8>,
     data: String,
-    /// The event's name, where it has one.
+    /// The current event's name; empty where it has none.
     event: String,
-    /// The last byte was a carriage return, whose line feed may follow.
+    /// Whether the last byte was a carriage return, whose line feed may follow.
     after_return: bool,
 }
 
@@ -61,7 +61,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes and gives what they complete.
+    /// Decodes the next bytes and returns the frames that they complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Unreadable> {
         let start;
         let mut bytes = bytes;
@@ -98,7 +98,7 @@ impl Decoder {
         Ok(frames)
     }
 
-    /// The bytes are at their end; gives what was still open.
+    /// Ends the stream and returns the frames that were still open.
     pub(super) fn finish(&mut self) -> Result<Vec<Frame>, Unreadable> {
         let mut frames = Vec::new();
         if self.form == Form::Body {
@@ -132,7 +132,7 @@ impl Decoder {
                 self.bounded()?;
             }
             "event" => value.clone_into(&mut self.event),
-            // Comments keep the connection open; the rest is for browsers.
+            // Comments keep the connection open; the other fields are for browsers.
             _ => {}
         }
         Ok(())
@@ -156,8 +156,8 @@ impl Decoder {
     }
 }
 
-/// What the first bytes say the response is, and how many of them are neither; none as long as they
-/// say nothing.
+/// Detects the response's form from its first bytes, and how many bytes to skip. `None` while they are not
+/// enough.
 fn form(bytes: &[u8]) -> Option<(Form, usize)> {
     const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
     let marked = bytes.iter().zip(&MARK).take_while(|(byte, mark)| byte == mark).count();
@@ -173,8 +173,8 @@ fn form(bytes: &[u8]) -> Option<(Form, usize)> {
     }
 }
 
-/// The JSON values that stand in `text` one after another. What never was JSON is passed over, as
-/// proxies put words of their own between events.
+/// Parses the JSON values in `text`, one after another. Text that is not JSON is skipped, because proxies
+/// insert text of their own between events.
 fn values(text: &str, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -183,7 +183,7 @@ fn values(text: &str, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
             rest = after.trim_start();
         } else if rest.starts_with(['{', '[']) {
             let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-            // Read as values first: that ends where nesting is too deep.
+            // The value is parsed once before: this parser stops at excessive nesting.
             let Some(Ok(_)) = stream.next() else { return Err(Unreadable::Broken) };
             let (text, after) = rest.split_at(stream.byte_offset());
             frames.push(Frame::Chunk(as_written(text).map_err(|_| Unreadable::Broken)?));
@@ -195,8 +195,8 @@ fn values(text: &str, frames: &mut Vec<Frame>) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// A value in which the arguments of a call are the text that the model wrote, whether they came as text
-/// or as an object: a name that stands twice in them is still seen, and refused in the same way.
+/// Parses a value, but keeps a call's arguments as the text that the model wrote, even where they came as an
+/// object. A duplicate name in them is still detected, and rejected in the same way.
 fn as_written(text: &str) -> Result<Value, serde_json::Error> {
     let text = text.trim();
     if text.starts_with('[') {
@@ -211,7 +211,7 @@ fn as_written(text: &str) -> Result<Value, serde_json::Error> {
         let text = value.get();
         let value = match name.as_str() {
             "arguments" | "parameters" if text.starts_with('{') => Value::String(text.to_owned()),
-            // The way to them.
+            // The path to the arguments.
             "choices" | "delta" | "message" | "tool_calls" | "function" | "function_call" => {
                 as_written(text)?
             }

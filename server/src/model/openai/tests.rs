@@ -1,4 +1,4 @@
-//! Against a small server that answers byte for byte what servers were seen to answer.
+//! Tests with a small server that sends the exact bytes that real servers were seen to send.
 
 mod refusals;
 mod server;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::OpenAi;
 use crate::model::{Answer, Message, ModelConfig, ModelError, Request, ToolDefinition};
 
-/// A model at `address` with `more` in its section.
+/// Creates a model at `address` with `more` in its section.
 fn model(address: &str, more: &str) -> OpenAi {
     let config: ModelConfig = toml::from_str(&format!(
         "name = \"test\"\nkind = \"openai\"\nurl = \"http://{address}/v1/\"\nmodel = \"m\"\n{more}"
@@ -30,11 +30,11 @@ fn request() -> Request {
     }
 }
 
-/// The answer, whose words are those that were heard.
+/// Returns the answer, after checking that its text equals the streamed text.
 async fn ask(model: &OpenAi) -> Result<Answer, ModelError> {
-    let mut heard = String::new();
-    let answer = model.complete(&request(), &mut |text| heard.push_str(text)).await?;
-    assert_eq!(heard, answer.text);
+    let mut streamed = String::new();
+    let answer = model.complete(&request(), &mut |text| streamed.push_str(text)).await?;
+    assert_eq!(streamed, answer.text);
     Ok(answer)
 }
 

@@ -1,4 +1,4 @@
-//! The sentences that are understood in Dutch. The order matters: what says more stands first.
+//! The Dutch sentences of the grammar. The order matters: more specific sentences come first.
 
 use super::grammar::{Filled, Row};
 use super::plan::{self, Plan};
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         "gooi|zet|verplaats ?even ?de|mijn map|folder|directory <path> in|naar de prullenbak|prullenmand",
         |f| plan::delete_all(f.get("path")),
     ),
-    // Taking back.
+    // Undo.
     row("maak dat|dit|het ?maar|even|weer ongedaan", |_| Plan::undo()),
     row(
         "maak ?de laatste|vorige wijziging|verandering|actie|stap|aanroep ?weer|maar ongedaan",
@@ -247,7 +247,7 @@ pub(super) const ROWS: &[Row] = &[
     row("welke bestanden bevatten ?de|het ?tekst|woord <name>", |f| {
         plan::search_text(f.get("name"), ".")
     }),
-    // What is large, before looking around: both are lists.
+    // Disk usage, before listings: both are lists.
     row(
         "wat neemt ?er ?de|het ?meeste|veel|zoveel|alle ruimte|plek|schijfruimte|plaats in in|onder|binnen ?de|het|mijn ?map|folder <path>",
         |f| plan::analyze(f.get("path")),
@@ -272,7 +272,7 @@ pub(super) const ROWS: &[Row] = &[
         "?toon|geef|zoek|wat_zijn|welke ?me|mij ?even ?zijn ?de grootste bestanden|mappen|bestanden_en_mappen ?zijn_er|op",
         |_| plan::analyze("."),
     ),
-    // What is running, before looking around: both are lists.
+    // Processes, before listings: both are lists.
     row(
         "?welke|toon|geef ?me|mij ?de ?draaiende programma's|processen ?draaien|lopen|zijn_er ?er ?actief ?nu",
         |_| plan::info(&["processes"]),
@@ -284,7 +284,7 @@ pub(super) const ROWS: &[Row] = &[
         plan::info(&["network"])
     }),
     row("wat|toon ?is ?mijn|het|me ?mijn|het ip-adres|ip", |_| plan::info(&["network"])),
-    // Looking around.
+    // Listings.
     row(
         "toon|geef|bekijk|lijst ?me|mij ?even ?alle|de ?de ?bestanden|inhoud|mappen in|van|uit|onder ?de|het|mijn ?map|folder <path> recursief|en_daaronder|en_submappen|met_submappen",
         |f| plan::list_deep(f.get("path")),
@@ -354,7 +354,7 @@ pub(super) const ROWS: &[Row] = &[
         plan::info(&["workspace"])
     }),
     row("?toon ?me|mij ?de toegestane mappen|paden", |_| plan::info(&["workspace"])),
-    // Applications. After files, as one opens both.
+    // Applications, after files: the same verb opens both.
     row(
         "open|start ?even ?de|het ?app|programma|applicatie|browser <app> met|en_ga_naar|op ?de|het ?pagina|adres|site <url> ?op",
         |f| plan::open_at(f.get("app"), f.get("url")),

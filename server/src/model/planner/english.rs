@@ -1,4 +1,4 @@
-//! The sentences that are understood in English. The order matters: what says more stands first.
+//! The English sentences of the grammar. The order matters: more specific sentences come first.
 
 use super::grammar::{Filled, Row};
 use super::plan::{self, Plan};
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row] = &[
     row("move|put ?the|my folder|directory <path> to|in|into ?the trash|bin", |f| {
         plan::delete_all(f.get("path"))
     }),
-    // Taking back.
+    // Undo.
     row("undo|revert ?that|this|it ?again", |_| Plan::undo()),
     row("undo|revert|take_back ?the|my last|previous ?call|change|action|thing|step", |_| {
         Plan::undo()
@@ -251,7 +251,7 @@ pub(super) const ROWS: &[Row] = &[
     row("which|what files contain|mention|have|hold ?the ?text|word|words <name>", |f| {
         plan::search_text(f.get("name"), ".")
     }),
-    // What is large, before looking around: both are lists.
+    // Disk usage, before listings: both are lists.
     row(
         "what|which ?files|folders ?is|are takes|take|uses|use|taking|using ?up ?all|the|so ?most|much ?disk space|room in|inside|under|below ?the|my ?folder|directory <path>",
         |f| plan::analyze(f.get("path")),
@@ -268,7 +268,7 @@ pub(super) const ROWS: &[Row] = &[
         "?find|show|list|which|what|get ?me ?are ?the ?my largest|biggest files|folders|files_and_folders|folders_and_files ?are ?there",
         |_| plan::analyze("."),
     ),
-    // What is running, before looking around: both are lists.
+    // Processes, before listings: both are lists.
     row(
         "list|show|which|what|get ?me ?all ?the|are ?running processes|programs|tasks ?are ?running ?now",
         |_| plan::info(&["processes"]),
@@ -283,7 +283,7 @@ pub(super) const ROWS: &[Row] = &[
     row("what_is|what's|show|tell ?me ?my|the|its ?local ip ?address", |_| {
         plan::info(&["network"])
     }),
-    // Looking around.
+    // Listings.
     row(
         "list|show ?me ?all ?of ?the|my ?files|contents|content|everything in|inside|of|below|under ?the|my ?folder|directory <path> recursively|and_below|and_its_subfolders|with_subfolders",
         |f| plan::list_deep(f.get("path")),
@@ -344,7 +344,7 @@ pub(super) const ROWS: &[Row] = &[
     row("how_busy is ?the|my cpu|processor|computer|device|machine|it", |_| plan::info(&["cpu"])),
     row("where|which_folders may|can ?you|i work|write|use|read", |_| plan::info(&["workspace"])),
     row("?show ?me ?the allowed folders|paths", |_| plan::info(&["workspace"])),
-    // Applications. After files, as one opens both.
+    // Applications, after files: the same verb opens both.
     row(
         "open|start|launch ?the ?app|application|program|browser <app> with|at|and_go_to ?the ?page|site|address <url>",
         |f| plan::open_at(f.get("app"), f.get("url")),

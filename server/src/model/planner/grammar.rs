@@ -1,34 +1,34 @@
-//! How a row of the grammar is matched to words.
+//! Matches the rows of the grammar to words.
 //!
-//! A pattern is a line of pieces. `make|create` is one of these words, `with_name` are words in a
-//! row, `?a|the` may be missing, `<path>` is a slot (see [`super::slots`]). The first row that takes
-//! every word is what was meant.
+//! A pattern is a line of pieces. `make|create` is one of these words, `with_name` is a sequence of words,
+//! `?a|the` is optional, `<path>` is a slot (see [`super::slots`]). The first row that consumes every word
+//! applies.
 
 use super::plan::Plan;
 use super::slots::{self, Slot};
 use super::words::Word;
 
-/// A sentence and what it means.
+/// A sentence and its meaning.
 pub(super) struct Row {
-    /// The sentence.
+    /// The sentence's pattern.
     pub(super) pattern: &'static str,
-    /// What it means, by what its slots hold.
+    /// Returns the plan for the values of the slots.
     pub(super) plan: fn(&Filled) -> Plan,
 }
 
-/// What the slots of a sentence hold.
+/// The values of a sentence's slots.
 #[derive(Debug, Default)]
 pub(super) struct Filled(Vec<(&'static str, String)>);
 
 impl Filled {
-    /// What the slot holds; nothing for a slot that the pattern does not have.
+    /// Returns the slot's value; empty for a slot that the pattern does not have.
     pub(super) fn get(&self, slot: &str) -> &str {
         self.0.iter().find(|(name, _)| *name == slot).map_or("", |(_, value)| value.as_str())
     }
 }
 
 impl Row {
-    /// What the words mean if they are this sentence.
+    /// Returns the plan of these words, if they match this sentence.
     pub(super) fn plan(&self, text: &str, words: &[Word]) -> Option<Plan> {
         let pieces: Vec<&'static str> = self.pattern.split(' ').collect();
         let mut filled = Filled::default();

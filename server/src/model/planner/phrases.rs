@@ -1,9 +1,9 @@
-//! What the planner says of itself.
+//! The planner's texts about itself.
 
 use super::Language;
 use super::undo::Impossible;
 
-/// What can be asked.
+/// Returns the help text: what people can ask.
 pub(super) fn help(language: Language) -> String {
     match language {
         Language::English => format!(
@@ -19,7 +19,7 @@ pub(super) fn help(language: Language) -> String {
     }
 }
 
-/// That a request is not understood.
+/// Returns the answer to a request that the planner does not understand.
 pub(super) fn unknown(language: Language) -> String {
     match language {
         Language::English => format!(
@@ -31,7 +31,7 @@ pub(super) fn unknown(language: Language) -> String {
     }
 }
 
-/// Why nothing is taken back.
+/// Returns why nothing can be undone.
 pub(super) fn no_undo(why: &Impossible, language: Language) -> String {
     const COMMAND_ENGLISH: &str = "`orion undo CALL` takes back a call by its id, and `orion audit list` shows those on record.";
     const COMMAND_DUTCH: &str = "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion audit list` toont wat er is vastgelegd.";

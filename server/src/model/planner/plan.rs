@@ -1,4 +1,4 @@
-//! What the planner has understood, and the calls that it can make.
+//! The planner's plans, and the calls that it can make.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ use super::slots::is_file;
 pub(super) enum Plan {
     /// Call a tool.
     Call(PlannedCall),
-    /// Take back the last call of the chat that changed something.
+    /// Undo the last call of the chat that changed something.
     Undo {
-        /// Where it has to have been, if that was said.
+        /// The device that the change must have been on. None for any device.
         device: Option<String>,
-        /// Whether only to show what would be taken back.
+        /// Whether only to preview the undo.
         dry_run: bool,
     },
-    /// Say what can be asked.
+    /// Show the help text.
     Help,
 }
 
-/// A call in the making; displayed as the JSON that a model would write.
+/// A planned call; displayed as the JSON that a model would write.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlannedCall {
     tool: &'static str,
@@ -48,7 +48,7 @@ impl fmt::Display for PlannedCall {
 }
 
 impl Plan {
-    /// The same on a device, and perhaps only as a preview.
+    /// Returns the plan for a device, and as a preview where `dry_run` is set.
     pub(super) fn placed(self, device: Option<String>, dry_run: bool) -> Self {
         match self {
             Self::Call(call) => Self::Call(PlannedCall { device, dry_run, ..call }),
@@ -57,13 +57,13 @@ impl Plan {
         }
     }
 
-    /// Taking back, on whichever device it was.
+    /// Returns the plan that undoes a change on any device.
     pub(super) const fn undo() -> Self {
         Self::Undo { device: None, dry_run: false }
     }
 }
 
-/// A call's undoing.
+/// Returns the call that undoes another call.
 pub(super) fn undo(call_id: &str, paths: &[String], device: &str, dry_run: bool) -> PlannedCall {
     PlannedCall {
         tool: "undo_call",
@@ -77,7 +77,7 @@ fn call(tool: &'static str, arguments: Vec<(&'static str, Value)>) -> Plan {
     Plan::Call(PlannedCall { tool, device: None, arguments, dry_run: false })
 }
 
-/// A new folder, with those on the way where it lies below others.
+/// Creates a folder, with its missing parents where the path has several parts.
 pub(super) fn create(path: &str) -> Plan {
     let is_absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
     if !is_absolute && path.trim_end_matches(['/', '\\']).contains(['/', '\\']) {
@@ -86,42 +86,42 @@ pub(super) fn create(path: &str) -> Plan {
     call("create_directory", vec![("path", json!(path))])
 }
 
-/// A new folder with those on the way.
+/// Creates a folder with its missing parents.
 pub(super) fn nested(path: &str) -> Plan {
     call("create_directory", vec![("path", json!(path)), ("parents", json!(true))])
 }
 
-/// A new folder in one that is there.
+/// Creates a folder in an existing one.
 pub(super) fn create_in(parent: &str, name: &str) -> Plan {
     call("create_directory", vec![("path", json!(inside(parent, name)))])
 }
 
-/// What is in a folder.
+/// Lists a folder.
 pub(super) fn list(path: &str) -> Plan {
     call("list_directory", vec![("path", json!(path))])
 }
 
-/// What is in a folder and below.
+/// Lists a folder recursively.
 pub(super) fn list_deep(path: &str) -> Plan {
     call("list_directory", vec![("path", json!(path)), ("recursive", json!(true))])
 }
 
-/// Files by their names, from a folder downwards.
+/// Searches for files by name, below a folder.
 pub(super) fn search(query: &str, path: &str) -> Plan {
     call("search_files", vec![("query", json!(query)), ("path", json!(path))])
 }
 
-/// Files with a part of their names.
+/// Searches for files by a part of their names.
 pub(super) fn search_part(part: &str, path: &str) -> Plan {
     search(&format!("*{part}*"), path)
 }
 
-/// Folders by a part of their names, near a folder.
+/// Searches for folders by a part of their names, near a folder.
 pub(super) fn search_folder(name: &str, base: &str) -> Plan {
     call("search_directory", vec![("name", json!(name)), ("base", json!(base))])
 }
 
-/// Lines that hold these words as they are, whatever they mean in a regular expression.
+/// Searches for lines with these words; characters of regular expressions are escaped.
 pub(super) fn search_text(words: &str, path: &str) -> Plan {
     let mut pattern = String::with_capacity(words.len());
     for letter in words.chars() {
@@ -133,27 +133,27 @@ pub(super) fn search_text(words: &str, path: &str) -> Plan {
     call("search_text", vec![("pattern", json!(pattern)), ("path", json!(path))])
 }
 
-/// What takes the room, however little that is.
+/// Shows the disk usage of every size.
 pub(super) fn analyze(path: &str) -> Plan {
     call("analyze_disk", vec![("path", json!(path)), ("threshold_mb", json!(0))])
 }
 
-/// What a path is.
+/// Shows a path's metadata.
 pub(super) fn file_info(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path))])
 }
 
-/// The same with the digest of its content.
+/// Shows a path's metadata with the digest of its content.
 pub(super) fn file_hash(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path)), ("sha256", json!(true))])
 }
 
-/// A configuration file.
+/// Reads a configuration file.
 pub(super) fn read_config(path: &str) -> Plan {
     call("read_config", vec![("path", json!(path))])
 }
 
-/// A text for another in a file.
+/// Replaces a text in a file.
 pub(super) fn edit(path: &str, old: &str, new: &str) -> Plan {
     call(
         "edit_file",
@@ -161,27 +161,27 @@ pub(super) fn edit(path: &str, old: &str, new: &str) -> Plan {
     )
 }
 
-/// A copy at a path.
+/// Copies to a path.
 pub(super) fn copy(source: &str, target: &str) -> Plan {
     moved("copy_path", source, &whole(source, target))
 }
 
-/// A copy in a folder.
+/// Copies into a folder.
 pub(super) fn copy_into(source: &str, folder: &str) -> Plan {
     moved("copy_path", source, &inside(folder, last_name(source)))
 }
 
-/// Another path.
+/// Moves to a path.
 pub(super) fn move_to(source: &str, target: &str) -> Plan {
     moved("move_path", source, &whole(source, target))
 }
 
-/// Another folder.
+/// Moves into a folder.
 pub(super) fn move_into(source: &str, folder: &str) -> Plan {
     moved("move_path", source, &inside(folder, last_name(source)))
 }
 
-/// Another name in the same folder.
+/// Renames within the same folder.
 pub(super) fn rename(source: &str, name: &str) -> Plan {
     let folder = source.trim_end_matches(SEPARATORS).rsplit_once(SEPARATORS);
     let target = match folder {
@@ -195,11 +195,11 @@ fn moved(tool: &'static str, source: &str, destination: &str) -> Plan {
     call(tool, vec![("source", json!(source)), ("destination", json!(destination))])
 }
 
-/// What stands between the names of a path.
+/// The separators of a path's names.
 const SEPARATORS: [char; 2] = ['/', '\\'];
 
-/// The whole new path. A file that is to go to something without an ending is to go into a folder:
-/// where there is none, nothing happens, and the other reading would make a file of that name.
+/// Returns the complete target path. A file's target without an extension is a folder. Where that folder is
+/// missing, the call does nothing; the other reading would create a file of that name.
 fn whole(source: &str, target: &str) -> String {
     let is_folder = target.ends_with(SEPARATORS)
         || matches!(target, "." | ".." | "~")
@@ -217,23 +217,23 @@ fn inside(folder: &str, name: &str) -> String {
     format!("{}{separator}{name}", folder.trim_end_matches(separator))
 }
 
-/// The start of a file.
+/// Reads the start of a file.
 pub(super) fn read(path: &str) -> Plan {
     call("read_file", vec![("path", json!(path))])
 }
 
-/// The first lines of a file; `count` is one that a slot has read.
+/// Reads the first lines of a file; `count` is the value of a slot.
 pub(super) fn read_lines(path: &str, count: &str) -> Plan {
     let limit: u32 = count.parse().unwrap_or(200);
     call("read_file", vec![("path", json!(path)), ("limit", json!(limit))])
 }
 
-/// A whole new content.
+/// Replaces a file's content.
 pub(super) fn write(path: &str, content: &str) -> Plan {
     call("write_file", vec![("path", json!(path)), ("content", json!(content))])
 }
 
-/// More at the end.
+/// Appends to a file.
 pub(super) fn append(path: &str, content: &str) -> Plan {
     call(
         "write_file",
@@ -241,22 +241,22 @@ pub(super) fn append(path: &str, content: &str) -> Plan {
     )
 }
 
-/// A line at the end.
+/// Appends a line to a file.
 pub(super) fn append_line(path: &str, line: &str) -> Plan {
     append(path, &format!("{line}\n"))
 }
 
-/// A file, which is left as it is where it is there already.
+/// Creates a file; an existing file stays unchanged.
 pub(super) fn touch(path: &str) -> Plan {
     append(path, "")
 }
 
-/// An empty folder away. The tool wants `confirm`, and a person is asked all the same.
+/// Deletes an empty folder. The tool requires `confirm`; a person must approve nonetheless.
 pub(super) fn delete(path: &str) -> Plan {
     call("delete_directory", vec![("path", json!(path)), ("confirm", json!(true))])
 }
 
-/// A folder away with everything in it.
+/// Deletes a folder with its content.
 pub(super) fn delete_all(path: &str) -> Plan {
     call(
         "delete_directory",
@@ -264,32 +264,32 @@ pub(super) fn delete_all(path: &str) -> Plan {
     )
 }
 
-/// A file away.
+/// Deletes a file.
 pub(super) fn delete_file(path: &str) -> Plan {
     call("delete_file", vec![("path", json!(path)), ("confirm", json!(true))])
 }
 
-/// An application.
+/// Opens an application.
 pub(super) fn open(app: &str) -> Plan {
     call("open_app", vec![("app", json!(app))])
 }
 
-/// An application with an address.
+/// Opens an application with a URL.
 pub(super) fn open_at(app: &str, url: &str) -> Plan {
     call("open_app", vec![("app", json!(app)), ("args", json!([url]))])
 }
 
-/// What a device is and how it fares.
+/// Shows a device's facts and status.
 pub(super) fn info(sections: &[&str]) -> Plan {
     call("get_device_info", vec![("include", json!(sections))])
 }
 
-/// The date and time by the device's clock.
+/// Shows the date and time of the device's clock.
 pub(super) fn clock() -> Plan {
     call("get_datetime", Vec::new())
 }
 
-/// The same elsewhere.
+/// Shows the date and time in a time zone.
 pub(super) fn clock_in(zone: &str) -> Plan {
     call("get_datetime", vec![("timezone", json!(zone))])
 }

@@ -1,9 +1,9 @@
-//! What stands around a request: courtesies, the device, the wish for a preview; and, in Dutch, the
-//! verb that stands at the end.
+//! Removes what surrounds a request: courtesies, the device, the wish for a preview. In Dutch, moves a verb
+//! at the end to the start.
 
 use super::words::Word;
 
-/// Takes courtesies off both ends.
+/// Removes courtesies from both ends.
 pub(super) fn trim(words: &[Word]) -> &[Word] {
     const BEFORE: [&str; 27] = [
         "please",
@@ -63,7 +63,7 @@ pub(super) fn trim(words: &[Word]) -> &[Word] {
     words
 }
 
-/// The words without the wish for a preview, where there is one.
+/// Returns the words without the wish for a preview. `None` where there is no such wish.
 pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
     const AT_THE_START: [&str; 10] = [
         "as_a_dry_run",
@@ -101,8 +101,8 @@ pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
         .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
 }
 
-/// The words without the device, and the device. It stands at the end, at the start or, as in Dutch,
-/// after the verb. "On this computer" names none.
+/// Returns the words without the device, and the device. The device is at the end, at the start or, as in
+/// Dutch, after the verb. "On this computer" names none.
 pub(super) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) {
     const ON: [&str; 14] = [
         "on_the_device",
@@ -143,7 +143,7 @@ pub(super) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) 
     (words.to_vec(), None)
 }
 
-/// A device's name, or a selector such as `label:env=lab`.
+/// Returns a device's name, or a selector such as `label:env=lab`.
 fn device_name(text: &str, word: &Word) -> Option<String> {
     let name = text.get(word.start..word.end)?;
     let fits = name.len() <= 128
@@ -152,7 +152,7 @@ fn device_name(text: &str, word: &Word) -> Option<String> {
     fits.then(|| name.to_owned())
 }
 
-/// "… maken" as "maak …", "laat … zien" as "toon …".
+/// Turns "… maken" into "maak …", and "laat … zien" into "toon …".
 pub(super) fn verb_first(words: &[Word]) -> Vec<Word> {
     const VERBS: [(&str, &str); 29] = [
         ("maken", "maak"),

@@ -1,7 +1,7 @@
-//! Results of calls, in a sentence or a short list.
+//! Describes the results of calls in a sentence or a short list.
 //!
-//! What a result holds may have been written by strangers, and this answer is read for calls like
-//! any model's: [`plain`] makes sure that nothing in it can be one.
+//! The content of a result is untrusted, and this answer is searched for calls like any model's. [`plain`]
+//! ensures that no content can be read as a call.
 
 mod envelope;
 mod facts;
@@ -10,54 +10,54 @@ mod files;
 pub(super) use self::envelope::ResultFacts;
 use super::Language;
 
-/// How long an answer may be, in characters.
+/// Maximum length of an answer, in characters.
 const MAX_ANSWER: usize = 8000;
 
-/// What is said of results, in order.
+/// Describes results, in their order.
 pub(super) fn say<'a>(contents: impl Iterator<Item = &'a str>, language: Language) -> String {
     let sentences: Vec<String> = contents
         .map(|content| {
-            let told = ResultFacts::read(content);
-            if told.succeeded() { success(&told, language) } else { failure(&told, language) }
+            let result = ResultFacts::read(content);
+            if result.succeeded() { success(&result, language) } else { failure(&result, language) }
         })
         .collect();
     plain(&sentences.join("\n\n"))
 }
 
-fn success(told: &ResultFacts, language: Language) -> String {
+fn success(result: &ResultFacts, language: Language) -> String {
     let sentence =
-        facts::sentence(told, language).unwrap_or_else(|| told.text("/message").to_owned());
-    match (told.dry_run(), language) {
+        facts::sentence(result, language).unwrap_or_else(|| result.text("/message").to_owned());
+    match (result.dry_run(), language) {
         (false, _) => sentence,
         (true, Language::English) => format!("Preview, nothing was changed. {sentence}"),
         (true, Language::Dutch) => format!("Proef, er is niets veranderd. {sentence}"),
     }
 }
 
-fn failure(told: &ResultFacts, language: Language) -> String {
+fn failure(result: &ResultFacts, language: Language) -> String {
     let english = language == Language::English;
-    let message = match (told.text("/message"), english) {
+    let message = match (result.text("/message"), english) {
         ("", true) => "the result could not be read",
         ("", false) => "het resultaat kon niet worden gelezen",
         (message, _) => message,
     };
     let mut text =
         format!("{}: {message}", if english { "That did not work" } else { "Dat is niet gelukt" });
-    let code = told.text("/error/code");
+    let code = result.text("/error/code");
     if !code.is_empty() {
         text = format!("{} ({code}).", text.trim_end_matches('.'));
     }
-    let suggestions = told.texts("/error/suggestions");
+    let suggestions = result.texts("/error/suggestions");
     if !suggestions.is_empty() {
         let lead = if english { "Perhaps" } else { "Misschien" };
         text.push_str(&format!("\n{lead}: {}", suggestions.join(", ")));
     }
-    let allowed = told.texts("/error/details/allowed_paths");
+    let allowed = result.texts("/error/details/allowed_paths");
     if !allowed.is_empty() {
         let lead = if english { "Allowed are" } else { "Toegestaan zijn" };
         text.push_str(&format!("\n{lead}: {}", allowed.join(", ")));
     }
-    let hint = match (code, told.text("/meta/tool"), english) {
+    let hint = match (code, result.text("/meta/tool"), english) {
         ("DEVICE_REQUIRED", _, true) => "Say it again with \"on DEVICE\".",
         ("DEVICE_REQUIRED", _, false) => "Zeg het opnieuw met \"op APPARAAT\".",
         ("NOT_EMPTY", "delete_directory", true) => {
@@ -71,7 +71,7 @@ fn failure(told: &ResultFacts, language: Language) -> String {
     format!("{text}\n{hint}")
 }
 
-/// The text with nothing in it that a reader takes for a call or a terminal for a command.
+/// Returns the text without anything that reads as a call or as a terminal's control sequence.
 fn plain(text: &str) -> String {
     const TAGS: [&str; 3] = ["think", "tool_call", "function_call"];
     let mut plain = String::with_capacity(text.len());
@@ -91,7 +91,7 @@ fn plain(text: &str) -> String {
                 plain.push(if is_tag { '‹' } else { '<' });
             }
             '\n' | '\t' => plain.push(letter),
-            // Marks that turn the direction of writing make a text look like another.
+            // Marks of writing direction can make a text look like another one.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {}
             _ if letter.is_control() => {}
             _ => plain.push(letter),

@@ -1,7 +1,7 @@
-//! The parts of a sentence that are the person's own: paths, texts, globs, applications, places.
+//! The parts of a sentence that a person chooses: paths, texts, globs, applications, places.
 //!
-//! A slot takes only what can be nothing else. Words that belong to sentences (and, with, to, …) are
-//! no names unless they are quoted, so that a request for two things is not taken for one.
+//! A slot accepts only words that can be nothing else. Words of the grammar (and, with, to, …) are names only
+//! in quotes, so that a request for two things is not read as one.
 
 use super::words::Word;
 
@@ -12,13 +12,13 @@ pub(super) enum Slot {
     Path,
     /// Quoted text.
     Text,
-    /// Text without quotes, or with.
+    /// Text, with quotes or without.
     Words,
     /// A word with a wildcard.
     Glob,
     /// A kind of file, as a glob.
     Kind,
-    /// A word that is the name of a file: with an ending, or quoted with one.
+    /// A file name: a word with an extension, quoted or not.
     File,
     /// A count from 1.
     Count,
@@ -120,7 +120,7 @@ const JOINING: [&str; 58] = [
     "hier",
 ];
 
-/// What the slot holds, if these words can be it.
+/// Returns the slot's value, if these words fit the slot.
 pub(super) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
     let (first, last) = (words.first()?, words.last()?);
     if words.iter().rev().skip(1).any(|word| word.breaks) {
@@ -154,7 +154,7 @@ pub(super) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
     }
 }
 
-/// Whether this is written as the name of a file: with an ending.
+/// Returns whether a text looks like a file name, with an extension.
 pub(super) fn is_file(value: &str) -> bool {
     value.rsplit_once('.').is_some_and(|(stem, ending)| {
         !stem.is_empty()
@@ -184,7 +184,7 @@ fn kind(word: &str) -> Option<String> {
     (dotted || ENDINGS.contains(&ending)).then(|| format!("*.{ending}"))
 }
 
-/// The names that devices use for what people call otherwise.
+/// Returns the name that devices use for an application.
 fn app(value: &str, quoted: bool) -> String {
     if quoted {
         return value.to_owned();

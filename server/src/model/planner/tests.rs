@@ -1,4 +1,4 @@
-//! What is said, and the call it becomes.
+//! Sentences, and the calls that they become.
 
 mod dutch;
 mod english;
@@ -166,25 +166,25 @@ fn results_are_told_in_the_language_of_the_request() {
         {"name": "Test", "path": "/srv/Test", "is_dir": true, "size_bytes": 0},
         {"name": "a.txt", "path": "/srv/a.txt", "is_dir": false, "size_bytes": 2048}]},
         "meta": {"device": "kiosk", "tool": "list_directory"}});
-    let told = |text: &str, results: &[&serde_json::Value]| {
+    let answer = |text: &str, results: &[&serde_json::Value]| {
         let call =
             NativeCall { id: "1".to_owned(), name: "x".to_owned(), arguments: "{}".to_owned() };
         let mut messages = vec![Message::user(text), Message::assistant("", vec![call])];
         messages.extend(results.iter().map(|result| Message::tool("1", result.to_string())));
         Planner.answer(&Request { messages, tools: Vec::new() })
     };
-    assert_eq!(told("Maak een folder Test", &[&folder]), "De map /srv/Test is gemaakt op kiosk.");
+    assert_eq!(answer("Maak een folder Test", &[&folder]), "De map /srv/Test is gemaakt op kiosk.");
     assert_eq!(
-        told("list files", &[&folder, &listing]),
+        answer("list files", &[&folder, &listing]),
         "Created the folder /srv/Test on kiosk.\n\n/srv on kiosk holds 2 entries:\n  Test/\n  a.txt  2.0 KiB"
     );
     let mut preview = folder;
     preview["dry_run"] = json!(true);
     assert_eq!(
-        told("create folder Test", &[&preview]),
+        answer("create folder Test", &[&preview]),
         "Preview, nothing was changed. This would create the folder /srv/Test on kiosk."
     );
     let other =
         json!({"success": true, "message": "Done.", "data": {}, "meta": {"tool": "another"}});
-    assert_eq!(told("…", &[&other]), "Done.");
+    assert_eq!(answer("…", &[&other]), "Done.");
 }

@@ -1,7 +1,7 @@
-//! "Undo that": the last call of this chat that changed something, as a call that takes it back.
+//! Plans "undo that": a call that undoes the last call of this chat that changed something.
 //!
-//! Only the very last change is meant. Where it cannot be taken back, or cannot be seen, that is
-//! said; an earlier one is never taken for it.
+//! Only the last change is undone. Where it cannot be undone, or is not visible, the planner says so; it
+//! never undoes an earlier one instead.
 
 use orion_catalog::find;
 use orion_catalog::tools::undo_call::paths_of;
@@ -11,18 +11,18 @@ use super::plan::{self, PlannedCall};
 use super::results::ResultFacts;
 use crate::model::{Message, NativeCall, Role};
 
-/// Why nothing is taken back.
+/// Why nothing can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Impossible {
-    /// Nothing was changed in this chat, or not on that device.
+    /// Nothing was changed in this chat, or on that device.
     Nothing,
-    /// The last change was by this tool, which cannot be taken back.
+    /// The last change was by this tool, which cannot be undone.
     Tool(&'static str),
-    /// What became of the last change, or which call it was, is not to be seen here.
+    /// The result of the last change, or its call, is not visible in this chat.
     Unseen,
 }
 
-/// The call that takes back the last change.
+/// Returns the call that undoes the last change.
 pub(super) fn last(
     messages: &[Message],
     device: Option<&str>,
@@ -38,15 +38,15 @@ pub(super) fn last(
         let Ok(mut arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
             continue;
         };
-        let told = ResultFacts::read(&message.content);
-        let is_preview = told.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
-        match told.at("/success") {
+        let facts = ResultFacts::read(&message.content);
+        let is_preview = facts.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
+        match facts.at("/success") {
             _ if is_preview => continue,
             Some(Value::Bool(true)) => {}
             Some(_) => continue,
             None => return Err(Impossible::Unseen),
         }
-        let place = told.text("/meta/device");
+        let place = facts.text("/meta/device");
         if device.is_some_and(|wanted| !place.is_empty() && wanted != place) {
             continue;
         }
@@ -57,7 +57,7 @@ pub(super) fn last(
             (alias.adapt)(&mut arguments);
         }
         spec.rename_arguments(&mut arguments);
-        let (call_id, paths) = (told.text("/meta/call_id"), paths_of(spec.name, &arguments));
+        let (call_id, paths) = (facts.text("/meta/call_id"), paths_of(spec.name, &arguments));
         if call_id.is_empty() || place.is_empty() || paths.is_empty() {
             return Err(Impossible::Unseen);
         }
@@ -66,10 +66,10 @@ pub(super) fn last(
     Err(Impossible::Nothing)
 }
 
-/// The call that this message is the result of.
+/// Returns the call that a message is the result of.
 fn answered<'a>(before: &'a [Message], result: &Message) -> Option<&'a NativeCall> {
     let id = result.tool_call_id.as_ref().filter(|_| result.role == Role::Tool)?;
-    // Ids come again in a long chat, so the nearest one is meant.
+    // Ids repeat in a long chat, so the nearest call applies.
     before.iter().rev().find_map(|message| message.tool_calls.iter().find(|call| call.id == *id))
 }
 
@@ -108,7 +108,7 @@ mod tests {
         let mut chat = [wrote("a"), wrote("b")].concat();
         let of_b = r#"{"tool":"undo_call","device":"kiosk","call_id":"b","paths":["b.txt"]}"#;
         assert_eq!(said(&chat).as_deref(), Ok(of_b));
-        // What only looked, was a preview or failed changed nothing.
+        // Calls that only read, previews and failed calls changed nothing.
         chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
         let preview = json!({"path": "a", "content": "x", "dry_run": true});
         chat.extend([made("write_file", &preview), ended("d", true, &json!({"dry_run": true}))]);

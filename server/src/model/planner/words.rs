@@ -1,25 +1,25 @@
-//! A message as words, quoted text being one word.
+//! Splits a message into words; quoted text is one word.
 
-/// More words than this are no everyday request.
+/// Maximum number of words in a message that the planner parses.
 const MAX_WORDS: usize = 64;
 
 /// A word of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// In lower case, without brackets around it, to compare with the grammar's words; empty for
-    /// quoted text, which is never one of them.
+    /// The word in lower case without brackets, to compare with the grammar's words. Empty for quoted text,
+    /// which never equals one.
     pub(super) key: String,
-    /// What stands between the quotes.
+    /// The text between the quotes. None for a word without quotes.
     pub(super) quoted: Option<String>,
-    /// Where it stands, in bytes, without the punctuation after it and the quotes around it.
+    /// Byte offset of the start, without quotes.
     pub(super) start: usize,
-    /// Where it ends.
+    /// Byte offset of the end, without quotes and punctuation.
     pub(super) end: usize,
-    /// Whether a comma, the end of a sentence or of a line follows.
+    /// Whether a comma, or the end of a sentence or line follows.
     pub(super) breaks: bool,
 }
 
-/// Splits a message; none where there are too many words.
+/// Splits a message. `None` where it has too many words.
 pub(super) fn split(text: &str) -> Option<Vec<Word>> {
     let mut words: Vec<Word> = Vec::new();
     let mut at = 0;
@@ -57,7 +57,7 @@ pub(super) fn split(text: &str) -> Option<Vec<Word>> {
             let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
             let word = plain(rest.get(..length).unwrap_or_default(), at);
             at += length;
-            // "pdf-bestanden" is written as one word.
+            // "pdf-bestanden" is one written word.
             match word.key.strip_suffix("-bestanden").map(str::to_owned) {
                 Some(kind) => {
                     let middle = word.start + kind.len();
@@ -72,7 +72,7 @@ pub(super) fn split(text: &str) -> Option<Vec<Word>> {
     Some(words)
 }
 
-/// Where text in quotes at the start of `rest` begins and how long it is, in bytes.
+/// Returns the byte offset and length of quoted text at the start of `rest`.
 fn quoted(rest: &str) -> Option<(usize, usize)> {
     let open = rest.chars().next()?;
     let close: &[char] = match open {
@@ -86,7 +86,7 @@ fn quoted(rest: &str) -> Option<(usize, usize)> {
     };
     let inside = rest.get(open.len_utf8()..)?;
     let length = inside.match_indices(close).find_map(|(at, mark)| {
-        // An apostrophe within a word closes nothing.
+        // An apostrophe within a word is no closing quote.
         let next = inside.get(at + mark.len()..)?.chars().next();
         next.is_none_or(|letter| !letter.is_alphanumeric()).then_some(at)
     })?;

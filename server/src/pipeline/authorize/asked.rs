@@ -1,4 +1,4 @@
-//! What people are told of a call that they are asked about, and what their approval is bound to.
+//! What an approval request shows of a call, and what the approval is bound to.
 
 use orion_catalog::tools::open_app;
 use orion_domain::{ApprovalBasis, CallBinding, Observation, visible};
@@ -6,7 +6,7 @@ use orion_domain::{ApprovalBasis, CallBinding, Observation, visible};
 use super::EvaluatedCall;
 
 impl EvaluatedCall {
-    /// Why the risk is what it is, a sentence each.
+    /// Returns the reasons for the risk, one sentence each.
     #[must_use]
     pub fn risk_because(&self) -> Vec<String> {
         let does = self.parsed.facts;
@@ -30,7 +30,7 @@ impl EvaluatedCall {
         because
     }
 
-    /// What a person's yes would be bound to that is good until `expires_at`, Unix milliseconds.
+    /// Returns what an approval is bound to that expires at `expires_at`, Unix milliseconds.
     #[must_use]
     pub fn binding<'a>(
         &'a self,
@@ -53,7 +53,7 @@ impl EvaluatedCall {
         }
     }
 
-    /// What it would touch, a line each.
+    /// Returns what the call would touch, one line each.
     #[must_use]
     pub fn touches(&self) -> Vec<String> {
         let touches = &self.parsed.touches;

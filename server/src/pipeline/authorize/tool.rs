@@ -1,4 +1,4 @@
-//! What concerns the tool itself, judged before the arguments of a call are looked at.
+//! Evaluates the tool itself, before the arguments of a call are read.
 
 use orion_domain::evaluate::{Decision, Evaluation, Evidence};
 use orion_domain::{Policy, Question, ToolError, evaluate};
@@ -8,25 +8,25 @@ use crate::clock::now_ms;
 use crate::pipeline::audit::CallContext;
 use crate::pipeline::validate::Target;
 
-/// A tool that is not for somebody on a device.
+/// A tool that the caller may not use on a device.
 #[derive(Debug)]
 pub struct ToolRefused {
-    /// What the caller is told.
+    /// The error for the caller.
     pub error: ToolError,
-    /// Every line that was said, its name, and whether it decided.
+    /// All evidence, with the name of each rule and whether it decided.
     pub trace: Vec<(Evidence, String, bool)>,
 }
 
-/// Judges what concerns the tool itself, before its arguments are looked at.
+/// Evaluates whether the caller may use the tool on the device, before the arguments are read.
 ///
 /// # Errors
-/// The tool is not for the caller there.
+/// The caller may not use the tool there.
 pub fn tool(incoming: &CallContext, target: &Target) -> Result<(), Box<ToolRefused>> {
     if target.device.facts.is_none() {
-        // Nobody knows yet how paths are written there; the next step says so.
+        // The path style of the device is not known yet; the next step rejects the call.
         return Ok(());
     }
-    // How much it is, only the arguments tell; nothing is too much until then.
+    // Only the arguments tell the quantity; until then no quantity is too large.
     let counts = Counts { quantity: Some(NOTHING), ..Counts::default() };
     let at = target.device.timezone.moment(now_ms());
     let question = question(incoming, target, None, at, &counts);
@@ -40,7 +40,7 @@ pub fn tool(incoming: &CallContext, target: &Target) -> Result<(), Box<ToolRefus
     }
 }
 
-/// Everything that was said, with the names of the lines, and which decided.
+/// Returns all evidence, with the name of each rule and whether it decided.
 pub(super) fn trace(
     evaluation: &Evaluation,
     question: &Question<'_>,

@@ -1,4 +1,4 @@
-//! A person's answer to a question: whether it counts, and what follows from it.
+//! A person's answer to an approval request: whether it counts, and what follows from it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,102 +17,102 @@ use crate::store::{
     ApprovalRow, ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StoreError,
 };
 
-/// The longest reason that is kept, in characters.
-const REASON: usize = 1000;
+/// The maximum length of a stored reason, in characters.
+const MAX_REASON_CHARS: usize = 1000;
 
-/// How long an answer that makes a rule waits for the rule to be active.
+/// How long an answer that makes a rule waits until the rule is active.
 const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a person says.
+/// A person's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ApprovalAnswer {
-    /// Yes, this far.
+    /// Approves the call, for this scope.
     Yes(AnswerScope),
-    /// No.
+    /// Denies the call.
     No,
-    /// Not this, but the same tool with these arguments.
+    /// Replaces the call by one of the same tool with these arguments.
     Change(Map<String, Value>),
 }
 
-/// How far a yes reaches.
+/// What an approval covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerScope {
-    /// This call.
+    /// This call only.
     Once,
-    /// This person's calls of this tool on this device from this chat.
+    /// This person's calls of this tool on this device, from this chat.
     Chat,
     /// This person's calls of this tool on these paths of this device.
     Rule {
-        /// Until when, Unix milliseconds.
+        /// Unix milliseconds.
         expires_at: i64,
-        /// On the folders that hold the paths.
+        /// Whether the rule covers the folders of the paths, and not only the paths.
         folder: bool,
     },
 }
 
-/// What became of a question.
+/// The result of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerResult {
-    /// The question; still open where more have to say yes.
+    /// The approval request; still open if more people have to approve.
     pub row: ApprovalRow,
-    /// The call that is made instead.
+    /// The call that is made instead. None unless the answer changed the call.
     pub changed: Option<CallView>,
 }
 
-/// Why an answer to a question does not count.
+/// Why an answer does not count.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
-    /// There is no such question.
+    /// No approval request has this id.
     #[error("there is no such approval; `orion approvals list` shows the open ones")]
     NotFound,
-    /// A shortened id that fits several.
+    /// Several ids have this prefix.
     #[error("several approvals begin so; give more of the id")]
     Ambiguous,
-    /// It was answered before; an approval is used once.
+    /// The request was decided before; an approval is used once.
     #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
     AlreadyDecided(ApprovalState),
-    /// It ran out.
+    /// The request has expired.
     #[error("this approval has expired; make the call again to be asked again")]
     Expired,
-    /// The same person said yes before.
+    /// The same person has approved before.
     #[error("you have said yes to this before; somebody else has to say yes as well")]
     AlreadyVoted,
-    /// The role is too small.
+    /// The person's role is too low.
     #[error("a call of {risk} risk needs the role {needed} to approve it")]
     Role {
-        /// How risky the call is.
+        /// The risk of the call.
         risk: Risk,
-        /// Who may say yes.
+        /// The role that may approve it.
         needed: Role,
     },
-    /// It is their own call.
+    /// The person requested or wrote the call.
     #[error(
         "you asked for this call or wrote it yourself, and somebody else with the role {0} has to approve it"
     )]
     OwnCall(Role),
-    /// A reason is wanted.
+    /// A reason is required.
     #[error("this approval needs a reason: say why, with `--reason`")]
     ReasonMissing,
-    /// The answer may not reach beyond this call.
+    /// The approval may not cover more than this call.
     #[error("this approval can be given only once, for this call: {0}")]
     OnlyOnce(&'static str),
     /// The answer would make a rule that a policy file could not have.
     #[error("no rule was made of this answer, and the question still stands: {0}")]
     Rule(String),
-    /// As many rules of answers hold on the device as may.
+    /// The device has the maximum number of rules made by answers.
     #[error(
         "no rule was made of this answer, and the question still stands: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
     )]
     TooManyRules,
-    /// It is answered with its plan.
+    /// The request is decided with its plan.
     #[error(
         "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
     )]
     PartOfPlan(PlanId),
-    /// The changed call is none that can be made.
+    /// The changed call cannot be made.
     #[error("the changed call was not made, and the question still stands: {}", .0.message)]
     Changed(Box<ToolError>),
-    /// The record cannot be kept, of the answer or of what follows from it.
+    /// The answer, or what follows from it, could not be stored.
     #[error(
         "the record could not be written; `orion approvals list --all` shows whether the answer counts"
     )]
@@ -133,11 +133,11 @@ impl From<StoreError> for AnswerError {
     }
 }
 
-/// Takes a person's answer. When enough have said yes the call starts, and goes on by itself; what
-/// was begun is done when the one who answers goes away.
+/// Applies a person's answer. When enough people have approved, the call starts in the background. The work
+/// continues if the person disconnects.
 ///
 /// # Errors
-/// See [`Unanswered`].
+/// See [`AnswerError`].
 pub async fn decide(
     backend: &Arc<Backend>,
     by: &Caller,
@@ -146,7 +146,7 @@ pub async fn decide(
     reason: &str,
 ) -> Result<AnswerResult, AnswerError> {
     let row = backend.store.approval(approval).await?;
-    let reason: String = reason.chars().take(REASON).collect();
+    let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let (shared, by) = (Arc::clone(backend), by.clone());
     let task = backend.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
     task.await.unwrap_or(Err(AnswerError::Store))
@@ -191,7 +191,7 @@ async fn take(
     Ok(AnswerResult { row: decided, changed: None })
 }
 
-/// Has a person's word counted and recorded.
+/// Counts and stores a person's vote.
 pub(super) async fn vote(
     backend: &Backend,
     by: &Caller,
@@ -230,7 +230,7 @@ pub(super) async fn vote(
     Err(refused)
 }
 
-/// Records that somebody tried to say yes who may not.
+/// Records in the audit log that a person tried to approve without being allowed to.
 pub(super) async fn record_refused(
     backend: &Backend,
     by: &Caller,
@@ -241,30 +241,30 @@ pub(super) async fn record_refused(
     recorded.await.map_err(|_| AnswerError::Store)
 }
 
-/// Why an answer may not reach beyond its call.
+/// Why an approval may not cover more than its call.
 const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";
 
-/// Starts a call that enough people said yes to, on its way to the device where it has one.
-fn start(backend: &Arc<Backend>, row: ApprovalRow, way: Option<DispatchSlot>) {
+/// Starts an approved call, in the slot of its device if it has one.
+fn start(backend: &Arc<Backend>, row: ApprovalRow, slot: Option<DispatchSlot>) {
     let task = Arc::clone(backend);
     backend.calls.spawn(async move {
-        if let Err(error) = run::run_approved(&task, &row, way).await {
+        if let Err(error) = run::run_approved(&task, &row, slot).await {
             tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
         }
     });
 }
 
-/// The same where the answer makes a rule. The rule makes another version of the policy and the answer is
-/// to this one, so it is active from the moment on at which the call was sent, or cannot be. It is
-/// active when the answer is taken, so that the very next call is not asked about; where the device has
-/// no room for the call for so long, the rule follows it.
+/// Starts the call, then activates the rule that the answer made. The approval is bound to the current
+/// policy version and the rule makes a new one: the rule becomes active once the call was sent, or cannot
+/// be. The caller waits for that up to [`RULE_TIMEOUT`], so that the next call needs no approval. If the
+/// device has no free slot for longer, the rule becomes active later.
 async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
     let (task, device) = (Arc::clone(backend), row.device.0);
     let activating = backend.calls.spawn(async move {
         let sent = match DispatchSlot::wait_for(&task, device, &row.requester).await {
-            Some(way) => {
-                let (way, sent) = way.with_delivery_report();
-                start(&task, row.clone(), Some(way));
+            Some(slot) => {
+                let (slot, sent) = slot.with_delivery_report();
+                start(&task, row.clone(), Some(slot));
                 Some(sent)
             }
             None => {
@@ -273,7 +273,7 @@ async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
             }
         };
         if let Some(sent) = sent {
-            // A call that is not sent drops its way, which is as good to know.
+            // If the call is not sent, its slot is dropped, which resolves `sent` as well.
             let _ = sent.await;
         }
         if let Err(error) = enrollment::refresh(&task, device).await {

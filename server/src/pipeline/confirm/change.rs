@@ -1,5 +1,5 @@
-//! An approver who wants something else than what was asked: the call ends, and the one that the
-//! approver wrote is made for the same person, judged anew.
+//! An approver changes a call: the call ends, and the one that the approver wrote is made and evaluated for
+//! the same person.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::{CallView, raise, rate_limit, reauthorize, route, validate};
 use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow};
 
-/// Ends the call that was asked about and makes the other one. Where that needs no more than this
-/// person may give, this answer is the yes to it; where it needs more, it is asked about like any.
+/// Ends the requested call and makes the changed one. If this person may approve the changed call alone,
+/// this answer approves it. If it needs more, it gets an approval request like any call.
 ///
 /// # Errors
-/// See [`Unanswered`]; then the question still stands.
+/// See [`AnswerError`]; then the approval request stays open.
 pub(super) async fn change(
     backend: &Arc<Backend>,
     by: &Caller,
@@ -36,21 +36,22 @@ pub(super) async fn change(
     let call = backend.store.call(&row.call.to_string()).await?;
     let refused = |error| AnswerError::Changed(Box::new(error));
     let asker = reauthorize::person(backend, &call.caller, call.token).await?.map_err(refused)?;
-    // Nobody reaches through another's name what they could not reach in their own. Judged first and
-    // let go, so that two who change each other's calls do not wait for each other.
+    // Nobody gets in another's name what they would not get in their own. This evaluation comes first and
+    // its rate lock is released, so that two people who change each other's calls do not wait for each
+    // other.
     let author = Caller { conversation: asker.conversation, ..by.clone() };
     let own = Asks::of(&judge(backend, author, &row, &call, arguments.clone()).await?);
-    let judged = judge(backend, asker, &row, &call, arguments).await?;
-    own.allows(&judged).map_err(refused)?;
-    if judged.parsed.arguments.as_bytes() == row.arguments {
+    let evaluated = judge(backend, asker, &row, &call, arguments).await?;
+    own.allows(&evaluated).map_err(refused)?;
+    if evaluated.parsed.arguments.as_bytes() == row.arguments {
         return Err(refused(ToolError::new(
             ErrorCode::InvalidArgument,
             "These are the arguments that the call has already. Approve it as it is.",
         )));
     }
-    // To judge takes a while.
+    // The evaluation takes a while.
     may_change(backend, by, &row).await?;
-    let new = judged.incoming.id;
+    let new = evaluated.incoming.id;
     let words = format!("Changed into another call, {new}. {reason}").trim_end().to_owned();
     let decided = vote(backend, by, &row, false, words, ApprovalScope::Once).await?;
     let error = ToolError::new(
@@ -58,13 +59,13 @@ pub(super) async fn change(
         format!("{} changed this call into another, which was made instead: {new}.", by.user),
     )
     .with("changed_to", new.to_string());
-    // Whoever waits for the call that was asked about is not kept until the other one has run.
+    // Waiters for the original call must not wait until the new one has run.
     run::close_asked(backend, &decided, error).await.map_err(|_| AnswerError::Store)?;
-    let made = make(backend, by, &judged, reason).await?;
+    let made = make(backend, by, &evaluated, reason).await?;
     Ok(AnswerResult { row: decided, changed: Some(made) })
 }
 
-/// What may not be approved may not be changed into something that runs.
+/// Checks that the person may approve the call: a call that they may not approve they may not change.
 async fn may_change(backend: &Backend, by: &Caller, row: &ApprovalRow) -> Result<(), AnswerError> {
     let needed = row.approvers.role;
     let held = reauthorize::person(backend, by, None).await?.map(|person| person.role.min(by.role));
@@ -84,27 +85,27 @@ struct Asks {
 }
 
 impl Asks {
-    fn of(judged: &EvaluatedCall) -> Self {
+    fn of(evaluated: &EvaluatedCall) -> Self {
         Self {
-            decision: judged.decision(),
-            approvers: judged.approvers(),
-            preview_first: judged.preview_first(),
-            refusal: judged.refusal(),
+            decision: evaluated.decision(),
+            approvers: evaluated.approvers(),
+            preview_first: evaluated.preview_first(),
+            refusal: evaluated.refusal(),
         }
     }
 
-    /// Whether the call needs no less when it is made for the one who asked.
-    fn allows(self, judged: &EvaluatedCall) -> Result<(), ToolError> {
-        if judged.decision() == Decision::Deny {
-            return Err(judged.refusal());
+    /// Checks that the call needs no less when it is made for the requester.
+    fn allows(self, evaluated: &EvaluatedCall) -> Result<(), ToolError> {
+        if evaluated.decision() == Decision::Deny {
+            return Err(evaluated.refusal());
         }
         let is_no_stricter = match self.decision {
             Decision::Deny => return Err(self.refusal),
             Decision::Allow => true,
             Decision::DryRunFirst | Decision::Ask => {
-                judged.decision() != Decision::Allow
-                    && judged.approvers().and(self.approvers) == judged.approvers()
-                    && (judged.preview_first() || !self.preview_first)
+                evaluated.decision() != Decision::Allow
+                    && evaluated.approvers().and(self.approvers) == evaluated.approvers()
+                    && (evaluated.preview_first() || !self.preview_first)
             }
         };
         if is_no_stricter {
@@ -134,7 +135,7 @@ async fn judge(
         dry_run: false,
         timeout_ms: u64::try_from(call.deadline_at - call.created_at).ok(),
         idempotency_key: None,
-        // It waits for its device no longer than the call that was asked for would have.
+        // The new call waits for its device no longer than the original would have.
         queue: Some(left.is_some()),
         queue_ms: left,
         recovered: false,
@@ -156,40 +157,40 @@ async fn judge(
 async fn make(
     backend: &Arc<Backend>,
     by: &Caller,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     reason: String,
 ) -> Result<CallView, AnswerError> {
     let store = |_| AnswerError::Store;
-    if judged.decision() == Decision::Allow {
-        return match judged.permit(None) {
+    if evaluated.decision() == Decision::Allow {
+        return match evaluated.permit(None) {
             Ok(permit) => {
-                let sent = route::route(backend, judged, permit);
-                raise::attempt(backend, judged, sent).await.map_err(store)
+                let sent = route::route(backend, evaluated, permit);
+                raise::attempt(backend, evaluated, sent).await.map_err(store)
             }
-            Err(error) => audit::deny_judged(backend, judged, *error).await.map_err(store),
+            Err(error) => audit::deny_judged(backend, evaluated, *error).await.map_err(store),
         };
     }
-    let mut reply = ask(backend, judged, Some(&by.user)).await.map_err(store)?;
-    // A preview that has to be seen first was not seen by whoever wrote the call; and where a second
-    // person has to look, whoever wrote it is not that person.
-    let Approvers { not_requester, second_if_any, .. } = judged.approvers();
-    if judged.preview_first() || not_requester || second_if_any {
-        return Ok(reply);
+    let mut view = ask(backend, evaluated, Some(&by.user)).await.map_err(store)?;
+    // If a preview must be shown first, the author has not seen it. If a second person must approve, the
+    // author is not that person.
+    let Approvers { not_requester, second_if_any, .. } = evaluated.approvers();
+    if evaluated.preview_first() || not_requester || second_if_any {
+        return Ok(view);
     }
-    let Some(id) = reply.approval else { return Ok(reply) };
+    let Some(id) = view.approval else { return Ok(view) };
     let asked = backend.store.approval(&id.to_string()).await?;
-    // Nor did they see what only the device's disk shows.
-    if asked.card.raises.iter().any(|raise| !judged.raises().contains(raise)) {
-        return Ok(reply);
+    // The author did not see the risks that only the device's disk shows.
+    if asked.card.raises.iter().any(|raise| !evaluated.raises().contains(raise)) {
+        return Ok(view);
     }
     match vote(backend, by, &asked, true, reason, ApprovalScope::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
             run::run_approved(backend, &decided, None).await.map_err(store)?;
-            reply = backend.store.call(&reply.call.to_string()).await.map(CallView::from)?;
-            Ok(reply)
+            view = backend.store.call(&view.call.to_string()).await.map(CallView::from)?;
+            Ok(view)
         }
         Err(AnswerError::Store) => Err(AnswerError::Store),
-        // It asks for more than this person may give, and waits for that.
-        Ok(_) | Err(_) => Ok(reply),
+        // The call needs more than this person may approve, and waits for that.
+        Ok(_) | Err(_) => Ok(view),
     }
 }

@@ -1,4 +1,4 @@
-//! From a yes to the run, if it is still the call that people saw; and the ends of questions that
+//! Runs an approved call, if it is still the call that people saw, and expires approval requests that
 //! nobody answered.
 
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use crate::pipeline::route::DispatchSlot;
 use crate::pipeline::{CallView, queue, reauthorize, route};
 use crate::store::{ApprovalRow, CallRow, ClosedBy, StoreError};
 
-/// How long an approved call waits for its device after a restart of this backend.
-const RETURN: Duration = Duration::from_secs(30);
+/// How long an approved call waits for its device after a restart of the backend.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs a call that enough people approved, if it is still the call that they saw. Where the record fails before the call is sent, the call ends
-/// rather than wait for a restart.
+/// Runs an approved call, if it is still the call that the approvers saw. If the database fails before the
+/// call is sent, the call ends instead of waiting for a restart.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(in crate::pipeline) async fn run_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-    way: Option<DispatchSlot>,
+    slot: Option<DispatchSlot>,
 ) -> Result<CallView, StoreError> {
-    let done = try_approved(backend, approval, way).await;
+    let done = try_approved(backend, approval, slot).await;
     if done.is_err()
         && let Ok(row) = backend.store.call(&approval.call.to_string()).await
     {
@@ -39,19 +39,18 @@ pub(in crate::pipeline) async fn run_approved(
     done
 }
 
-/// Ends a call that was not sent and cannot go on because the record failed, as far as the record
-/// allows.
-pub(super) async fn break_off(backend: &Backend, reply: &CallView) {
+/// Ends a call that was not sent because the database failed, if the database allows that.
+pub(super) async fn break_off(backend: &Backend, view: &CallView) {
     let error = ToolError::new(
         ErrorCode::Internal,
         "The record could not be kept, so the call was not sent. Make it again.",
     );
-    let close = audit::closing(reply, error);
+    let close = audit::closing(view, error);
     match backend.store.close_call(close, ClosedBy::BackendUnsent).await {
-        Ok(true) => backend.bus.publish(Change::CallClosed(reply.call)),
+        Ok(true) => backend.bus.publish(Change::CallClosed(view.call)),
         Ok(false) => {}
         Err(error) => {
-            tracing::error!(call = %reply.call, %error, "a call that broke off could not be ended");
+            tracing::error!(call = %view.call, %error, "a call that broke off could not be ended");
         }
     }
 }
@@ -59,34 +58,35 @@ pub(super) async fn break_off(backend: &Backend, reply: &CallView) {
 async fn try_approved(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
-    way: Option<DispatchSlot>,
+    slot: Option<DispatchSlot>,
 ) -> Result<CallView, StoreError> {
     let row = backend.store.call(&approval.call.to_string()).await?;
-    // The yes is spent when the call is sent, and not before its device is there and has room for it.
-    let way = match way {
-        Some(way) => way,
+    // The approval is consumed when the call is sent, and not before its device is connected and has a free
+    // slot.
+    let slot = match slot {
+        Some(slot) => slot,
         None => match DispatchSlot::wait_for(backend, approval.device.0, &row.caller.user).await {
-            Some(way) => way,
+            Some(slot) => slot,
             None => return away(backend, approval, row).await,
         },
     };
     let observed = approval.observed.clone();
     let strangers = approval.card.strangers.clone();
-    let judged = match reauthorize::from_row(backend, &row, strangers, observed).await? {
-        Ok(judged) => judged,
+    let evaluated = match reauthorize::from_row(backend, &row, strangers, observed).await? {
+        Ok(evaluated) => evaluated,
         Err(error) if queue::is_away(backend, approval.device.0, &error) => {
             return away(backend, approval, row).await;
         }
         Err(error) => return audit::close(backend, CallView::from(row), error).await,
     };
-    let reply = CallView::from(row);
-    let approved = match still_holds(&judged, approval) {
+    let view = CallView::from(row);
+    let approved = match still_holds(&evaluated, approval) {
         Ok(approved) => approved,
-        Err(error) => return audit::close(backend, reply, *error).await,
+        Err(error) => return audit::close(backend, view, *error).await,
     };
-    let permit = match judged.permit(Some(approved)) {
+    let permit = match evaluated.permit(Some(approved)) {
         Ok(permit) => permit,
-        Err(error) => return audit::close(backend, reply, *error).await,
+        Err(error) => return audit::close(backend, view, *error).await,
     };
     let proof = ApprovalProof {
         id: approval.id,
@@ -96,28 +96,31 @@ async fn try_approved(
         raises: approval.card.raises.clone(),
         basis: approval.basis(),
     };
-    route::resume(backend, &judged, permit, reply, Some(proof), way).await
+    route::resume(backend, &evaluated, permit, view, Some(proof), slot).await
 }
 
-/// What becomes of an approved call whose device is away: it waits, where it may, or ends.
+/// Handles an approved call whose device is not connected: the call waits if it may, or ends.
 async fn away(
     backend: &Arc<Backend>,
     approval: &ApprovalRow,
     row: CallRow,
 ) -> Result<CallView, StoreError> {
     if approval.plan.is_none()
-        && let Some(reply) = queue::wait_approved(backend, &row).await?
+        && let Some(view) = queue::wait_approved(backend, &row).await?
     {
-        return Ok(reply);
+        return Ok(view);
     }
     let message = format!("{} is not connected.", approval.device.1);
     let error = ToolError::new(ErrorCode::DeviceOffline, message);
     audit::close(backend, CallView::from(row), error).await
 }
 
-/// The yes, where it is still to what would run, and enough for it.
+/// Returns the approval if it is still for the call that would run, and enough for it.
+///
+/// # Errors
+/// Why the call does not run.
 pub(in crate::pipeline) fn still_holds(
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
     approval: &ApprovalRow,
 ) -> Result<Approved, Box<ToolError>> {
     let over = |why: &str| {
@@ -127,12 +130,12 @@ pub(in crate::pipeline) fn still_holds(
     let raises = &approval.card.raises;
     let binding = CallBinding {
         raises,
-        ..judged.binding(approval.basis(), &approval.observed, approval.expires_at)
+        ..evaluated.binding(approval.basis(), &approval.observed, approval.expires_at)
     };
-    match judged.decision() {
-        Decision::Deny => return Err(Box::new(judged.refusal())),
-        // Limits, hours and amounts ask for more at one time than at another, by the same policy.
-        Decision::Ask | Decision::DryRunFirst if asks_for_more(judged, approval) => {
+    match evaluated.decision() {
+        Decision::Deny => return Err(Box::new(evaluated.refusal())),
+        // Under the same policy, limits, hours and amounts need more at one time than at another.
+        Decision::Ask | Decision::DryRunFirst if asks_for_more(evaluated, approval) => {
             return over("By now this call needs more than the yes that was given to it.");
         }
         Decision::Allow | Decision::Ask | Decision::DryRunFirst => {}
@@ -148,38 +151,39 @@ pub(in crate::pipeline) fn still_holds(
     }
 }
 
-/// Whether the call needs more people, other people or more to look at than were asked for.
-fn asks_for_more(judged: &EvaluatedCall, approval: &ApprovalRow) -> bool {
-    approval.approvers.and(judged.approvers()) != approval.approvers
-        || (judged.preview_first() && approval.preview.is_none())
-        || (approval.standing.is_some() && !judged.may_stand())
-        || judged.raises().iter().any(|raise| !approval.card.raises.contains(raise))
+/// Returns whether the call needs more approvals, other approvers or a preview that was not requested
+/// before.
+fn asks_for_more(evaluated: &EvaluatedCall, approval: &ApprovalRow) -> bool {
+    approval.approvers.and(evaluated.approvers()) != approval.approvers
+        || (evaluated.preview_first() && approval.preview.is_none())
+        || (approval.standing.is_some() && !evaluated.may_stand())
+        || evaluated.raises().iter().any(|raise| !approval.card.raises.contains(raise))
 }
 
-/// A yes that could not be spent: another run of the same call spent it, the call has ended meanwhile,
-/// or the time of the yes is over.
+/// Handles an approval that could not be consumed: another run consumed it, the call has ended, or the
+/// approval has expired.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(in crate::pipeline) async fn not_spent(
     backend: &Backend,
     approval: ApprovalId,
-    reply: CallView,
+    view: CallView,
 ) -> Result<CallView, StoreError> {
     if backend.store.approval(&approval.to_string()).await?.consumed_at.is_some() {
-        return backend.store.call(&reply.call.to_string()).await.map(CallView::from);
+        return backend.store.call(&view.call.to_string()).await.map(CallView::from);
     }
     let error = ToolError::new(
         ErrorCode::ApprovalExpired,
         "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
     );
-    audit::close(backend, reply, error).await
+    audit::close(backend, view, error).await
 }
 
-/// Ends the call that a question was about.
+/// Ends the call of an approval request.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub(super) async fn close_asked(
     backend: &Backend,
     approval: &ApprovalRow,
@@ -189,10 +193,10 @@ pub(super) async fn close_asked(
     audit::close(backend, CallView::from(row), error).await.map(drop)
 }
 
-/// Ends the questions that ran out, and the calls that waited on them.
+/// Expires the approval requests whose time is over, and ends their calls.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
     let expired = backend.store.expire_approvals(now_ms).await?;
     let count = expired.len();
@@ -202,7 +206,7 @@ pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError>
             ErrorCode::ApprovalExpired,
             "Nobody answered in time. Make the call again to be asked again; `orion approvals watch` shows questions as they come.",
         );
-        // One that cannot be ended must not keep the others waiting; a restart ends it.
+        // A call that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_asked(backend, &approval, error).await {
             tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");
         }
@@ -210,11 +214,11 @@ pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError>
     Ok(count)
 }
 
-/// Takes up what was approved and not yet started when the backend stopped, each when its device is
-/// back. A yes does not outlive the time in which it could be given.
+/// Resumes the calls that were approved and not started when the backend stopped, each when its device is
+/// back. An approval is not used after it expired.
 ///
 /// # Errors
-/// The record cannot be read.
+/// The database cannot be read.
 pub async fn resume_approved(backend: &Arc<Backend>) -> Result<(), StoreError> {
     let mut after = None;
     loop {
@@ -247,10 +251,10 @@ async fn resume(backend: &Arc<Backend>, approval: &ApprovalRow) -> Result<(), St
     run_approved(backend, approval, None).await.map(drop)
 }
 
-/// Waits until the device is connected, for a while.
+/// Waits until the device is connected, at most [`RECONNECT_TIMEOUT`].
 async fn wait_for(backend: &Backend, device: DeviceId) {
     let mut changes = backend.bus.watch_device(device);
-    let deadline = tokio::time::Instant::now() + RETURN;
+    let deadline = tokio::time::Instant::now() + RECONNECT_TIMEOUT;
     while !backend.fleet.is_online(device) {
         tokio::select! {
             () = backend.shutdown.cancelled() => return,

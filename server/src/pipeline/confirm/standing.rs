@@ -1,4 +1,4 @@
-//! Answers that hold for more than one call: for a chat, or as a narrow rule of the policy.
+//! Approvals that cover more than one call: for a chat, or as a narrow rule of the policy.
 
 use std::sync::Arc;
 
@@ -16,33 +16,33 @@ use crate::store::{
     ApprovalRow, ApprovalScope, StandingApproval, StandingKey, StandingRule, StoreError,
 };
 
-/// How long an answer holds for a chat, in milliseconds.
+/// How long a standing approval covers a chat, in milliseconds.
 const CHAT_MS: i64 = 8 * 3600 * 1000;
-/// How long a rule that is made of an answer holds at most, in milliseconds.
+/// The maximum lifetime of a rule made by an approval, in milliseconds.
 pub const LONGEST_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
 
-/// The answer for this chat that holds for a call. While content of strangers is in the chat, none
-/// does.
+/// Returns the standing approval of this chat that covers a call. There is none while the chat has
+/// untrusted content.
 pub(super) async fn find(
     backend: &Backend,
-    judged: &EvaluatedCall,
+    evaluated: &EvaluatedCall,
 ) -> Result<Option<StandingApproval>, StoreError> {
-    let caller = &judged.incoming.caller;
-    let (Some(conversation), true) = (caller.conversation, judged.may_stand()) else {
+    let caller = &evaluated.incoming.caller;
+    let (Some(conversation), true) = (caller.conversation, evaluated.may_stand()) else {
         return Ok(None);
     };
     let like = StandingKey {
         requester: &caller.user,
         conversation,
-        device: judged.target.device.id,
-        tool: judged.target.spec.name,
-        policy_version: &judged.target.device.policy.version,
-        rule: &judged.rule(),
+        device: evaluated.target.device.id,
+        tool: evaluated.target.spec.name,
+        policy_version: &evaluated.target.device.policy.version,
+        rule: &evaluated.rule(),
     };
-    backend.store.standing_answer(&like, judged.approvers().role, now_ms()).await
+    backend.store.standing_answer(&like, evaluated.approvers().role, now_ms()).await
 }
 
-/// A yes for the chat that a question came from.
+/// Returns the scope of an approval for the chat of the request.
 pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, AnswerError> {
     if row.conversation.is_none() {
         return Err(AnswerError::OnlyOnce("the call came from no chat"));
@@ -50,7 +50,8 @@ pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, AnswerError> 
     Ok(ApprovalScope::ForChat(now_ms() + CHAT_MS))
 }
 
-/// A yes that becomes a rule for this person, this tool and these paths of this device.
+/// Returns the scope of an approval that becomes a rule for this person, this tool and these paths of the
+/// device.
 pub(super) fn as_rule(
     backend: &Backend,
     row: &ApprovalRow,
@@ -90,16 +91,17 @@ pub(super) fn as_rule(
     })))
 }
 
-/// What the linter of policy files has against a rule, if an admin wrote it there for the device.
+/// Returns what the policy linter rejects in a rule, as if an admin had written it for the device. None if
+/// it accepts the rule.
 fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<String> {
-    /// The line of the text below that holds the rule; those before it only make room for it.
+    /// The line of the rule in the text below; errors of earlier lines do not count.
     const LINE: u32 = 5;
-    let lent = json!({"tools": rule.tools, "paths": rule.paths});
+    let grants = json!({"tools": rule.tools, "paths": rule.paths});
     let written = json!({
         "id": rule.id, "devices": [device], "tools": rule.tools, "users": rule.users,
         "paths": rule.paths, "because": rule.because, "action": "allow",
     });
-    let text = format!("version: 1\ndevices:\n  \"{device}\": {lent}\nrules:\n  - {written}\n");
+    let text = format!("version: 1\ndevices:\n  \"{device}\": {grants}\nrules:\n  - {written}\n");
     let folds_case = places.style == PathStyle::Windows;
     let devices = Some([(device.clone(), Some(Facts { places, folds_case }))].into());
     let (_, findings) =
@@ -110,7 +112,7 @@ fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<String> {
     Some(format!("{} {}", refused.message, refused.hint).trim_end().to_owned())
 }
 
-/// The paths that a question was about, as a rule writes them, and where paths begin there.
+/// Returns the paths of an approval request, as a rule writes them, and the places of the device.
 fn paths(
     backend: &Backend,
     row: &ApprovalRow,
@@ -139,7 +141,7 @@ fn paths(
             return Err(AnswerError::OnlyOnce("a rule for so much of a device is too wide"));
         }
         let text = path.to_string();
-        // Where a pattern could mean more than this one path, nothing is made of it.
+        // A pattern could match more than this one path, so no rule is made of it.
         if text.contains(['*', '?', '[', ']', '{', '}', '~', '$', '%', '!']) {
             return Err(AnswerError::OnlyOnce("a rule would read signs in its path as a pattern"));
         }
@@ -150,10 +152,10 @@ fn paths(
     Ok((paths, places.clone()))
 }
 
-/// Takes a rule back, which counts at once.
+/// Revokes a rule, with immediate effect.
 ///
 /// # Errors
-/// There is no such rule, or the record cannot be kept.
+/// There is no such rule, or the database cannot be written.
 pub async fn revoke_rule(
     backend: &Arc<Backend>,
     id: &str,

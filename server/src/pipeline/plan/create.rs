@@ -1,5 +1,5 @@
-//! From a list of calls to a plan that people can answer: each step is judged as a call of that
-//! person would be, then previewed; one that cannot be refuses the whole.
+//! Makes a plan from a list of calls. Each step is evaluated as a call of that person would be, then
+//! previewed. One step that is not possible rejects the whole plan.
 
 use std::sync::Arc;
 
@@ -23,23 +23,22 @@ use crate::store::{
     Card, EarlierChanges, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
 };
 
-/// The most bytes that the arguments of all steps take together.
+/// The most bytes of the arguments of all steps together.
 pub const MAX_PLAN_BYTES: usize = 512 * 1024;
 
-/// A step that may be, as it is shown.
+/// A step that is possible, as it is shown.
 struct Planned {
-    judged: EvaluatedCall,
+    evaluated: EvaluatedCall,
     seen: PreviewResult,
-    /// Of what it touches, that which earlier steps change.
+    /// The paths of this step that earlier steps change. None if there are none.
     earlier: Option<EarlierChanges>,
     after: Option<u32>,
 }
 
-/// Makes a plan, and tells it as it is shown. What was begun is done when the one who asked goes
-/// away.
+/// Makes a plan and returns it as it is shown. The work continues if the requester disconnects.
 ///
 /// # Errors
-/// See [`Unplanned`].
+/// See [`PlanError`].
 pub async fn create(
     backend: &Arc<Backend>,
     caller: Caller,
@@ -63,16 +62,16 @@ async fn make(
         .acquire_slot(&caller.user, most)
         .map_err(|error| PlanError::Plan(Box::new(error)))?;
     let id = PlanId::new(new_uuid());
-    // All are judged before any device is asked.
-    let mut judged = Vec::with_capacity(steps.len());
+    // All steps are evaluated before any device is asked.
+    let mut evaluated = Vec::with_capacity(steps.len());
     for (number, step) in (1_u32..).zip(steps) {
-        judged.push(judge(backend, &caller, id, number, step).await?);
+        evaluated.push(judge(backend, &caller, id, number, step).await?);
     }
-    let mut planned: Vec<Planned> = Vec::with_capacity(judged.len());
-    for (number, judged) in (1_u32..).zip(judged) {
+    let mut planned: Vec<Planned> = Vec::with_capacity(evaluated.len());
+    for (number, evaluated) in (1_u32..).zip(evaluated) {
         let (tool, device) =
-            (judged.target.spec.name.to_owned(), judged.target.device.name.to_string());
-        match preview(backend, judged, &planned).await {
+            (evaluated.target.spec.name.to_owned(), evaluated.target.device.name.to_string());
+        match preview(backend, evaluated, &planned).await {
             Ok(step) => planned.push(step),
             Err(error) => {
                 refused(backend, &caller, id, number, &error).await?;
@@ -118,7 +117,7 @@ fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Judges a step as a call; a denial is on the record like any.
+/// Evaluates a step as a call. A denial is stored like any other.
 async fn judge(
     backend: &Arc<Backend>,
     caller: &Caller,
@@ -130,21 +129,21 @@ async fn judge(
     let incoming = CallContext { plan: Some(plan), ..CallContext::new(caller.clone(), request) };
     let error = match gate::take(backend, &incoming).await? {
         Ok((target, parsed)) => {
-            let judged = rate_limit::judge(backend, incoming, target, parsed).await?;
-            // Nothing of it is on the record yet, and the next step may be counted.
-            judged.release();
-            let error = match judged.decision() {
-                Decision::Deny => match &judged.preview {
+            let evaluated = rate_limit::judge(backend, incoming, target, parsed).await?;
+            // The step is not stored yet, and the next step may be counted.
+            evaluated.release();
+            let error = match evaluated.decision() {
+                Decision::Deny => match &evaluated.preview {
                     Some(Preview::WouldFail(error)) => error.clone(),
-                    Some(Preview::Shown(_) | Preview::Missing) | None => judged.refusal(),
+                    Some(Preview::Shown(_) | Preview::Missing) | None => evaluated.refusal(),
                 },
-                Decision::Allow => match judged.permit(None) {
-                    Ok(_) => return Ok(judged),
+                Decision::Allow => match evaluated.permit(None) {
+                    Ok(_) => return Ok(evaluated),
                     Err(error) => *error,
                 },
-                Decision::Ask | Decision::DryRunFirst => return Ok(judged),
+                Decision::Ask | Decision::DryRunFirst => return Ok(evaluated),
             };
-            audit::deny_judged(backend, &judged, error.clone()).await?;
+            audit::deny_judged(backend, &evaluated, error.clone()).await?;
             error
         }
         Err(stopped) => {
@@ -168,14 +167,15 @@ async fn refused(
     backend.store.audit_refused_plan(plan, &caller.user, number, error.code, now_ms()).await
 }
 
-/// Has a step previewed by its device.
+/// Has the device preview a step.
 async fn preview(
     backend: &Arc<Backend>,
-    judged: EvaluatedCall,
+    evaluated: EvaluatedCall,
     earlier: &[Planned],
 ) -> Result<Planned, ToolError> {
-    let changed = changed_before(&judged, earlier);
-    let paths: Vec<&DevicePath> = judged.parsed.touches.paths.iter().map(|it| &it.path).collect();
+    let changed = changed_before(&evaluated, earlier);
+    let paths: Vec<&DevicePath> =
+        evaluated.parsed.touches.paths.iter().map(|it| &it.path).collect();
     let meets =
         |path: &DevicePath, changed: &DevicePath| changed.contains(path) || path.contains(changed);
     let after = changed
@@ -183,29 +183,29 @@ async fn preview(
         .filter(|(_, changed)| paths.iter().any(|path| meets(path, changed)))
         .map(|(number, _)| *number)
         .max();
-    let seen = match observe(backend, &judged)
+    let seen = match observe(backend, &evaluated)
         .await
         .map_err(ToolError::from)
         .and_then(PreviewResult::comparable)
     {
         Ok(seen) => seen,
-        Err(error) if is_missing(error.code) && is_made(&judged, &error, &changed) => {
+        Err(error) if is_missing(error.code) && is_made(&evaluated, &error, &changed) => {
             PreviewResult { preview: Preview::Missing, observed: Vec::new() }
         }
         Err(error) => return Err(error),
     };
-    let judged = judged.raised(seen.preview.raises());
-    if judged.decision() == Decision::Deny {
-        return Err(judged.refusal());
+    let evaluated = evaluated.raised(seen.preview.raises());
+    if evaluated.decision() == Decision::Deny {
+        return Err(evaluated.refusal());
     }
-    if judged.preview_first() && !matches!(seen.preview, Preview::Shown(_)) {
+    if evaluated.preview_first() && !matches!(seen.preview, Preview::Shown(_)) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
             "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
         ));
     }
-    // What the plan itself changes before is not as it was at its turn, and should not be: that is
-    // compared before the first step that changes any of it.
+    // What an earlier step changes must differ at this step's turn. It is compared before the first step
+    // that changes any of it.
     let met = |seen: &Observation| {
         let path = paths.iter().find(|path| path.to_string() == seen.path)?;
         changed.iter().filter(|(_, it)| meets(path, it)).map(|(number, _)| *number).min()
@@ -215,25 +215,25 @@ async fn preview(
     let before = of_earlier.iter().filter_map(met).min();
     let earlier = before.map(|before| EarlierChanges { before, seen: of_earlier });
     let seen = PreviewResult { observed, ..seen };
-    Ok(Planned { judged, seen, earlier, after })
+    Ok(Planned { evaluated, seen, earlier, after })
 }
 
-/// Whether what is missing is what an earlier step touches, or lies below it.
-fn is_made(judged: &EvaluatedCall, error: &ToolError, changed: &[(u32, DevicePath)]) -> bool {
-    let touches = &judged.parsed.touches.paths;
-    let told = error.details.get("attempted_path").and_then(Value::as_str);
-    let missing: Vec<DevicePath> = match (told, touches.first()) {
-        (Some(told), Some(first)) => {
-            DevicePath::parse(first.path.style(), told).into_iter().collect()
+/// Returns whether an earlier step touches the missing path or a folder that contains it.
+fn is_made(evaluated: &EvaluatedCall, error: &ToolError, changed: &[(u32, DevicePath)]) -> bool {
+    let touches = &evaluated.parsed.touches.paths;
+    let reported = error.details.get("attempted_path").and_then(Value::as_str);
+    let missing: Vec<DevicePath> = match (reported, touches.first()) {
+        (Some(reported), Some(first)) => {
+            DevicePath::parse(first.path.style(), reported).into_iter().collect()
         }
         (None | Some(_), _) => touches.iter().map(|it| it.path.clone()).collect(),
     };
     missing.iter().any(|path| changed.iter().any(|(_, changed)| changed.contains(path)))
 }
 
-/// What earlier steps change on the same device, by the number of the step.
-fn changed_before(judged: &EvaluatedCall, earlier: &[Planned]) -> Vec<(u32, DevicePath)> {
-    let device = judged.target.device.id;
+/// Returns what earlier steps change on the same device, with the number of each step.
+fn changed_before(evaluated: &EvaluatedCall, earlier: &[Planned]) -> Vec<(u32, DevicePath)> {
+    let device = evaluated.target.device.id;
     let changes = |touches: &Touches| {
         let changed = touches.paths.iter().filter(|touch| touch.access != Access::Read);
         changed.map(|touch| touch.path.clone()).collect::<Vec<_>>()
@@ -241,10 +241,10 @@ fn changed_before(judged: &EvaluatedCall, earlier: &[Planned]) -> Vec<(u32, Devi
     (1_u32..)
         .zip(earlier)
         .filter(|(_, step)| {
-            step.judged.target.device.id == device && step.judged.target.spec.has_effects
+            step.evaluated.target.device.id == device && step.evaluated.target.spec.has_effects
         })
         .flat_map(|(number, step)| {
-            changes(&step.judged.parsed.touches).into_iter().map(move |path| (number, path))
+            changes(&step.evaluated.parsed.touches).into_iter().map(move |path| (number, path))
         })
         .collect()
 }
@@ -253,7 +253,7 @@ const fn is_missing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound)
 }
 
-/// The plan with its hash and its questions.
+/// Returns the plan with its hash and its approval requests.
 fn plan(
     backend: &Backend,
     id: PlanId,
@@ -268,14 +268,14 @@ fn plan(
     let bindings: Vec<StepBinding<'_>> = planned
         .iter()
         .zip(&compared)
-        .map(|(Planned { judged, after, .. }, observed)| StepBinding {
-            call: judged.incoming.id,
-            device: judged.target.device.id,
-            tool: judged.target.spec.name,
-            arguments: &judged.parsed.arguments,
+        .map(|(Planned { evaluated, after, .. }, observed)| StepBinding {
+            call: evaluated.incoming.id,
+            device: evaluated.target.device.id,
+            tool: evaluated.target.spec.name,
+            arguments: &evaluated.parsed.arguments,
             observed,
             after: *after,
-            policy_version: &judged.target.device.policy.version,
+            policy_version: &evaluated.target.device.policy.version,
         })
         .collect();
     let hash = PlanBinding { plan: id, caller, keep_going, steps: &bindings }.digest();
@@ -286,13 +286,13 @@ fn plan(
 }
 
 fn step(backend: &Backend, planned: Planned, created_at: i64) -> NewStep {
-    let Planned { judged, seen: PreviewResult { preview, observed }, earlier, after } = planned;
+    let Planned { evaluated, seen: PreviewResult { preview, observed }, earlier, after } = planned;
     let quantity = preview.quantity().unwrap_or_default();
     let shown = preview.kept();
-    let asked = match judged.decision() {
+    let asked = match evaluated.decision() {
         Decision::Allow | Decision::Deny => None,
         Decision::Ask | Decision::DryRunFirst => {
-            let card = confirm::card(&judged);
+            let card = confirm::card(&evaluated);
             let card = Card { entries: quantity.entries, bytes: quantity.bytes, ..card };
             let question = NewApproval {
                 preview: shown.clone(),
@@ -300,25 +300,25 @@ fn step(backend: &Backend, planned: Planned, created_at: i64) -> NewStep {
                 may_stand: false,
                 ..confirm::question(
                     backend,
-                    &judged,
+                    &evaluated,
                     ApprovalBasis::Plan,
                     observed.clone(),
                     created_at,
                 )
             };
-            Some(Box::new((audit::row(backend, &judged, CallState::Received), question)))
+            Some(Box::new((audit::row(backend, &evaluated, CallState::Received), question)))
         }
     };
     NewStep {
-        call: judged.incoming.id,
-        device: (judged.target.device.id, judged.target.device.name.clone()),
-        tool: judged.target.spec.name.to_owned(),
-        arguments: judged.parsed.arguments.as_bytes().to_vec(),
-        risk: judged.risk(),
-        touches: judged.touches(),
-        decision: judged.decision().as_str().to_owned(),
-        rule: judged.rule(),
-        policy_version: judged.target.device.policy.version.clone(),
+        call: evaluated.incoming.id,
+        device: (evaluated.target.device.id, evaluated.target.device.name.clone()),
+        tool: evaluated.target.spec.name.to_owned(),
+        arguments: evaluated.parsed.arguments.as_bytes().to_vec(),
+        risk: evaluated.risk(),
+        touches: evaluated.touches(),
+        decision: evaluated.decision().as_str().to_owned(),
+        rule: evaluated.rule(),
+        policy_version: evaluated.target.device.policy.version.clone(),
         preview: shown,
         observed,
         earlier,

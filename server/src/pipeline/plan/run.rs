@@ -1,5 +1,5 @@
-//! An approved plan, step after step: each is judged again as any call at that moment, and its device
-//! compares what it touches with what was shown.
+//! Runs an approved plan, step by step. Each step is evaluated again as any call at that moment, and its
+//! device compares what the step touches with what was shown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,19 +21,20 @@ use crate::pipeline::validate::Target;
 use crate::pipeline::{CallView, rate_limit, reauthorize, route, validate};
 use crate::store::{EarlierChanges, PlanRow, PlanState, StepEnd, StepRow, StepState, StoreError};
 
-/// The longest sentence that is kept of a step's end, in characters.
-const MESSAGE: usize = 500;
+/// The maximum length of the stored message of a step's end, in characters.
+const MAX_MESSAGE_CHARS: usize = 500;
 
-/// How long after a failure of the record it is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// How long to wait before the database is tried again after a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs an approved plan to its end.
 pub(super) async fn run(backend: &Arc<Backend>, id: PlanId) {
     let Err(error) = steps(backend, id).await else { return };
     tracing::error!(plan = %id, %error, "a plan could not be recorded and goes no further");
-    // Its row says that it runs; it is ended as soon as the record can be kept, or at the next start.
+    // The stored state is still `running`. The plan ends as soon as the database can be written, or at the
+    // next start.
     while !backend.shutdown.is_cancelled() {
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         let ended = async {
             let plan = backend.store.plan(&id.to_string()).await?;
             if plan.state == PlanState::Running {
@@ -53,8 +54,8 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
     let plan = backend.store.plan(&id.to_string()).await?;
     let (mut state, mut why) = (PlanState::Succeeded, "");
     let mut done: Vec<u32> = Vec::new();
-    for turn in next_steps(&plan) {
-        let step = turn.step();
+    for next in next_steps(&plan) {
+        let step = next.step();
         if done.contains(&step.number) {
             continue;
         }
@@ -62,7 +63,7 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
             (state, why) = (PlanState::Interrupted, "the backend stopped while the plan ran");
             break;
         }
-        let drifted = match turn {
+        let drifted = match next {
             NextStep::Run(_) => None,
             NextStep::Compare(step, earlier) => match compare(backend, &plan, step, earlier).await?
             {
@@ -76,11 +77,11 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
         }
         done.push(step.number);
         backend.bus.publish(Change::Plan(id));
-        let reply = match drifted {
+        let view = match drifted {
             None => one(backend, &plan, step).await?,
             Some(error) => unsent(backend, &plan, step, error).await?,
         };
-        let end = end_of(&reply);
+        let end = end_of(&view);
         let good = is_good(end.state);
         tracing::info!(plan = %id, step = step.number, state = end.state.as_str(), "a step ended");
         backend.store.end_step(id, step.number, end, now_ms()).await?;
@@ -99,11 +100,11 @@ async fn steps(backend: &Arc<Backend>, id: PlanId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is done next.
+/// The next action.
 enum NextStep<'a> {
-    /// A step is compared with what it was shown with, before an earlier one changes that.
+    /// Compares a step with what it was shown with, before an earlier step changes that.
     Compare(&'a StepRow, &'a EarlierChanges),
-    /// A step is run.
+    /// Runs a step.
     Run(&'a StepRow),
 }
 
@@ -115,7 +116,8 @@ impl<'a> NextStep<'a> {
     }
 }
 
-/// Each step in order, and before it the later ones that touch what it is the first to change.
+/// Returns the steps in order. Before each step come the later ones that touch what it is the first to
+/// change.
 fn next_steps(plan: &PlanRow) -> impl Iterator<Item = NextStep<'_>> {
     plan.steps.iter().flat_map(|step| {
         let later = plan.steps.iter().filter(|later| {
@@ -127,7 +129,7 @@ fn next_steps(plan: &PlanRow) -> impl Iterator<Item = NextStep<'_>> {
     })
 }
 
-/// Whether what a step is about to change is still what a later one was shown with.
+/// Compares what a step is about to change with what a later step was shown with.
 async fn compare(
     backend: &Arc<Backend>,
     plan: &PlanRow,
@@ -138,13 +140,13 @@ async fn compare(
         Ok(ready) => ready,
         Err(unready) => return Ok(Err(unready.error)),
     };
-    let judged = authorize::call(incoming, target, parsed);
-    let now = match observe(backend, &judged).await {
+    let evaluated = authorize::call(incoming, target, parsed);
+    let now = match observe(backend, &evaluated).await {
         Ok(PreviewResult { observed, .. }) => observed,
         Err(error) => return Ok(Err(error.into())),
     };
     for seen in seen {
-        // The device told of each path, or there would be no preview.
+        // The device reported each path, or there would be no preview.
         let now = now.iter().find(|now| now.path == seen.path);
         if let Some(change) = now.and_then(|now| seen.drift(now)) {
             let path = &seen.path;
@@ -168,7 +170,7 @@ struct ReadyStep {
     parsed: ParsedCall,
 }
 
-/// A step that cannot run, as that is recorded.
+/// A step that cannot run, as it is stored.
 struct BlockedStep {
     incoming: CallContext,
     target: Option<Target>,
@@ -183,7 +185,7 @@ fn incoming(plan: &PlanRow, step: &StepRow) -> Result<CallContext, StoreError> {
         tool: step.tool.clone(),
         device: Some(step.device.0.to_string()),
         arguments,
-        // The steps after it would have to wait as well.
+        // The following steps would have to wait as well.
         queue: Some(false),
         ..CallRequest::default()
     };
@@ -236,7 +238,7 @@ async fn unsent(
     audit::deny(backend, incoming, target.as_ref(), error).await
 }
 
-/// Runs one step, and tells how its call ended.
+/// Runs one step and returns the end of its call.
 async fn one(
     backend: &Arc<Backend>,
     plan: &PlanRow,
@@ -257,27 +259,27 @@ async fn one(
             return audit::deny(backend, incoming, target.as_ref(), error).await;
         }
     };
-    let judged = rate_limit::judge(backend, incoming, target, parsed).await?;
-    match judged.decision() {
-        Decision::Deny => audit::deny_judged(backend, &judged, judged.refusal()).await,
+    let evaluated = rate_limit::judge(backend, incoming, target, parsed).await?;
+    match evaluated.decision() {
+        Decision::Deny => audit::deny_judged(backend, &evaluated, evaluated.refusal()).await,
         Decision::Ask | Decision::DryRunFirst => {
-            audit::deny_judged(backend, &judged, another()).await
+            audit::deny_judged(backend, &evaluated, another()).await
         }
-        Decision::Allow if !is_as_shown(&judged, step) => {
-            audit::deny_judged(backend, &judged, another()).await
+        Decision::Allow if !is_as_shown(&evaluated, step) => {
+            audit::deny_judged(backend, &evaluated, another()).await
         }
-        Decision::Allow => match judged.permit(None) {
-            Ok(permit) => route::route(backend, &judged, permit).await,
-            Err(error) => audit::deny_judged(backend, &judged, *error).await,
+        Decision::Allow => match evaluated.permit(None) {
+            Ok(permit) => route::route(backend, &evaluated, permit).await,
+            Err(error) => audit::deny_judged(backend, &evaluated, *error).await,
         },
     }
 }
 
-/// Whether a step is still the call that was shown.
-fn is_as_shown(judged: &EvaluatedCall, step: &StepRow) -> bool {
-    judged.parsed.arguments.as_bytes() == step.arguments
-        && judged.touches() == step.touches
-        && judged.target.device.policy.version == step.policy_version
+/// Returns whether a step is still the call that was shown.
+fn is_as_shown(evaluated: &EvaluatedCall, step: &StepRow) -> bool {
+    evaluated.parsed.arguments.as_bytes() == step.arguments
+        && evaluated.touches() == step.touches
+        && evaluated.target.device.policy.version == step.policy_version
 }
 
 fn another() -> ToolError {
@@ -287,17 +289,17 @@ fn another() -> ToolError {
     )
 }
 
-/// How a step ended, by the end of its call.
-fn end_of(reply: &CallView) -> StepEnd {
-    let envelope: Option<Envelope> = serde_json::from_slice(&reply.result).ok();
+/// Returns the end of a step, from the end of its call.
+fn end_of(view: &CallView) -> StepEnd {
+    let envelope: Option<Envelope> = serde_json::from_slice(&view.result).ok();
     let message = envelope.as_ref().map(|it| it.message.as_str()).unwrap_or_default();
-    let message = message.chars().take(MESSAGE).collect();
+    let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
     let error = envelope.as_ref().and_then(|it| it.error.as_ref());
     let drifted = error.is_some_and(|error| {
         error.code == ErrorCode::PreconditionFailed
             && error.details.get("reason") == Some(&"drift".into())
     });
-    let state = if reply.state == CallState::Succeeded {
+    let state = if view.state == CallState::Succeeded {
         StepState::Succeeded
     } else if drifted {
         StepState::Drifted
@@ -307,11 +309,11 @@ fn end_of(reply: &CallView) -> StepEnd {
     StepEnd { state, code: error.map(|error| error.code), message }
 }
 
-/// Ends the plans that ran when the backend stopped: what was not begun is skipped, and what was
-/// under way is told as its call is. To be called once, after the calls were put in order.
+/// Ends the plans that ran when the backend stopped: steps that had not started are skipped, and a started
+/// step ends as its call did. Called once, after the calls were recovered.
 ///
 /// # Errors
-/// The record cannot be kept.
+/// The database cannot be written.
 pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
     for plan in backend.store.running_plans().await? {
         interrupt(backend, &plan).await?;
@@ -331,12 +333,12 @@ pub async fn recover(backend: &Backend) -> Result<(), StoreError> {
     }
 }
 
-/// Ends a plan that ran and can go no further, with the step that had begun.
+/// Ends a plan that cannot continue, with the step that was running.
 async fn interrupt(backend: &Backend, plan: &PlanRow) -> Result<(), StoreError> {
     for step in plan.steps.iter().filter(|step| step.state == StepState::Running) {
         let end = match backend.store.call(&step.call.to_string()).await {
             Ok(row) if row.state.is_closed() => end_of(&CallView::from(row)),
-            // It is on its device, which will tell its end.
+            // The call is on its device, which will report the end.
             Ok(row) if matches!(row.state, CallState::Dispatched | CallState::Running) => {
                 return Err(StoreError::Conflict);
             }

@@ -1,15 +1,16 @@
-//! A preview of a bounded size. What is too long of it is cut and says so; what raises the risk and how
-//! much the call touches stays whole.
+//! Cuts a preview to a maximum size. A text that was cut says so; the risk raises and the quantity always
+//! stay complete.
 
 use orion_domain::{Envelope, Meta};
 use serde_json::{Map, Value};
 
-/// The least that is left of one text, in bytes. Where that is too much, only what is counted is left.
-const LEAST: usize = 256;
-/// How many bytes of the bound one value of a list is worth.
-const OF_LIST: usize = 64;
+/// The shortest length that one text is cut to, in bytes. If the preview is still too large, only the
+/// counts are kept.
+const MIN_TEXT_BYTES: usize = 256;
+/// How many bytes of the size limit one item of a list takes.
+const BYTES_PER_LIST_ITEM: usize = 64;
 
-/// The preview as JSON of at most `most` bytes.
+/// Returns the preview as JSON of at most `most` bytes.
 pub(super) fn fitting(envelope: Envelope, most: usize) -> Vec<u8> {
     let fits = |envelope: &Envelope| {
         serde_json::to_vec(envelope).ok().filter(|written| written.len() <= most)
@@ -21,14 +22,14 @@ pub(super) fn fitting(envelope: Envelope, most: usize) -> Vec<u8> {
         truncated: true,
         duration_ms: envelope.meta.duration_ms,
         raises: envelope.meta.raises.clone(),
-        call_id: text(&envelope.meta.call_id, LEAST),
-        device: text(&envelope.meta.device, LEAST),
-        tool: text(&envelope.meta.tool, LEAST),
+        call_id: text(&envelope.meta.call_id, MIN_TEXT_BYTES),
+        device: text(&envelope.meta.device, MIN_TEXT_BYTES),
+        tool: text(&envelope.meta.tool, MIN_TEXT_BYTES),
         ..Meta::default()
     };
     let data = envelope.data.unwrap_or_default();
     let mut each = most / 2;
-    while each >= LEAST {
+    while each >= MIN_TEXT_BYTES {
         let cut = value(&data, each);
         let message = text(&envelope.message, each);
         if let Some(cut) = fits(&Envelope::success(message, cut, true, meta.clone())) {
@@ -41,7 +42,7 @@ pub(super) fn fitting(envelope: Envelope, most: usize) -> Vec<u8> {
         Some((name.to_owned(), Value::from(number)))
     });
     let counted = Value::Object(counted.collect::<Map<_, _>>());
-    let left = Envelope::success(text(&envelope.message, LEAST), counted, true, meta);
+    let left = Envelope::success(text(&envelope.message, MIN_TEXT_BYTES), counted, true, meta);
     serde_json::to_vec(&left).unwrap_or_default()
 }
 
@@ -49,7 +50,7 @@ fn value(whole: &Value, each: usize) -> Value {
     match whole {
         Value::String(whole) => Value::String(text(whole, each)),
         Value::Array(items) => {
-            let most = each / OF_LIST;
+            let most = each / BYTES_PER_LIST_ITEM;
             let mut cut: Vec<Value> = items.iter().take(most).map(|it| value(it, each)).collect();
             if let more @ 1.. = items.len().saturating_sub(most) {
                 cut.push(Value::String(format!("(and {more} more)")));
@@ -64,7 +65,7 @@ fn value(whole: &Value, each: usize) -> Value {
     }
 }
 
-/// The whole lines at its beginning, and how many more there are.
+/// Returns the whole lines at the beginning, and how many more there are.
 fn text(whole: &str, most: usize) -> String {
     if whole.len() <= most {
         return whole.to_owned();

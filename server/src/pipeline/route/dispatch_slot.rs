@@ -1,4 +1,4 @@
-//! The way to a device: a live session, and a place among the calls under way there.
+//! A dispatch slot: a session of the device, with a slot among the calls in flight there.
 
 use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
 use tokio::sync::oneshot;
@@ -7,39 +7,40 @@ use crate::backend::Backend;
 use crate::fleet::{Place, Session, SlotError};
 use crate::pipeline::authorize::EvaluatedCall;
 
-/// A live session with a place among its calls under way.
+/// A session with a slot among its calls in flight.
 #[derive(Debug)]
 pub struct DispatchSlot {
     pub(super) session: Session,
-    /// None for what the backend asks for itself while a call that has a place is judged.
+    /// None for the backend's own preview, made while a call that may have a slot is evaluated.
     pub(super) place: Option<Place>,
-    /// Who is told when the call was sent; dropped where it is not sent this way.
+    /// Dropped when the call was sent, or will not be sent in this slot. None if no task waits for that.
     pub(super) sent: Option<oneshot::Sender<()>>,
 }
 
 impl DispatchSlot {
-    /// The way at this moment.
+    /// Acquires a slot without waiting.
     ///
     /// # Errors
-    /// Why there is none.
-    pub(super) fn now(backend: &Backend, judged: &EvaluatedCall) -> Result<Self, RouteError> {
-        let session = backend.fleet.session(judged.target.device.id).ok_or(RouteError::Away)?;
-        if judged.incoming.is_internal {
+    /// Why there is no slot.
+    pub(super) fn now(backend: &Backend, evaluated: &EvaluatedCall) -> Result<Self, RouteError> {
+        let session = backend.fleet.session(evaluated.target.device.id).ok_or(RouteError::Away)?;
+        if evaluated.incoming.is_internal {
             return Ok(Self { session, place: None, sent: None });
         }
-        let place = session.acquire_slot(&judged.incoming.caller.user).map_err(RouteError::Busy)?;
+        let place =
+            session.acquire_slot(&evaluated.incoming.caller.user).map_err(RouteError::Busy)?;
         let place = Some(place);
         Ok(Self { session, place, sent: None })
     }
 
-    /// Waits for a place; none where the device is away or goes meanwhile.
+    /// Waits for a slot. Returns `None` if the device is not connected or disconnects.
     pub async fn wait_for(backend: &Backend, device: DeviceId, user: &UserName) -> Option<Self> {
         let session = backend.fleet.session(device)?;
         let place = Some(session.wait_for_slot(user).await?);
         Some(Self { session, place, sent: None })
     }
 
-    /// The same, and what is ready once the call was given to the session or never will be.
+    /// Adds a receiver that resolves once the call was sent, or never will be.
     #[must_use]
     pub fn with_delivery_report(self) -> (Self, oneshot::Receiver<()>) {
         let (sender, sent) = oneshot::channel();
@@ -52,30 +53,30 @@ impl DispatchSlot {
 pub(super) enum RouteError {
     /// The device is not connected.
     Away,
-    /// There is no place.
+    /// No slot is free.
     Busy(SlotError),
 }
 
 impl RouteError {
-    /// What is said of a call that has none.
-    pub(super) fn error(self, judged: &EvaluatedCall) -> ToolError {
+    /// Returns the error for the caller.
+    pub(super) fn error(self, evaluated: &EvaluatedCall) -> ToolError {
         match self {
-            Self::Away => offline(judged),
-            Self::Busy(no_place) => busy(judged, no_place),
+            Self::Away => offline(evaluated),
+            Self::Busy(slot_error) => busy(evaluated, slot_error),
         }
     }
 }
 
-pub(super) fn offline(judged: &EvaluatedCall) -> ToolError {
+pub(super) fn offline(evaluated: &EvaluatedCall) -> ToolError {
     ToolError::new(
         ErrorCode::DeviceOffline,
-        format!("{} is not connected.", judged.target.device.name),
+        format!("{} is not connected.", evaluated.target.device.name),
     )
 }
 
-pub(super) fn busy(judged: &EvaluatedCall, no_place: SlotError) -> ToolError {
-    let (device, user) = (&judged.target.device.name, &judged.incoming.caller.user);
-    let message = match no_place {
+pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolError {
+    let (device, user) = (&evaluated.target.device.name, &evaluated.incoming.caller.user);
+    let message = match slot_error {
         SlotError::Full => format!("{device} has as many calls under way as it may."),
         SlotError::FullOfPerson => format!(
             "{user} has as many calls under way on {device} as one person may; some places are left to others."

@@ -1,4 +1,4 @@
-//! Counting calls for rules that say how often is too often, as calls go by.
+//! Counts calls for rules with a limit during a replay.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,7 +9,7 @@ use orion_domain::{Policy, Question, UserName};
 pub(super) struct Limits {
     /// Whether any rule has a limit.
     any: bool,
-    /// By person and rule: when, Unix milliseconds.
+    /// The times of calls by person and rule, Unix milliseconds.
     admitted: HashMap<(UserName, usize), VecDeque<i64>>,
 }
 
@@ -19,7 +19,7 @@ impl Limits {
         Self { any, admitted: HashMap::new() }
     }
 
-    /// For each rule: how many calls of this person it spoke of within its time.
+    /// Returns, for each rule, how many calls of this person it applies to within its time.
     pub(super) fn earlier(&mut self, question: &Question<'_>, policy: &Policy) -> Vec<u32> {
         if !self.any {
             return Vec::new();
@@ -38,7 +38,7 @@ impl Limits {
         policy.rules.iter().enumerate().map(count).collect()
     }
 
-    /// This call was not denied. A preview is not counted.
+    /// Counts a call that was not denied. Previews do not count.
     pub(super) fn admitted(&mut self, question: &Question<'_>, policy: &Policy) {
         if !self.any || question.dry_run {
             return;

@@ -1,6 +1,6 @@
-//! How fast one person makes calls and other requests, from wherever and with whatever token. What is faster
-//! is refused before it is read and recorded as a count: a call that is denied leaves rows of its own,
-//! and a flood of them would fill the record; a flood of other requests would take the time of everybody.
+//! Limits how fast one person makes calls and other requests, from any address and with any token. A request
+//! above the limit is rejected before it is read and audited only as a count. A denied call writes rows of
+//! its own, and a flood of them would fill the database. A flood of other requests would slow down everybody.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +9,7 @@ use orion_domain::{ErrorCode, ToolError, UserName};
 
 use crate::config::Calls;
 
-/// What makes calls, or judges them as if they were made.
+/// The RPCs that make calls, or evaluate them as if they were made.
 const CALLS: [&str; 5] = [
     "/orion.v1.ToolService/CallTool",
     "/orion.v1.ChatService/SendMessage",
@@ -17,12 +17,12 @@ const CALLS: [&str; 5] = [
     "/orion.v1.PolicyService/ExplainCall",
     "/orion.v1.PlanService/CreatePlan",
 ];
-/// How many other requests there may be for each call.
+/// How many other requests are allowed for each call.
 const OTHERS: NonZeroU32 = NonZeroU32::new(10).unwrap();
-/// How many people are remembered before those who are quiet are forgotten.
+/// How many people a limiter keeps before it drops the idle ones.
 const REMEMBERED: usize = 10_000;
 
-/// See the module.
+/// The rate limits of every person.
 pub(super) struct PersonRateLimits {
     calls: Limit,
     others: Limit,
@@ -35,7 +35,7 @@ struct Limit {
 }
 
 impl PersonRateLimits {
-    /// As the operator set it.
+    /// Creates the limits from the configuration.
     pub(super) fn new(calls: &Calls) -> Self {
         let positive = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         let rate = positive(calls.per_person_per_second);
@@ -53,7 +53,7 @@ impl PersonRateLimits {
     /// Counts a request.
     ///
     /// # Errors
-    /// `RATE_LIMITED`: it must not be looked at.
+    /// `RATE_LIMITED`: the person is above the limit, so the request must not be processed.
     pub(super) fn check(&self, path: &str, user: &UserName) -> Result<(), ToolError> {
         let limit = if CALLS.contains(&path) { &self.calls } else { &self.others };
         limit.check(user)

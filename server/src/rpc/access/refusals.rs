@@ -1,5 +1,5 @@
-//! Word of refused requests for the audit, so that a flood cannot fill it: for each source and RPC
-//! one row a minute at most, with a count, and a limited number of those at once.
+//! Counts rejected requests for the audit log, so that a flood cannot fill it. Each source and RPC gets at
+//! most one row a minute, and the number of such pairs at once is limited.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,32 +8,32 @@ use serde::Serialize;
 
 use crate::listen::Source;
 
-/// How often one source and RPC get a row, in milliseconds.
+/// Minimum time between two rows of one source and RPC, in milliseconds.
 const INTERVAL_MS: i64 = 60_000;
-/// How many sources and RPCs are told apart at once; the rest share a row.
-const TOLD_APART: usize = 256;
-/// What is in the row of the rest.
+/// How many pairs of source and RPC have rows of their own; the rest share one row.
+const MAX_TALLIES: usize = 256;
+/// The source and RPC in the shared row.
 const OTHERS: &str = "others";
 
-/// Why a request was refused.
+/// Why a request was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Why {
-    /// It is not in the table.
+    /// The RPC is not in the access table.
     UnknownRpc,
-    /// There is no token, or it is good no more.
+    /// The token is missing, unknown or no longer valid.
     NotSignedIn,
-    /// There is no device's certificate.
+    /// The device showed no certificate.
     NoCertificate,
-    /// The person's role is not enough.
+    /// The person's role does not permit the RPC.
     Role,
-    /// The token is good for something else.
+    /// The token's scopes do not permit the RPC.
     Scope,
-    /// There were too many.
+    /// A rate or request limit is exceeded.
     Rate,
 }
 
-/// What the audit holds of refused requests.
+/// The body of an audit row about rejected requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Row {
     rpc: &'static str,
@@ -41,24 +41,24 @@ pub(super) struct Row {
     from: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<String>,
-    /// How many since the row before.
+    /// Number of rejected requests since the previous row.
     count: u64,
 }
 
 #[derive(Debug)]
 struct Tally {
-    /// When the last row was written.
+    /// When the last row was written, in Unix milliseconds.
     at: i64,
-    /// What has come since.
+    /// The requests counted since the last row.
     row: Row,
 }
 
-/// See the module.
+/// The counts of rejected requests by source and RPC.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(Mutex<HashMap<(String, &'static str), Tally>>);
 
 impl Refusals {
-    /// Counts a refusal, and gives a row where one is due.
+    /// Counts a rejected request, and returns a row where one is due.
     pub(super) fn note(
         &self,
         rpc: &'static str,
@@ -71,7 +71,7 @@ impl Refusals {
         let mut from = source.map_or_else(|| OTHERS.to_owned(), ToString::to_string);
         let mut key = (from.clone(), rpc);
         let mut user = user;
-        if !tallies.contains_key(&key) && tallies.len() >= TOLD_APART {
+        if !tallies.contains_key(&key) && tallies.len() >= MAX_TALLIES {
             from = OTHERS.to_owned();
             user = None;
             key = (from.clone(), OTHERS);
@@ -84,8 +84,7 @@ impl Refusals {
         (now - tally.at >= INTERVAL_MS).then(|| tally.take(now))
     }
 
-    /// The rows that are due, or all that there are at the end. Sources that are quiet are
-    /// forgotten.
+    /// Returns the rows that are due, or all rows `at_the_end`. Idle sources are dropped.
     pub(super) fn due(&self, now: i64, at_the_end: bool) -> Vec<Row> {
         let mut tallies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rows = Vec::new();
@@ -151,7 +150,7 @@ mod tests {
                 rows.extend(refusals.note(rpc, Why::NotSignedIn, Some(&source(n)), None, 0));
             }
         }
-        assert_eq!(rows.len(), TOLD_APART + 1);
+        assert_eq!(rows.len(), MAX_TALLIES + 1);
         let last = refusals.due(1, true);
         assert_eq!(
             last.iter().map(|row| (row.from.as_str(), row.count)).collect::<Vec<_>>(),

@@ -1,5 +1,5 @@
-//! How much one person may have under way at the door: requests, and bytes of what they ask. It is
-//! counted before a byte of a body is kept.
+//! Limits what one person may have in flight: the number of requests, and the bytes of their bodies. The
+//! limit applies before a byte of a body is kept.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +15,10 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Bytes;
 
-/// How many bytes of requests of one person are kept until they are answered. Who only looks has little
-/// to say.
+/// How many bytes of one person's requests are kept until they are answered. A viewer's requests are small.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 const MAX_VIEWER_BODY_BYTES: usize = 1024 * 1024;
-/// How long the next piece of a request may take.
+/// Maximum time until the next frame of a request's body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
@@ -28,7 +27,7 @@ struct ActiveRequests {
     bytes: usize,
 }
 
-/// What everybody has under way.
+/// What every person has in flight.
 #[derive(Debug)]
 pub(super) struct RequestLimits {
     most: usize,
@@ -36,15 +35,15 @@ pub(super) struct RequestLimits {
 }
 
 impl RequestLimits {
-    /// So many requests of each person at once.
+    /// Creates limits of `most` requests for each person at once.
     pub(super) fn new(most: usize) -> Self {
         Self { most, people: Arc::default() }
     }
 
-    /// A request more of this person.
+    /// Counts one more request of this person.
     ///
     /// # Errors
-    /// `RESOURCE_EXHAUSTED`: there are too many.
+    /// `RESOURCE_EXHAUSTED`: the person has too many in flight.
     pub(super) fn begin(
         &self,
         Caller { user, role, .. }: &Caller,
@@ -75,7 +74,7 @@ fn exhausted(message: String) -> Status {
     status_from(&ToolError::new(ErrorCode::ResourceExhausted, message))
 }
 
-/// One request of a person; dropped when it has its answer.
+/// One request in flight; dropped when its response has ended.
 #[derive(Debug)]
 pub(super) struct RequestPermit {
     user: UserName,
@@ -85,7 +84,7 @@ pub(super) struct RequestPermit {
 }
 
 impl RequestPermit {
-    /// So many bytes more.
+    /// Counts more bytes of this request.
     fn take(&mut self, bytes: usize) -> Result<(), Status> {
         let Some(mut person) = self.people.get_mut(&self.user) else { return Ok(()) };
         let all = person.bytes.saturating_add(bytes);
@@ -102,8 +101,7 @@ impl RequestPermit {
     }
 }
 
-/// The bytes of a request that was answered are kept no longer; the request is under way until all of
-/// the answer was taken.
+/// Releases the bytes of an answered request. The request itself stays in flight until the response was sent.
 pub(super) fn answered(share: &Mutex<RequestPermit>) {
     let mut share = share.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = std::mem::take(&mut share.bytes);
@@ -131,7 +129,7 @@ pub(super) struct BoundedBody {
 }
 
 impl BoundedBody {
-    /// The body, with a bound for what is kept of it and for the time between its pieces.
+    /// Wraps a body with a limit on its kept bytes and on the time between its frames.
     pub(super) fn body(body: Body, share: Option<Arc<Mutex<RequestPermit>>>) -> Body {
         Body::new(Self { body, share, late: Box::pin(tokio::time::sleep(BODY_TIMEOUT)) })
     }
@@ -186,7 +184,7 @@ mod tests {
         Caller { user: name.parse().unwrap(), role, conversation: None }
     }
 
-    /// A body of which nothing ever comes.
+    /// A body that never yields a frame.
     struct Never;
 
     impl http_body::Body for Never {

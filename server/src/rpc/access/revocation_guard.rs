@@ -1,5 +1,5 @@
-//! What holds an answer to its person: a stream ends when the one it is for may no longer have it,
-//! however long it would have gone on.
+//! Ends a response stream when the person it is for loses access to it: the token is revoked or expires, or
+//! the role changes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -15,37 +15,37 @@ use super::request_limits::RequestPermit;
 use crate::people::{self, Change, Identity, StreamEnd};
 use crate::rpc::status;
 
-/// What would end an answer.
+/// A future that resolves when access to a response ends.
 pub(super) struct RevocationGuard(Pin<Box<dyn Future<Output = StreamEnd> + Send>>);
 
 impl RevocationGuard {
-    /// Listens to changes that were subscribed to before the token was looked up.
+    /// Creates a guard. `changes` must be subscribed before the token is looked up.
     pub(super) fn new(identity: Identity, changes: broadcast::Receiver<Change>, now: i64) -> Self {
         Self(Box::pin(people::ended(identity, changes, now)))
     }
 
-    /// Ready once the answer must end.
+    /// Is ready once the response must end.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Status> {
         self.0.as_mut().poll(context).map(status::ended)
     }
 }
 
-/// An answer on its leash.
+/// A response body with a revocation guard.
 pub(super) struct GuardedBody {
     body: Body,
-    leash: Option<RevocationGuard>,
-    /// What its person has under way is held as long as the answer.
+    guard: Option<RevocationGuard>,
+    /// Keeps the request in flight as long as the response.
     _share: Arc<Mutex<RequestPermit>>,
 }
 
 impl GuardedBody {
-    /// The answer, ending when the leash says so.
+    /// Wraps a body so that it ends when the guard resolves.
     pub(super) fn body(
         body: Body,
-        leash: RevocationGuard,
+        guard: RevocationGuard,
         share: Arc<Mutex<RequestPermit>>,
     ) -> Body {
-        Body::new(Self { body, leash: Some(leash), _share: share })
+        Body::new(Self { body, guard: Some(guard), _share: share })
     }
 }
 
@@ -57,9 +57,9 @@ impl http_body::Body for GuardedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Status>>> {
-        let Some(leash) = &mut self.leash else { return Poll::Ready(None) };
-        if let Poll::Ready(status) = leash.poll(context) {
-            self.leash = None;
+        let Some(guard) = &mut self.guard else { return Poll::Ready(None) };
+        if let Poll::Ready(status) = guard.poll(context) {
+            self.guard = None;
             self.body = Body::empty();
             let mut trailers = HeaderMap::new();
             return Poll::Ready(Some(
@@ -74,7 +74,7 @@ impl http_body::Body for GuardedBody {
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
-        // An end that comes early must not break a length that was promised.
+        // No exact size: the stream may end early, which must not contradict a content length.
         http_body::SizeHint::default()
     }
 }

@@ -1,4 +1,4 @@
-//! The table itself: every RPC with who may call it, by what, and how often.
+//! The access table: who may call each RPC, with which token, and how often.
 
 use orion_domain::Role;
 
@@ -9,25 +9,25 @@ use crate::people::{Scope, TokenKind};
 pub enum Access {
     /// Anyone who can connect.
     Anyone,
-    /// An enrolled device, by its certificate.
+    /// An enrolled device, identified by its certificate.
     Device,
-    /// A person with at least this role, by a token that is good for it.
+    /// A person with at least this role, with a token of this scope.
     Person(Role, RequiredScope),
 }
 
-/// What a token must be good for. A session is good for all of them.
+/// The scope that an RPC requires. A session has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequiredScope {
-    /// Nothing in particular.
+    /// No particular scope.
     Any,
     /// One of these scopes.
     OneOf(&'static [Scope]),
-    /// The person: an API token never does.
+    /// A session: no API token suffices.
     Session,
 }
 
 impl RequiredScope {
-    /// Whether a token of a person with this role does.
+    /// Returns whether a token of a person with this role suffices.
     #[must_use]
     pub fn is_met(self, kind: &TokenKind, role: Role) -> bool {
         match self {
@@ -37,7 +37,7 @@ impl RequiredScope {
         }
     }
 
-    /// In words.
+    /// Describes the scope for messages.
     #[must_use]
     pub fn description(self) -> String {
         match self {
@@ -51,25 +51,25 @@ impl RequiredScope {
     }
 }
 
-/// How often an RPC may be called by one source, in calls a minute: by one device where it showed a
-/// certificate, else from one address.
+/// How many calls a minute one source may make: a device where it showed a certificate, else an address.
+/// `None` is no limit.
 pub type PerMinute = Option<u32>;
 
-/// Any token at all.
+/// Any token.
 const ANY: RequiredScope = RequiredScope::Any;
-/// Lists and shows.
+/// RPCs that list and show.
 const READ: RequiredScope = RequiredScope::OneOf(&[Scope::Read]);
-/// What those who call need to see as well.
+/// RPCs that clients which call tools need to read as well.
 const READ_OR_CALL: RequiredScope = RequiredScope::OneOf(&[Scope::Read, Scope::Call]);
-/// What those who talk need to see as well.
+/// RPCs that clients which chat need to read as well.
 const READ_OR_CHAT: RequiredScope = RequiredScope::OneOf(&[Scope::Read, Scope::Chat]);
-/// Calls tools.
+/// RPCs that call tools.
 const CALL: RequiredScope = RequiredScope::OneOf(&[Scope::Call]);
-/// Talks to the fleet.
+/// RPCs that chat.
 const CHAT: RequiredScope = RequiredScope::OneOf(&[Scope::Chat]);
-/// Changes what others may do, or takes something away.
+/// RPCs that change what others may do, or take something away.
 const ADMIN: RequiredScope = RequiredScope::OneOf(&[Scope::Admin]);
-/// Approves, or decides who gets in and with what.
+/// RPCs that approve, or decide who gets access to what.
 const SESSION: RequiredScope = RequiredScope::Session;
 
 const VIEWER: Role = Role::Viewer;
@@ -78,9 +78,9 @@ const OPERATOR: Role = Role::Operator;
 /// An RPC: its path, who may call it, and how often from one source.
 pub type Row = (&'static str, Access, PerMinute);
 
-/// What else ends with its client. A login or a health check changes nothing that another part of the
-/// backend must hear of, and a flood of them ends when its clients hang up. A device's stream begins in
-/// work of its own.
+/// Further RPCs that are cancelled with their client. A login or a health check changes nothing that another
+/// part of the backend must know. A flood of them ends when its clients disconnect. A device's stream spawns
+/// a task of its own.
 const MAY_END: &[&str] = &[
     "/orion.v1.AgentService/Link",
     "/orion.v1.AuthService/Login",
@@ -88,8 +88,8 @@ const MAY_END: &[&str] = &[
     "/grpc.health.v1.Health/Watch",
 ];
 
-/// Whether the work for an RPC is dropped where its client goes away: what only reads, and few others.
-/// All else is done to its end.
+/// Returns whether an RPC's work is dropped when its client disconnects: RPCs that only read, and a few
+/// others. All other work runs to completion.
 #[must_use]
 pub(super) fn ends_with_its_client((path, access, _): &Row) -> bool {
     let only_reads = match access {
@@ -219,7 +219,7 @@ mod tests {
             let Access::Person(role, RequiredScope::OneOf(scopes)) = access else { continue };
             assert!(!scopes.is_empty(), "{path} asks for one of no scopes");
             let of_use = scopes.iter().any(|scope| *role >= scope.least_role());
-            // Whoever takes back their own token needs no role; a token that does so, the scope.
+            // Revoking one's own token needs no role; a token that revokes needs the scope.
             assert!(of_use || path.ends_with("/RevokeToken"), "{path}");
         }
     }

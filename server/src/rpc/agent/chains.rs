@@ -1,4 +1,4 @@
-//! What devices say of their own chains, and of what they saw of this backend's.
+//! Stores what devices report of their own audit chains, and which head of this backend's chain they saw.
 
 use std::time::Instant;
 
@@ -7,8 +7,8 @@ use orion_domain::audit::AuditHead;
 
 use crate::backend::Backend;
 
-/// Takes what a device says of its own chain on a connection of this age, and of what it saw of this
-/// backend's; `false` where that could not be recorded, so that nothing else it says is to be believed.
+/// Stores a device's chain head and the backend head that it saw, on a connection that began at `since`.
+/// Returns `false` where storing failed; no other report in the same message may be trusted then.
 pub(super) async fn received(
     backend: &Backend,
     (device, since): (DeviceId, Instant),
@@ -16,7 +16,7 @@ pub(super) async fn received(
     saw: Option<AuditHead>,
 ) -> bool {
     let witnesses = backend.fleet.witnesses();
-    let heard = async {
+    let stored = async {
         if let Some(saw) = saw {
             witnesses.received_backend_head(&backend.store, device, saw).await?;
         }
@@ -25,7 +25,7 @@ pub(super) async fn received(
             None => Ok(()),
         }
     };
-    match heard.await {
+    match stored.await {
         Ok(()) => true,
         Err(error) => {
             tracing::error!(%device, %error, "what a device says of its chain could not be recorded");

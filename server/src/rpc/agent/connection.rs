@@ -1,4 +1,4 @@
-//! The connection that a device talks on, as TLS left it.
+//! A device's connection, with the identity that TLS checked.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::fleet::enrollment::EnrollError;
 use crate::listen::Peer;
 use crate::rpc::status;
 
-/// Why a connection is good no longer, once it is not.
+/// Resolves to the reason once the connection is no longer valid.
 pub(in crate::rpc) type ConnectionEnd = Pin<Box<dyn Future<Output = &'static str> + Send>>;
 
-/// What a device talks on.
+/// A device's connection.
 pub(in crate::rpc) struct Connection {
-    /// When it began.
+    /// When the connection began.
     pub(in crate::rpc) since: Instant,
-    /// The serial number of the certificate that was shown, hexadecimal.
+    /// Serial number of the device's certificate, in hexadecimal.
     pub(in crate::rpc) serial: String,
-    /// The name of the authority that signed that; none in a simulation.
+    /// Fingerprint of the authority that signed the certificate. None in a simulation.
     pub(in crate::rpc) issuer: Option<Fingerprint>,
-    /// When its certificate is good no longer.
+    /// Resolves when the certificate is no longer valid.
     pub(in crate::rpc) over: ConnectionEnd,
 }
 
-/// Waits until a certificate that was checked in the handshake is good no longer.
+/// Waits until a certificate that the handshake checked is no longer valid.
 pub(super) fn over(backend: &Arc<Backend>, identity: &DeviceIdentity) -> ConnectionEnd {
     let good_for = identity.not_after_ms.saturating_sub(now_ms());
     let good_for = Duration::from_millis(u64::try_from(good_for).unwrap_or_default());
@@ -41,13 +41,13 @@ pub(super) fn over(backend: &Arc<Backend>, identity: &DeviceIdentity) -> Connect
     })
 }
 
-/// When the connection of a request began.
+/// Returns when the connection of a request began.
 pub(super) fn since<T>(request: &Request<T>) -> Instant {
     request.extensions().get::<Peer>().map_or_else(Instant::now, |peer| peer.since)
 }
 
-/// The device whose certificate was checked in the handshake, and is good still: a connection may be
-/// kept for longer than that.
+/// Returns the device that the handshake identified, if its certificate is still valid: a connection may
+/// outlive the certificate.
 pub(super) fn good<T>(
     backend: &Backend,
     request: &Request<T>,

@@ -1,4 +1,4 @@
-//! What a device says while it is connected, and what becomes of that.
+//! Handles the messages of a connected device.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,12 +20,12 @@ use crate::pipeline::reconcile::{self, MOST_ASKED};
 use crate::pipeline::result::{self, LateResult};
 use crate::store::Witness;
 
-/// The longest version of a policy that a device may name, in bytes.
+/// Maximum length of a policy version that a device reports, in bytes.
 const MAX_VERSION: usize = 64;
-/// How many characters of what a device says of its progress are shown.
+/// Maximum length of a progress note, in characters.
 const MAX_NOTE: usize = 200;
 
-/// Takes in one message of a device. What it says wrong ends its stream.
+/// Handles one message of a device. An invalid message ends the stream.
 pub(super) async fn from_device(
     (backend, pace, since): (&Arc<Backend>, &DeviceRateLimits, Instant),
     (known, session): (&DeviceSnapshot, &Session),
@@ -43,7 +43,7 @@ pub(super) async fn from_device(
                 tracing::warn!(device = %known.name, ?version, %error, "the device refused its policy");
                 return Ok(());
             }
-            // Of any other version there is nothing to say: it was replaced, or never sent.
+            // Acknowledgements of other versions are ignored: those were replaced, or never sent.
             let current = backend.fleet.known(known.id);
             if current.is_some_and(|current| current.policy.version == version) {
                 let found = found(findings);
@@ -61,7 +61,7 @@ pub(super) async fn from_device(
             let fault: String =
                 fault.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
             if session.has_ended() {
-                // The greeting of its newer connection told a later one.
+                // The hello of the device's newer connection reported a later ceiling.
                 return Err("ended by the backend");
             }
             let is_known = is_known(backend, known.id, (&ceiling, &workspace));
@@ -70,10 +70,10 @@ pub(super) async fn from_device(
                 if !is_free && !pace.may_report(known.id, Instant::now()) {
                     return Err(TOO_OFTEN);
                 }
-                let told = CeilingTold { ceiling, workspace, fault: fault.clone() };
-                if let Err(error) = ceiling_reported(backend, known.id, told).await {
+                let report = CeilingTold { ceiling, workspace, fault: fault.clone() };
+                if let Err(error) = ceiling_reported(backend, known.id, report).await {
                     tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
-                    // It is in the greeting of its next connection.
+                    // The hello of the device's next connection reports the ceiling again.
                     return Err("a ceiling that could not be taken");
                 }
                 pace.report_fault(known.id, fault);
@@ -103,7 +103,7 @@ pub(super) async fn from_device(
             if calls.len() > MOST_ASKED {
                 return Err("word of more calls than it is asked about at once");
             }
-            // Of what it was not asked on this stream it has nothing to say.
+            // Reports about calls that this stream did not ask about are ignored.
             for call in calls.into_iter().filter(|call| session.asked().resolve(*call)) {
                 if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
                     && let Err(error) = reconcile::never_ran(backend, known, call).await
@@ -127,7 +127,7 @@ pub(super) async fn from_device(
             if !received(backend, (known.id, since), chain, None).await {
                 return Err(NOT_RECORDED);
             }
-            // A device that sends what nobody waits for is held up by the record, and only itself.
+            // Storing results that no call waits for delays only the device that sends them.
             if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
                 let call = answer.call;
                 match result::late(backend, known.id, answer).await {
@@ -146,7 +146,7 @@ pub(super) async fn from_device(
     Ok(())
 }
 
-/// Whether a device told this ceiling and workspace before: one that says nothing new costs nothing.
+/// Returns whether a device reported this ceiling and workspace before: an unchanged report costs nothing.
 pub(super) fn is_known(
     backend: &Backend,
     device: DeviceId,

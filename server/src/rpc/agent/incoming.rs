@@ -1,4 +1,4 @@
-//! What devices say, from the wire to the domain: everything is checked here, once.
+//! Converts device messages from the wire to the domain. Every field is checked here, once.
 
 use orion_domain::audit::AuditHead;
 use orion_domain::{CallState, Digest, Envelope, ErrorCode, Grants};
@@ -11,14 +11,14 @@ use crate::fleet::presence::DeviceHello;
 use crate::rpc::status;
 use crate::store::{PolicyMismatch, PolicyMismatchKind, Witness};
 
-/// The largest result taken from a device, in bytes.
+/// Maximum size of a device's result, in bytes.
 const MAX_RESULT: usize = 2 * 1024 * 1024;
-/// The largest ceiling taken from a device, in bytes: it is compiled, kept and audited.
+/// Maximum size of a device's ceiling, in bytes: it is compiled, stored and audited.
 const MAX_CEILING: usize = 64 * 1024;
-/// The most authorities that a device may say it trusts.
-const MOST_TRUSTED: usize = 8;
+/// Maximum number of authorities that a device may report as trusted.
+const MAX_TRUSTED: usize = 8;
 
-/// A greeting, and how many calls the device has not told the end of.
+/// Converts a hello. Also returns how many calls the device has not reported the end of.
 pub(super) fn greeting(hello: v1::Hello) -> Result<(DeviceHello, usize), Status> {
     let v1::Hello {
         protocol_major,
@@ -49,14 +49,14 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(DeviceHello, usize), Status>
     Ok((DeviceHello { facts, ceiling, agent_version, generation, trusts }, unfinished_calls.len()))
 }
 
-/// The authorities that a device says it trusts.
+/// Converts the authorities that a device reports as trusted.
 fn trusted<B: AsRef<[u8]>>(authorities: &[B]) -> Result<Vec<Fingerprint>, WireError> {
     let one = |bytes: &B| bytes.as_ref().try_into().ok().map(Fingerprint);
-    let all: Option<Vec<_>> = authorities.iter().take(MOST_TRUSTED + 1).map(one).collect();
-    all.filter(|all| all.len() <= MOST_TRUSTED).ok_or(WireError::Field { field: "authorities" })
+    let all: Option<Vec<_>> = authorities.iter().take(MAX_TRUSTED + 1).map(one).collect();
+    all.filter(|all| all.len() <= MAX_TRUSTED).ok_or(WireError::Field { field: "authorities" })
 }
 
-/// Where a device's own chain ends, and what it last saw of this backend's.
+/// Returns the head of the device's own chain, and the head that it last saw of this backend's.
 pub(super) fn heads(hello: &v1::Hello) -> Result<(Option<AuditHead>, Option<AuditHead>), Status> {
     let head = |head: &Option<v1::ChainHead>| {
         head.as_ref().map(chain_head).transpose().map_err(status::wire)
@@ -64,14 +64,14 @@ pub(super) fn heads(hello: &v1::Hello) -> Result<(Option<AuditHead>, Option<Audi
     Ok((head(&hello.chain)?, head(&hello.backend)?))
 }
 
-/// Where a chain ends, as a device tells it.
+/// Converts a chain head that a device reports.
 fn chain_head(head: &v1::ChainHead) -> Result<AuditHead, WireError> {
     let v1::ChainHead { seq, hash } = head;
     let hash = Digest::from_slice(hash).filter(|_| *seq >= 0);
     Ok(AuditHead { seq: *seq, hash: hash.ok_or(WireError::Field { field: "chain" })? })
 }
 
-/// A ceiling as a device tells it.
+/// Parses a ceiling that a device reports.
 pub(super) fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
     if ceiling.len() > MAX_CEILING {
         return Err(WireError::TooLarge { field: "ceiling", limit: MAX_CEILING });
@@ -79,7 +79,7 @@ pub(super) fn grants(ceiling: &[u8]) -> Result<Grants, WireError> {
     serde_json::from_slice(ceiling).map_err(|_| WireError::Field { field: "ceiling" })
 }
 
-/// How a call ended on a device.
+/// Converts a call's result.
 pub(super) fn answer(message: v1::CallResult) -> Result<DeviceResult, WireError> {
     let v1::CallResult { call_id, state, code, result, duration_us, chain, chain_entry } = message;
     let chain = chain.map(|chain| chain_head(&chain)).transpose()?;
@@ -89,7 +89,7 @@ pub(super) fn answer(message: v1::CallResult) -> Result<DeviceResult, WireError>
     let envelope: Envelope =
         serde_json::from_slice(&result).map_err(|_| WireError::Field { field: "result" })?;
     let state = call_state_from(state)?;
-    // A device can say how a call ended there, and nothing else.
+    // A device can report only how a call ended there.
     let says_an_end = matches!(
         state,
         CallState::Succeeded
@@ -109,7 +109,7 @@ pub(super) fn answer(message: v1::CallResult) -> Result<DeviceResult, WireError>
     if code.is_none() != (state == CallState::Succeeded) {
         return Err(WireError::Field { field: "code" });
     }
-    // People and models read the envelope, the record the code: they must say the same.
+    // People and models read the envelope, the store reads the code: both must agree.
     if envelope.success != code.is_none() || envelope.error.map(|error| error.code) != code {
         return Err(WireError::Field { field: "result" });
     }
@@ -123,18 +123,17 @@ pub(super) fn answer(message: v1::CallResult) -> Result<DeviceResult, WireError>
     })
 }
 
-/// The most that a device may find beside what its policy names.
-const MOST_FOUND: usize = 64;
-/// The longest text of it, in characters.
-const LONGEST_FOUND: usize = 300;
+/// Maximum number of mismatches that a device may report with a policy.
+const MAX_MISMATCHES: usize = 64;
+/// Maximum length of a mismatch's text, in characters.
+const MAX_MISMATCH_TEXT: usize = 300;
 
-/// What a device found beside what its policy names, without what cannot be shown; of kinds that are
-/// not known, nothing.
+/// Converts the mismatches between a device and its policy. Hidden characters and unknown kinds are dropped.
 pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<PolicyMismatch> {
     let plain = |text: String| {
         text.chars()
             .filter(|c| !orion_domain::is_hidden(*c))
-            .take(LONGEST_FOUND)
+            .take(MAX_MISMATCH_TEXT)
             .collect::<String>()
     };
     let known = |finding: v1::PolicyFinding| {
@@ -147,5 +146,5 @@ pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<PolicyMismatch> {
         };
         Some(PolicyMismatch { kind, entry: plain(entry), found: plain(found) })
     };
-    findings.into_iter().take(MOST_FOUND).filter_map(known).collect()
+    findings.into_iter().take(MAX_MISMATCHES).filter_map(known).collect()
 }

@@ -1,4 +1,4 @@
-//! What devices are told, from the domain to the wire.
+//! Converts messages for devices from the domain to the wire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::RECONNECT_MS;
 use crate::backend::Backend;
 use crate::fleet::{Dispatch, ToDevice};
 
-/// How much longer all take to renew their certificates for each device that is connected, in milliseconds.
+/// How much each connected device adds to the time over which all renewals spread, in milliseconds.
 const EACH_RENEWAL_MS: u64 = 20;
-/// Over how long they spread at most, in milliseconds.
-const MOST_SPREAD_MS: u64 = 30_000;
+/// Maximum time over which renewals spread, in milliseconds.
+const MAX_SPREAD_MS: u64 = 30_000;
 
 pub(super) fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_response::Message {
     link_response::Message::PolicyUpdate(v1::PolicyUpdate {
@@ -25,17 +25,17 @@ pub(super) fn policy_update(version: String, bytes: &Arc<Vec<u8>>) -> link_respo
     })
 }
 
-/// What a device is told of this backend's audit.
+/// Returns the head of this backend's audit log, as devices receive it.
 pub(super) fn audit_head(backend: &Backend) -> Option<v1::ChainHead> {
     let AuditHead { seq, hash } = backend.store.synced_audit_head();
     Some(v1::ChainHead { seq, hash: hash.as_bytes().to_vec().into() })
 }
 
-/// Other authorities count than those that the device stands on. The more there are of them, the longer they
-/// may take.
+/// Asks a device to renew its certificate, because the authorities changed. The more devices are connected,
+/// the longer each may wait.
 pub(super) fn renew_certificate(backend: &Backend) -> link_response::Message {
     let online = u64::try_from(backend.fleet.online()).unwrap_or(u64::MAX);
-    let within_ms = online.saturating_mul(EACH_RENEWAL_MS).min(MOST_SPREAD_MS);
+    let within_ms = online.saturating_mul(EACH_RENEWAL_MS).min(MAX_SPREAD_MS);
     link_response::Message::RenewCertificate(v1::RenewCertificate { within_ms })
 }
 
@@ -103,7 +103,7 @@ fn dispatch(order: &Dispatch, time_left: Duration) -> v1::Dispatch {
     }
 }
 
-/// Of what waits for a device whose session has ended, the word to go is still said, where there is room.
+/// Sends the drains that are queued for a device whose session has ended, where the stream has room.
 pub(super) fn last_words(
     backend: &Backend,
     taken: Option<ToDevice>,

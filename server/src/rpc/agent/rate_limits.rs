@@ -1,39 +1,39 @@
-//! How often a device may tell another ceiling, and how often the log tells what it says wrong. Each ceiling
-//! is compiled, kept and audited for good, and an owner does not change their mind all the time; a device
-//! that is in wrong hands might, and might fill the log.
+//! Limits how often a device may report another ceiling, and how often the log warns about its invalid
+//! messages. Each ceiling is compiled, stored and audited for good, and an owner rarely changes it. A
+//! compromised device could change it all the time, and could fill the log.
 
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 use orion_domain::DeviceId;
 
-/// How many there may be of a device at once.
-const MOST: u32 = 30;
-/// After how long there may be one more.
-const EVERY: Duration = Duration::from_secs(300);
+/// How many ceilings or warnings a device may use at once.
+const BURST: u32 = 30;
+/// Time after which a device may use one more.
+const REFILL_INTERVAL: Duration = Duration::from_secs(300);
 
-/// What each device has left.
+/// The rate limits of every device.
 #[derive(Debug, Default)]
 pub(in crate::rpc) struct DeviceRateLimits {
     ceilings: Budgets,
     warnings: Budgets,
-    /// What each device said last is wrong with its owner's file, where something is.
+    /// The last fault that each device reported in its owner's file. No entry where there is none.
     faults: DashMap<DeviceId, String>,
 }
 
 impl DeviceRateLimits {
-    /// Takes one of the ceilings that a device may tell; `false` where there is none.
+    /// Uses one of the ceilings that a device may report; `false` where none is left.
     pub(super) fn may_report(&self, device: DeviceId, now: Instant) -> bool {
         self.ceilings.take(device, now)
     }
 
-    /// Whether a device said something else, or nothing, of its owner's file before. It says the same again
-    /// with each connection.
+    /// Returns whether a device reports another fault in its owner's file than before. Each connection
+    /// repeats the last report.
     pub(super) fn is_new_fault(&self, device: DeviceId, fault: &str) -> bool {
         self.faults.get(&device).map_or(!fault.is_empty(), |before| before.as_str() != fault)
     }
 
-    /// Keeps what a device says of its owner's file; nothing where that is as it should be.
+    /// Stores the fault that a device reports in its owner's file; an empty text clears it.
     pub(super) fn report_fault(&self, device: DeviceId, fault: String) {
         if fault.is_empty() {
             self.faults.remove(&device);
@@ -42,7 +42,7 @@ impl DeviceRateLimits {
         }
     }
 
-    /// Takes one of the warnings that the log gets about a device; `false` where there is none.
+    /// Uses one of the log warnings about a device; `false` where none is left.
     pub(super) fn may_warn(&self, device: DeviceId, now: Instant) -> bool {
         self.warnings.take(device, now)
     }
@@ -51,7 +51,7 @@ impl DeviceRateLimits {
 #[derive(Debug, Default)]
 struct Budgets(DashMap<DeviceId, Budget>);
 
-/// What one device had left, and when.
+/// What one device had left at a point in time.
 #[derive(Debug, Clone, Copy)]
 struct Budget {
     left: u32,
@@ -59,14 +59,14 @@ struct Budget {
 }
 
 impl Budgets {
-    /// Takes one from what a device has left; `false` where there is nothing.
+    /// Takes one from a device's budget; `false` where nothing is left.
     fn take(&self, device: DeviceId, now: Instant) -> bool {
-        let mut budget = self.0.entry(device).or_insert(Budget { left: MOST, at: now });
-        let earned = now.saturating_duration_since(budget.at).as_secs() / EVERY.as_secs();
-        let earned = u32::try_from(earned).unwrap_or(MOST);
-        let left = budget.left.saturating_add(earned).min(MOST);
-        // What is not yet earned is not lost.
-        let at = if left == MOST { now } else { budget.at + EVERY * earned };
+        let mut budget = self.0.entry(device).or_insert(Budget { left: BURST, at: now });
+        let earned = now.saturating_duration_since(budget.at).as_secs() / REFILL_INTERVAL.as_secs();
+        let earned = u32::try_from(earned).unwrap_or(BURST);
+        let left = budget.left.saturating_add(earned).min(BURST);
+        // Partly earned time is kept.
+        let at = if left == BURST { now } else { budget.at + REFILL_INTERVAL * earned };
         *budget = Budget { left: left.saturating_sub(1), at };
         left > 0
     }
@@ -96,12 +96,12 @@ mod tests {
         let device = |number| DeviceId::new(Uuid::from_u128(number));
         let taken = |number, at| (0..100).filter(|_| pace.may_report(device(number), at)).count();
         assert_eq!(taken(1, begin), 30);
-        assert_eq!(taken(1, begin + EVERY - Duration::from_secs(1)), 0);
-        assert_eq!(taken(1, begin + EVERY), 1);
-        assert_eq!(taken(1, begin + EVERY * 3 + Duration::from_secs(1)), 2);
+        assert_eq!(taken(1, begin + REFILL_INTERVAL - Duration::from_secs(1)), 0);
+        assert_eq!(taken(1, begin + REFILL_INTERVAL), 1);
+        assert_eq!(taken(1, begin + REFILL_INTERVAL * 3 + Duration::from_secs(1)), 2);
         assert_eq!(taken(2, begin), 30);
-        assert_eq!(taken(1, begin + EVERY * 1000), 30);
-        // What the log tells of it is counted by itself.
+        assert_eq!(taken(1, begin + REFILL_INTERVAL * 1000), 30);
+        // Warnings have a budget of their own.
         let warned = (0..100).filter(|_| pace.may_warn(device(1), begin)).count();
         assert_eq!(warned, 30);
     }

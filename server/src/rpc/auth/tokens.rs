@@ -1,4 +1,4 @@
-//! API tokens and sessions: shown without their secrets, made, and taken back.
+//! API tokens and sessions: listed without their secrets, created and revoked.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::people::{self, Change, Identity, LONGEST_TOKEN_MS, Scope, TOKEN_MS, T
 use crate::rpc::{Api, status};
 use crate::store::{NewToken, StoreError, TokenFilter, TokenRow};
 
-/// The longest name of a token, in bytes.
+/// Maximum length of a token's name, in bytes.
 const LONGEST_NAME: usize = 63;
 
 impl Api {
-    /// One's own tokens, or for an admin another's or everybody's.
+    /// Lists the caller's own tokens, or for an admin another person's or all.
     pub(super) async fn tokens(
         &self,
         by: &Identity,
@@ -30,7 +30,7 @@ impl Api {
         Ok(rows.map_err(status::store)?.into_iter().map(token).collect())
     }
 
-    /// Makes an API token, shown once.
+    /// Creates an API token, whose secret is returned only once.
     pub(super) async fn new_token(
         &self,
         by: &Identity,
@@ -92,7 +92,7 @@ impl Api {
         Ok(v1::CreateTokenResponse { secret, token: Some(token(row)) })
     }
 
-    /// Takes a token or a session back.
+    /// Revokes a token or a session.
     pub(super) async fn revoke(
         &self,
         by: &Identity,
@@ -121,7 +121,7 @@ impl Api {
         Ok(token(row))
     }
 
-    /// The account that is meant: one's own, or for an admin any.
+    /// Returns the account that a request means: the caller's own, or for an admin any.
     async fn whose(&self, by: &Identity, user: &str) -> Result<UserName, Status> {
         if user.is_empty() || user == by.caller.user.as_str() {
             return Ok(by.caller.user.clone());
@@ -167,7 +167,7 @@ const fn scope_on_wire(scope: Scope) -> v1::Scope {
     }
 }
 
-/// A token on the wire, without what it takes to use it.
+/// Converts a token to its wire form, without its secret.
 pub(super) fn token(row: TokenRow) -> v1::Token {
     let (session, scopes) = match &row.kind {
         TokenKind::Session => (true, Vec::new()),

@@ -1,4 +1,4 @@
-//! Accounts, for those who may change them.
+//! Accounts: listed, created and given passwords.
 
 use orion_domain::{Role, UserName};
 use orion_wire::v1;
@@ -12,18 +12,18 @@ use crate::rpc::{Api, status};
 use crate::store::{AccountRow, StoreError};
 
 impl Api {
-    /// Every account.
+    /// Lists every account.
     pub(super) async fn users(&self) -> Result<v1::ListUsersResponse, Status> {
         let rows = self.0.store.accounts(now_ms()).await.map_err(status::store)?;
         Ok(v1::ListUsersResponse { users: rows.into_iter().map(user).collect() })
     }
 
-    /// One account.
+    /// Returns one account.
     pub(super) async fn user(&self, name: &UserName) -> Result<v1::User, Status> {
         self.0.store.account(name, now_ms()).await.map(user).map_err(status::store)
     }
 
-    /// Makes an account. A password lets somebody in as a person, so no API token sets one.
+    /// Creates an account. Only a session may set a password, because a password signs a person in.
     pub(super) async fn new_user(
         &self,
         by: &Identity,
@@ -46,7 +46,7 @@ impl Api {
         self.user(&name).await
     }
 
-    /// Sets a password: one's own with the old one, another's as an admin. Gives how many sessions
+    /// Sets a password: one's own with the old one, another person's as an admin. Returns how many sessions
     /// ended.
     pub(super) async fn new_password(
         &self,
@@ -78,8 +78,8 @@ impl Api {
         Ok(count(ended))
     }
 
-    /// Whoever holds a session need not be its person: the old password is asked for, where there
-    /// is one, and counts as a try.
+    /// Checks the old password where there is one, because a session's holder need not be its person. A wrong
+    /// password counts as a failed login.
     async fn check_old(
         &self,
         source: &Source,
@@ -105,7 +105,7 @@ impl Api {
     }
 }
 
-/// An account on the wire.
+/// Converts an account to its wire form.
 fn user(row: AccountRow) -> v1::User {
     let AccountRow { user, sessions, tokens, last_used_at } = row;
     v1::User {

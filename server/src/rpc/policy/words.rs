@@ -1,4 +1,4 @@
-//! The policy's values as messages.
+//! Converts the policy's values to wire messages.
 
 use orion_domain::evaluate::Layer;
 use orion_domain::{Caller, Decision, Envelope, ToolError};
@@ -10,9 +10,9 @@ use crate::pipeline::explain::{DeviceVerdict, Explanation};
 use crate::policy::{Active, DeviceChange, ReplayResult, ReplaySample};
 use crate::store::PolicyRow;
 
-/// How many milliseconds a week has.
+/// The length of a week, in milliseconds.
 const WEEK_MS: f64 = 7.0 * 24.0 * 3600.0 * 1000.0;
-/// What stands where nobody has told how much a call would touch.
+/// The trace line where no device reported how much a call would touch.
 const UNMEASURED: &str =
     "preview: a rule decides by how much the call touches; until the device tells, it is too much";
 
@@ -28,7 +28,7 @@ pub(super) fn version(row: &PolicyRow, active: &Active) -> v1::PolicyVersion {
     }
 }
 
-/// The version that holds after an attempt.
+/// Returns the version that is active after an attempt.
 pub(super) fn held(row: Option<PolicyRow>, active: &Active) -> Option<v1::PolicyVersion> {
     row.as_ref().or(active.row.as_ref()).map(|row| version(row, active))
 }
@@ -107,7 +107,7 @@ pub(super) fn verdict(verdict: DeviceVerdict) -> v1::DeviceVerdict {
     }
 }
 
-/// The device's word as the last line of the trace, and the error where it refuses.
+/// Returns the device's verdict as the last line of the trace, and the error where it denies the call.
 fn device_line(verdict: &v1::DeviceVerdict) -> Option<(v1::Evidence, Option<ToolError>)> {
     if verdict.call_id.is_empty() {
         return None;
@@ -117,8 +117,8 @@ fn device_line(verdict: &v1::DeviceVerdict) -> Option<(v1::Evidence, Option<Tool
     let refuses = verdict.state == i32::from(v1::CallState::Refused);
     let name = match &error {
         Some(error) if refuses => {
-            let told = error.details.get("rule").and_then(Value::as_str);
-            told.map_or_else(|| format!("device: {}", error.code), str::to_owned)
+            let reported = error.details.get("rule").and_then(Value::as_str);
+            reported.map_or_else(|| format!("device: {}", error.code), str::to_owned)
         }
         Some(_) | None => "device: nothing objects".to_owned(),
     };
@@ -132,10 +132,10 @@ fn device_line(verdict: &v1::DeviceVerdict) -> Option<(v1::Evidence, Option<Tool
     Some((line, error.filter(|_| refuses)))
 }
 
-/// What would help where the device refuses what the backend would let through.
+/// Returns remedies for a call that the device denies and the backend would allow.
 fn at_the_device(refusal: &ToolError) -> Vec<String> {
-    let told = refusal.details.get("remedy").and_then(Value::as_array);
-    match told {
+    let reported = refusal.details.get("remedy").and_then(Value::as_array);
+    match reported {
         Some(lines) => lines.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         None if refusal.details.get("rule").and_then(Value::as_str) == Some("device: links") => {
             vec!["name the place that the link leads to, if it is lent".to_owned()]
@@ -150,10 +150,10 @@ pub(super) fn explained(
     verdict: v1::DeviceVerdict,
 ) -> v1::ExplainCallResponse {
     let known = explained.target.as_ref().map(|(_, known)| known);
-    let stands = known.map(|known| known.policy_source()).filter(|source| !source.is_empty());
+    let source_line = known.map(|known| known.policy_source()).filter(|source| !source.is_empty());
     let line = |(line, name, deciding): &(orion_domain::evaluate::Evidence, String, bool)| {
-        let name = match &stands {
-            // What is kept out from the start stands nowhere.
+        let name = match &source_line {
+            // A built-in denial has no line in the policy.
             Some(source) if line.layer == Layer::Grants && name.starts_with("grants") => {
                 format!("{name} ({source})")
             }

@@ -1,4 +1,4 @@
-//! A question as it is asked and as it stands on the record.
+//! The row of an approval request: as it is created and as it is stored.
 
 use std::str::FromStr;
 
@@ -14,19 +14,19 @@ use sqlx::{FromRow, Row as _};
 use crate::store::row::{digest, json, parsed, parsed_option, risk_option};
 use crate::store::{Provenance, StoreError};
 
-/// What became of a question.
+/// The state of an approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
-    /// It stands.
+    /// It waits for votes.
     Open,
-    /// A person said yes.
+    /// Enough people approved.
     Approved,
-    /// A person said no.
+    /// A person denied.
     Denied,
-    /// Nobody answered in time.
+    /// Nobody decided in time.
     Expired,
-    /// Its call ended while it stood.
+    /// Its call ended while the request was open.
     Withdrawn,
 }
 
@@ -35,7 +35,7 @@ impl ApprovalState {
     pub const ALL: [Self; 5] =
         [Self::Open, Self::Approved, Self::Denied, Self::Expired, Self::Withdrawn];
 
-    /// The word that people, wire and database use.
+    /// Returns the name that people, wire and database use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,40 +59,41 @@ impl FromStr for ApprovalState {
     }
 }
 
-/// What the card shows beside the call itself.
+/// What the approval card shows beside the call itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
-    /// Why the risk is what it is, a sentence each.
+    /// The reasons of the risk, a sentence each.
     pub risk_because: Vec<String>,
-    /// Whether the call can be taken back.
+    /// Whether the call can be undone.
     pub can_undo: bool,
-    /// What strangers may have had to do with it.
+    /// Whether untrusted content may have influenced the call.
     pub strangers: Provenance,
-    /// How many files and folders it touches, as the preview tells.
+    /// The number of files and folders that the call touches, from the preview. None if the preview does
+    /// not say.
     pub entries: Option<u64>,
-    /// How many bytes in files, as the preview tells.
+    /// The number of bytes in files, from the preview. None if the preview does not say.
     pub bytes: Option<u64>,
-    /// Why the risk is higher than the tool's; a yes is bound to it.
+    /// Why the risk is higher than the tool's; an approval is bound to these reasons.
     pub raises: Vec<RiskRaise>,
 }
 
-/// One person's word on a question.
+/// One person's vote on an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vote {
-    /// Whose.
+    /// The voter.
     pub user: UserName,
-    /// The role that they had then.
+    /// The voter's role at the time of the vote.
     pub role: Role,
-    /// What.
+    /// Whether the person approves.
     pub yes: bool,
-    /// Why, in their words.
+    /// The person's reason. Empty if none was given.
     pub reason: String,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
 }
 
-/// A vote as the database gives it.
+/// A vote as JSON from the database.
 #[derive(Deserialize)]
 struct VoteForm {
     user: UserName,
@@ -102,64 +103,64 @@ struct VoteForm {
     at: i64,
 }
 
-/// A yes that a person gave for a whole chat, and that holds for this call.
+/// An approval that a person gave for a whole chat, and that applies to this call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingApproval {
-    /// The approval that it was given to.
+    /// The approval request that it was given to.
     pub id: ApprovalId,
     /// Who gave it.
     pub by: UserName,
 }
 
-/// A question to be asked. Times are Unix milliseconds.
+/// A new approval request. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApproval {
     /// Its id.
     pub id: ApprovalId,
-    /// The one call that it is about.
+    /// The one call that needs approval.
     pub call: CallId,
-    /// The digest of everything that a yes would be bound to.
+    /// The digest of everything that an approval is bound to.
     pub binding: Digest,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// Where.
+    /// The device that the call runs on.
     pub device: (DeviceId, DeviceName),
     /// Canonical JSON.
     pub arguments: Vec<u8>,
-    /// How risky.
+    /// The call's risk.
     pub risk: Risk,
-    /// What it would touch, a line each.
+    /// What the call would touch, a line each.
     pub touches: Vec<String>,
-    /// The line of policy that asks.
+    /// The policy rule that asks.
     pub rule: String,
     /// Who made the call.
     pub requester: UserName,
-    /// The chat that it came from.
+    /// The chat that the call came from. None outside a chat.
     pub conversation: Option<ConversationId>,
-    /// Who has to say yes.
+    /// Who has to approve.
     pub approvers: Approvers,
-    /// Whether a yes may hold for more than this call.
+    /// Whether an approval may apply to more than this call.
     pub may_stand: bool,
-    /// The dry run's envelope, JSON, where the device could give one.
+    /// The dry run's envelope, JSON. None if the device could not preview the call.
     pub preview: Option<Vec<u8>>,
-    /// What the preview observed of each path, which must still be so when the call runs.
+    /// What the preview observed of each path. It must still be true when the call runs.
     pub observed: Vec<Observation>,
     /// What else the card shows.
     pub card: Card,
-    /// The answer that holds already, so that nobody is asked.
+    /// The standing approval that applies, so that nobody is asked. None if people are asked.
     pub standing: Option<StandingApproval>,
-    /// Who wrote the arguments, where an approver changed the call that was asked for.
+    /// Who wrote the arguments. None unless an approver changed the original call.
     pub written_by: Option<UserName>,
-    /// The plan that the call is a step of.
+    /// The plan that the call is a step of. None outside a plan.
     pub plan: Option<PlanId>,
-    /// When it is asked.
+    /// When it is created.
     pub created_at: i64,
-    /// From when on an answer comes too late.
+    /// When it expires.
     pub expires_at: i64,
 }
 
 impl NewApproval {
-    /// Writes the row.
+    /// Inserts the row.
     pub(super) async fn insert(self, conn: &mut SqliteConnection) -> Result<(), StoreError> {
         let state = match self.standing {
             Some(_) => ApprovalState::Approved,
@@ -209,67 +210,67 @@ impl NewApproval {
     }
 }
 
-/// A question as it stands on the record. Times are Unix milliseconds.
+/// A stored approval request. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
     /// Its id.
     pub id: ApprovalId,
-    /// The one call that it is about.
+    /// The one call that needs approval.
     pub call: CallId,
-    /// What became of it.
+    /// Its state.
     pub state: ApprovalState,
-    /// The digest of everything that a yes is bound to.
+    /// The digest of everything that an approval is bound to.
     pub binding: Digest,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// Where.
+    /// The device that the call runs on.
     pub device: (DeviceId, DeviceName),
     /// Canonical JSON.
     pub arguments: Vec<u8>,
-    /// How risky.
+    /// The call's risk.
     pub risk: Risk,
-    /// What it would touch, a line each.
+    /// What the call would touch, a line each.
     pub touches: Vec<String>,
-    /// The line of policy that asks.
+    /// The policy rule that asks.
     pub rule: String,
     /// Who made the call.
     pub requester: UserName,
-    /// The chat that it came from.
+    /// The chat that the call came from. None outside a chat.
     pub conversation: Option<ConversationId>,
-    /// Who has to say yes.
+    /// Who has to approve.
     pub approvers: Approvers,
-    /// Whether a yes may hold for more than this call.
+    /// Whether an approval may apply to more than this call.
     pub may_stand: bool,
-    /// The dry run's envelope, JSON, where the device could give one.
+    /// The dry run's envelope, JSON. None if the device could not preview the call.
     pub preview: Option<Vec<u8>>,
-    /// What the preview observed of each path, which must still be so when the call runs.
+    /// What the preview observed of each path. It must still be true when the call runs.
     pub observed: Vec<Observation>,
     /// What else the card shows.
     pub card: Card,
-    /// The approval whose standing answer holds here, where nobody was asked.
+    /// The approval request whose standing approval applies here. None if people are asked.
     pub standing: Option<ApprovalId>,
-    /// Who wrote the arguments, where an approver changed the call that was asked for.
+    /// Who wrote the arguments. None unless an approver changed the original call.
     pub written_by: Option<UserName>,
-    /// The plan that the call is a step of, with which it is answered.
+    /// The plan that the call is a step of; its requests are decided together. None outside a plan.
     pub plan: Option<PlanId>,
-    /// What was said so far, oldest first.
+    /// The votes so far, oldest first.
     pub votes: Vec<Vote>,
-    /// When it was asked.
+    /// When it was created.
     pub created_at: i64,
-    /// From when on an answer comes too late.
+    /// When it expires.
     pub expires_at: i64,
-    /// Who answered.
+    /// Who decided. None until a decision.
     pub decided_by: Option<UserName>,
-    /// When it was answered, ran out or was withdrawn.
+    /// When it was decided, expired or withdrawn. None while it is open.
     pub decided_at: Option<i64>,
-    /// What the person said.
+    /// The deciding person's reason. None until a decision.
     pub reason: Option<String>,
-    /// When the yes was spent.
+    /// When the approval was used. None until the call is dispatched.
     pub consumed_at: Option<i64>,
 }
 
 impl ApprovalRow {
-    /// What whoever approves it was shown.
+    /// Returns what the approvers were shown.
     #[must_use]
     pub const fn basis(&self) -> ApprovalBasis {
         match (&self.standing, &self.plan) {

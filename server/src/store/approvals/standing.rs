@@ -1,5 +1,5 @@
-//! Answers that hold for more than one call: for a chat, or as a narrow rule. Each is named by the
-//! approval that it was given to.
+//! Standing approvals, which apply to more than one call: for a chat, or as a narrow rule. Each has the id
+//! of the approval request that it was given to.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
 /// How many rules are read at most.
-const MOST_RULES: i64 = 10_000;
+const MAX_RULES: i64 = 10_000;
 
 /// How many rules of all devices are read at most.
-const MOST_RULES_IN_ALL: i64 = 2_000_000;
+const MAX_RULES_OF_ALL_DEVICES: i64 = 2_000_000;
 
-/// The rules that hold at $1, with the role that their makers have by now and the one that they needed,
-/// oldest first; at most $3.
+/// Selects the rules in effect at $1, with their maker's current role and the role that the approval
+/// needed, oldest first; at most $3.
 macro_rules! rules_that_hold {
     ($of:literal) => {
         concat!(
@@ -34,40 +34,40 @@ macro_rules! rules_that_hold {
     };
 }
 
-/// How many rules that people made of answers hold on one device at once.
+/// The limit of standing rules in effect on one device.
 pub const MOST_ON_DEVICE: i64 = 200;
 
-/// What an answer for a chat has to have been given to, so that it holds for a call.
+/// What a standing approval for a chat and a call must have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct StandingKey<'a> {
-    /// Whose calls.
+    /// Who makes the calls.
     pub requester: &'a UserName,
-    /// From which chat.
+    /// The chat.
     pub conversation: ConversationId,
-    /// Where.
+    /// The device.
     pub device: DeviceId,
-    /// Of which tool.
+    /// The tool's name.
     pub tool: &'a str,
-    /// The policy that asks.
+    /// The version of the policy that asks.
     pub policy_version: &'a str,
-    /// The line of it that asks.
+    /// The policy rule that asks.
     pub rule: &'a str,
 }
 
-/// A rule that a person made of an answer. Times are Unix milliseconds.
+/// A rule that a person made from an approval. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingRule {
-    /// The approval that it was made of.
+    /// The approval request that it was made from.
     pub id: ApprovalId,
-    /// Where it holds.
+    /// The device that it applies to.
     pub device: (DeviceId, DeviceName),
-    /// What it says.
+    /// The rule.
     pub rule: Rule,
     /// Who made it.
     pub made_by: UserName,
-    /// When.
+    /// When it was made.
     pub created_at: i64,
-    /// Until when it holds.
+    /// When it expires.
     pub expires_at: i64,
 }
 
@@ -84,7 +84,7 @@ impl FromRow<'_, SqliteRow> for StandingRule {
     }
 }
 
-/// What the audit holds of an answer for a chat.
+/// The audit event of a standing approval for a chat.
 #[derive(Serialize)]
 struct StandingApprovalEvent<'a> {
     approval_id: ApprovalId,
@@ -96,7 +96,7 @@ struct StandingApprovalEvent<'a> {
     expires_at: i64,
 }
 
-/// What the audit holds of a rule.
+/// The audit event of a standing rule.
 #[derive(Serialize)]
 struct StandingRuleEvent<'a> {
     approval_id: ApprovalId,
@@ -105,7 +105,7 @@ struct StandingRuleEvent<'a> {
     rule: &'a Rule,
 }
 
-/// Keeps a yes for a chat. A question without a chat keeps none.
+/// Stores a standing approval for a chat. Fails for an approval request without a chat.
 pub(super) async fn give(
     tx: &mut Tx,
     row: &ApprovalRow,
@@ -143,7 +143,7 @@ pub(super) async fn give(
     Ok(())
 }
 
-/// Whether the device has room for one rule more.
+/// Returns whether the device is below its limit of standing rules.
 pub(super) async fn has_room(tx: &mut Tx, device: DeviceId, now: i64) -> Result<bool, StoreError> {
     let (held,): (i64,) = sqlx::query_as(
         "SELECT COUNT(*) FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
@@ -156,7 +156,7 @@ pub(super) async fn has_room(tx: &mut Tx, device: DeviceId, now: i64) -> Result<
     Ok(held < MOST_ON_DEVICE)
 }
 
-/// Keeps a rule.
+/// Stores a standing rule.
 pub(super) async fn make(tx: &mut Tx, rule: StandingRule, now: i64) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO standing_rules (id, device_id, device_name, rule_json, made_by, created_at, \
@@ -174,7 +174,7 @@ pub(super) async fn make(tx: &mut Tx, rule: StandingRule, now: i64) -> Result<()
     record(tx, "rule.made", &rule, &rule.made_by, now)
 }
 
-/// What a rule says and where, if whoever made it still has the role that the answer took.
+/// Returns a rule and its device. None if the maker no longer has the role that the approval needed.
 fn held(row: &SqliteRow) -> Result<Option<(DeviceId, Rule)>, sqlx::Error> {
     let (role, needed): (Role, Role) = (parsed(row, "role")?, parsed(row, "approver_role")?);
     if role < needed {
@@ -197,11 +197,11 @@ fn record(
 }
 
 impl Store {
-    /// The answer for this chat that holds for a call: given to what asks by the same policy, by
-    /// somebody who is still let in with at least this role, and in time.
+    /// Returns the standing approval for this chat that applies to a call. The same policy rule must ask,
+    /// its giver must be enabled with at least this role, and it must not have expired.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn standing_answer(
         &self,
         like: &StandingKey<'_>,
@@ -231,27 +231,26 @@ impl Store {
         Ok(held)
     }
 
-    /// The rules that were made of answers, hold at this moment and are not taken back, newest
-    /// first.
+    /// Returns the standing rules that are in effect and not revoked, newest first.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn standing_rules(&self, now: i64) -> Result<Vec<StandingRule>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT * FROM standing_rules INDEXED BY standing_rules_end \
              WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY id DESC LIMIT $2",
         )
         .bind(now)
-        .bind(MOST_RULES)
+        .bind(MAX_RULES)
         .fetch_all(self.reads())
         .await?)
     }
 
-    /// What the rules say that were made of answers and hold on one device at this moment, oldest
-    /// first: those of people who are still let in with the role that the answer took.
+    /// Returns the standing rules in effect on one device, oldest first. Only rules of enabled people who
+    /// still have the role that the approval needed count.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn standing_rules_of(
         &self,
         device: DeviceId,
@@ -260,17 +259,17 @@ impl Store {
         let rows = sqlx::query(rules_that_hold!("AND standing_rules.device_id = $2"))
             .bind(now)
             .bind(device.to_string())
-            .bind(MOST_RULES)
+            .bind(MAX_RULES)
             .fetch_all(self.reads())
             .await?;
         let rules = rows.iter().filter_map(|row| held(row).transpose());
         Ok(rules.map(|rule| Ok(rule?.1)).collect::<Result<_, sqlx::Error>>()?)
     }
 
-    /// The same of every device, in one read.
+    /// Returns the standing rules in effect on every device, in one read.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn standing_rules_by_device(
         &self,
         now: i64,
@@ -278,11 +277,11 @@ impl Store {
         let rows = sqlx::query(rules_that_hold!(""))
             .bind(now)
             .bind("")
-            .bind(MOST_RULES_IN_ALL)
+            .bind(MAX_RULES_OF_ALL_DEVICES)
             .fetch_all(self.reads())
             .await?;
-        // What is left out could be a rule that denies.
-        if i64::try_from(rows.len()).is_ok_and(|rows| rows >= MOST_RULES_IN_ALL) {
+        // A rule that is left out could be one that denies.
+        if i64::try_from(rows.len()).is_ok_and(|rows| rows >= MAX_RULES_OF_ALL_DEVICES) {
             return Err(StoreError::Unavailable);
         }
         let mut rules: HashMap<DeviceId, Vec<Rule>> = HashMap::new();
@@ -293,10 +292,10 @@ impl Store {
         Ok(rules)
     }
 
-    /// The devices on which a rule that was made of an answer ended after `since` and until `now`.
+    /// Returns the devices on which a standing rule expired after `since` and until `now`.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn devices_whose_rules_ended(
         &self,
         since: i64,
@@ -313,10 +312,10 @@ impl Store {
         rows.iter().map(|row| Ok(parsed(row, "device_id")?)).collect()
     }
 
-    /// The devices on which rules hold that this person made of answers.
+    /// Returns the devices on which standing rules of this person are in effect.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn devices_with_rules_of(
         &self,
         user: &UserName,
@@ -333,10 +332,10 @@ impl Store {
         Ok(rows.iter().map(|row| parsed(row, "device_id")).collect::<Result<_, _>>()?)
     }
 
-    /// Takes a rule back; its id may be shortened.
+    /// Revokes a standing rule by its id or a prefix of the id.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several begin so.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
     pub async fn revoke_standing_rule(
         &self,
         id: &str,

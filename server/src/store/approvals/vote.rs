@@ -1,4 +1,4 @@
-//! One person's word on a question: whether it counts, and whether it settles the question.
+//! One person's vote on an approval request: whether it counts, and whether it decides the request.
 
 use orion_domain::visible::is_blank;
 use orion_domain::{ApprovalId, PlanId, Role, UserName};
@@ -10,77 +10,77 @@ use super::{answered, with_votes};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
-/// Why an answer does not count. Nothing was decided.
+/// Why a vote does not count. Nothing was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
-    /// There is no such question.
+    /// No such approval request exists.
     #[error("there is no such approval")]
     NotFound,
-    /// It was answered before, ran out or was withdrawn.
+    /// It was decided, expired or withdrawn before.
     #[error("the approval is {} already", .0.as_str())]
     AlreadyDecided(ApprovalState),
     /// Its time is over.
     #[error("the approval has expired")]
     Expired,
-    /// This person has said yes before.
+    /// This person has approved before.
     #[error("this person has said yes before")]
     AlreadyVoted,
-    /// The role is too small.
+    /// The person's role is too low.
     #[error("the role {0} is needed")]
     Role(Role),
-    /// Whoever asked for the call or wrote it does not count.
+    /// The vote of the call's requester or author does not count.
     #[error(
         "whoever asked for the call or wrote it does not count, and somebody else with the role {0} has to say yes"
     )]
     OwnCall(Role),
-    /// Each has to say why.
+    /// Every approver must give a reason.
     #[error("a reason is needed")]
     ReasonMissing,
-    /// As many rules of answers hold on the device as may.
+    /// The device has reached its limit of standing rules.
     #[error("{MOST_ON_DEVICE} rules of answers hold on this device already")]
     TooManyRules,
     /// Only this one call can be approved.
     #[error("this approval cannot stand for more than one call")]
     OnlyOnce,
-    /// It is answered with the other steps of its plan.
+    /// It is decided with the other steps of its plan.
     #[error("the approval belongs to the plan {0}")]
     PartOfPlan(PlanId),
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// How far a yes reaches.
+/// The scope of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalScope {
     /// This call.
     Once,
-    /// The chat, until a time, Unix milliseconds.
+    /// The chat, until this time, Unix milliseconds.
     ForChat(i64),
-    /// A rule.
+    /// A standing rule.
     AsRule(Box<StandingRule>),
 }
 
-/// A person's word.
+/// A person's vote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewVote {
-    /// On what.
+    /// The approval request.
     pub approval: ApprovalId,
-    /// Whose.
+    /// The voter.
     pub by: UserName,
-    /// What they may do at most. Where they have a smaller role by now, that one counts.
+    /// The highest role that the vote may use. If the person's stored role is lower by now, that one counts.
     pub role: Role,
-    /// What.
+    /// Whether the person approves.
     pub yes: bool,
-    /// Why.
+    /// The person's reason. Empty if none was given.
     pub reason: String,
-    /// How far a yes reaches.
+    /// The scope of an approval. `Once` for a denial.
     pub lasting: ApprovalScope,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
 }
 
-/// What the audit holds of a yes that does not settle the question.
+/// The audit event of an approval that does not decide the request.
 #[derive(Serialize)]
 struct Voted<'a> {
     approval_id: ApprovalId,
@@ -91,7 +91,7 @@ struct Voted<'a> {
 }
 
 impl Store {
-    /// Takes a person's word. The row that comes back is still open where more have to say yes.
+    /// Stores a person's vote. The returned row is still open if more people have to approve.
     ///
     /// # Errors
     /// See [`DecideError`].
@@ -104,7 +104,7 @@ impl Store {
                 if let Some(plan) = row.plan {
                     return Ok(Err(DecideError::PartOfPlan(plan)));
                 }
-                // Time has passed since the person was let in.
+                // The role may have changed since the person was authenticated.
                 let Some(role) = role_of(tx, &vote.by).await? else {
                     return Ok(Err(DecideError::Role(row.approvers.role)));
                 };
@@ -124,7 +124,7 @@ async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreE
     Ok(sqlx::query_as(sql).bind(id.to_string()).fetch_optional(&mut tx.conn).await?)
 }
 
-/// Whether this word counts on this question.
+/// Returns whether this vote counts on this approval request.
 pub(in crate::store) async fn counts(
     tx: &mut Tx,
     row: &ApprovalRow,
@@ -171,7 +171,7 @@ pub(in crate::store) async fn counts(
     Ok(Ok(()))
 }
 
-/// The role of a person who is let in.
+/// Returns the role of an enabled person.
 pub(in crate::store) async fn role_of(
     tx: &mut Tx,
     user: &UserName,
@@ -184,8 +184,8 @@ pub(in crate::store) async fn role_of(
     found.map(|(role,)| role.parse().map_err(|_| StoreError::Corrupt)).transpose()
 }
 
-/// Whether somebody else could say yes. To whoever only asked for a call that another wrote, that
-/// other is nobody else: of the two, one wrote it and the other one sees it.
+/// Returns whether somebody else could approve. For a person who only requested a call that another wrote,
+/// the author does not count: one of the two wrote the call and the other one sees it.
 async fn is_another(tx: &mut Tx, row: &ApprovalRow, only_asked: bool) -> Result<bool, StoreError> {
     let author = row.written_by.as_ref().unwrap_or(&row.requester);
     let asker = if only_asked { &row.requester } else { author };
@@ -203,7 +203,7 @@ fn is_enough(role: &str, needed: Role) -> bool {
     role.parse::<Role>().is_ok_and(|role| role >= needed)
 }
 
-/// How many earlier yeses still count: of people who are still let in and still have the role.
+/// Returns how many earlier approvals still count: those of enabled people who still have the role.
 async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
     let voters: Vec<(String,)> = sqlx::query_as(
         "SELECT users.role FROM votes JOIN users ON users.name = votes.user_name \
@@ -216,7 +216,7 @@ async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
     Ok(i64::try_from(count).unwrap_or(0))
 }
 
-/// Whether those who said yes are enough by now.
+/// Returns whether the people who approved are still enough.
 pub(in crate::store) async fn is_enough_still(
     tx: &mut Tx,
     row: &ApprovalRow,
@@ -224,7 +224,7 @@ pub(in crate::store) async fn is_enough_still(
     Ok(earlier(tx, row).await? >= i64::from(row.approvers.count.max(1)))
 }
 
-/// Opens an answered question again.
+/// Reopens an approved request.
 pub(in crate::store) async fn reopen(tx: &mut Tx, row: &mut ApprovalRow) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE approvals SET state = 'open', decided_by = NULL, decided_at = NULL, reason = NULL \
@@ -237,7 +237,7 @@ pub(in crate::store) async fn reopen(tx: &mut Tx, row: &mut ApprovalRow) -> Resu
     Ok(())
 }
 
-/// Records a word that counts, and what it leads to.
+/// Stores a vote that counts, and the decision that it leads to.
 pub(in crate::store) async fn settle(
     tx: &mut Tx,
     row: ApprovalRow,

@@ -1,4 +1,4 @@
-//! Following the chain from its first row to its head, with the checkpoints that were signed over it.
+//! Verifies the chain from its first row to its head, with the checkpoints that sign it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,22 +15,22 @@ use crate::store::{CheckpointRow, StoreError, read_only};
 
 /// How many rows are read at a time.
 const PAGE: i64 = 4096;
-/// What to do where a record is not the one that was signed last.
+/// The next step if a database is not the one that was signed last.
 const WAY_ON: &str = "put back the record that was there, or restore a backup; where neither can be, \
     `orion-server audit sign-anew` goes on and says so in the audit";
 
-/// What a record is held to.
+/// What a database is verified against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustAnchor {
     /// The key that signs it.
     pub key: VerifierKey,
-    /// The last checkpoint that was signed, as it is kept beside the key and not in the record; none where
-    /// none was kept yet. How many rows it is about is as it says, and checked with the rest of it.
+    /// The last signed checkpoint, which is kept beside the key and not in the database. None if no
+    /// checkpoint was kept yet. Its number of rows is unverified and checked with the rest of the note.
     pub head: Option<CheckpointRow>,
 }
 
 impl TrustAnchor {
-    /// Whether the record up to here is the one that was signed last, where that is about this many rows.
+    /// Checks that the tree matches the last signed checkpoint, if both have the same number of rows.
     ///
     /// # Errors
     /// [`Break::Checkpoint`].
@@ -42,7 +42,7 @@ impl TrustAnchor {
         }
     }
 
-    /// Whether the record goes as far as what was signed last.
+    /// Checks that the database has all the rows that were signed.
     ///
     /// # Errors
     /// [`Break::Checkpoint`].
@@ -66,11 +66,11 @@ fn otherwise(broken: Break) -> Break {
     }
 }
 
-/// Follows the chain of a record that no backend need have open, without changing it, and holds
-/// it to what was signed.
+/// Verifies the chain of a database against what was signed, without changing it. A backend may have the
+/// database open.
 ///
 /// # Errors
-/// There is no record there, or it cannot be read at all.
+/// The database does not exist or cannot be read at all.
 pub async fn verify_file(
     path: &Path,
     held: Option<&TrustAnchor>,
@@ -104,7 +104,7 @@ async fn follow(
                     Some(signed) => signed.row(&row),
                     None => Ok(()),
                 }),
-                // A column that no longer holds what it should was changed.
+                // A column that cannot be decoded was changed.
                 Err(_) => Err(Break::Changed { seq: row.try_get(0)? }),
             };
             if let Err(broken) = followed {
@@ -112,7 +112,7 @@ async fn follow(
             }
             good += 1;
         }
-        // The rows come from a thread of their own, so that nothing above ever waits for long.
+        // The rows come from a thread of SQLite's driver, so nothing above ever waits for long.
         tokio::task::yield_now().await;
     }
     let head = recorded.unwrap_or(AuditHead::EMPTY);
@@ -125,7 +125,7 @@ async fn follow(
     })
 }
 
-/// What was signed of a record, checked while its rows go by.
+/// The checkpoints of a database, checked while its rows are read.
 struct Signed<'h> {
     held: &'h TrustAnchor,
     notes: BTreeMap<i64, String>,
@@ -142,7 +142,7 @@ impl<'h> Signed<'h> {
             sqlx::query_as("SELECT 1 FROM sqlite_master WHERE name = 'audit_checkpoints'")
                 .fetch_optional(&mut *connection)
                 .await?;
-        // There are none where the tables are older than checkpoints.
+        // A database that is older than checkpoints has none.
         let notes: Vec<(i64, String)> = if there.is_some() {
             sqlx::query_as("SELECT size, note FROM audit_checkpoints").fetch_all(connection).await?
         } else {

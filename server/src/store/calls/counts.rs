@@ -1,4 +1,4 @@
-//! What a person did on a device before: what rules with a limit count.
+//! A person's earlier calls on a device, which rules with a limit count.
 
 use orion_domain::{CallId, DeviceId, Undo, UserName};
 use sqlx::sqlite::SqliteRow;
@@ -7,16 +7,16 @@ use sqlx::{FromRow, Row as _};
 use crate::store::row::json_option;
 use crate::store::{Store, StoreError};
 
-/// An earlier call that was let through.
+/// An earlier call that was admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it took back or did again, of an undoing.
+    /// The change that the call undid or redid. None for other calls.
     pub undo: Option<Undo>,
-    /// Canonical JSON; empty where it was not asked for.
+    /// Canonical JSON. Empty beyond the limit of bytes.
     pub arguments: Vec<u8>,
-    /// When it was let through, Unix milliseconds.
+    /// When it was admitted, Unix milliseconds.
     pub admitted_at: i64,
 }
 
@@ -32,12 +32,13 @@ impl FromRow<'_, SqliteRow> for Admitted {
 }
 
 impl Store {
-    /// The calls of a person on a device that were sent there since a moment, however long before that
-    /// they were made: no previews, none that the device refused, and not this one. The newest `most` of
-    /// them, newest first, the first of them with their arguments, up to so many bytes together.
+    /// Returns the newest calls of a person that were admitted on a device since a time, newest first, at
+    /// most `most`. Leaves out previews, calls that the device refused, and the call `but`. The newest
+    /// calls have their arguments, up to this many bytes together. The time is that of admission, even if
+    /// the call was created long before.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn admitted_calls(
         &self,
         user: &UserName,

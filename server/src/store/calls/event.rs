@@ -1,4 +1,4 @@
-//! What the audit gets of a call: that it was opened, and how it ended.
+//! The audit events of a call: opened and closed.
 
 use orion_domain::{CallState, Digest, ErrorCode};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::store::StoreError;
 use crate::store::audit::Opened;
 use crate::store::writer::Event;
 
-/// What the audit holds of a call's end.
+/// The audit event of a call's end.
 #[derive(Serialize)]
 struct Closed<'a> {
     state: CallState,
@@ -21,12 +21,12 @@ struct Closed<'a> {
     witness: Option<Witness>,
 }
 
-/// The row of a call that enters the record.
+/// Returns the audit event of a new call.
 pub(super) fn opened(call: &NewCall) -> Result<Event, StoreError> {
     Event::new(call.created_at, "call.opened", call.id.to_string(), &Opened::of(call))
 }
 
-/// The row of a call that ends, with its history up to that.
+/// Returns the audit event of a closed call, with its whole history.
 pub(super) fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreError> {
     let before = history.len().checked_sub(2).and_then(|index| history.get(index));
     let kind = match before {

@@ -1,4 +1,4 @@
-//! Recorded calls, oldest first, as far as judging them again needs them.
+//! Recorded calls, oldest first, with what a new evaluation of them needs.
 
 use orion_domain::{CallId, Caller, DeviceId, Undo};
 use sqlx::sqlite::SqliteRow;
@@ -9,10 +9,10 @@ use crate::store::{Store, StoreError};
 
 /// How many calls are read at a time.
 const PAGE: i64 = 1000;
-/// How many bytes of arguments are read at a time, or one call's where that has more.
+/// How many bytes of arguments are read at a time; a single larger call is read alone.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
-/// One page of calls, as far as its bytes go.
+/// Selects one page of calls, up to its limit of bytes.
 macro_rules! recorded {
     ($of:literal) => {
         concat!(
@@ -28,30 +28,30 @@ macro_rules! recorded {
     };
 }
 
-/// A call that was recorded, as it was asked for.
+/// A recorded call, as it was requested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedCall {
     /// Its id.
     pub id: CallId,
-    /// For whom, in which role, from which chat.
+    /// The person, the role and the chat of the request.
     pub caller: Caller,
-    /// Where, where a device was found.
+    /// The device. None if no device was found.
     pub device: Option<DeviceId>,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it took back or did again, of an undoing.
+    /// The change that the call undid or redid. None for other calls.
     pub undo: Option<Undo>,
-    /// JSON; canonical unless the call was refused before its arguments were looked at.
+    /// JSON; canonical unless the call was rejected before its arguments were validated.
     pub arguments: Vec<u8>,
-    /// Whether only a preview was wanted.
+    /// Whether only a preview was requested.
     pub dry_run: bool,
-    /// Whether content that strangers may have written was in its chat.
+    /// Whether untrusted content was in the chat.
     pub tainted: bool,
-    /// What was decided then.
+    /// The decision at that time.
     pub decision: String,
-    /// Whether it was let through: neither denied, nor waiting, nor ended while it waited.
+    /// Whether it was admitted: not denied, not waiting, not ended while it waited.
     pub was_admitted: bool,
-    /// When it was made, Unix milliseconds.
+    /// When it was created, Unix milliseconds.
     pub created_at: i64,
 }
 
@@ -77,7 +77,7 @@ impl FromRow<'_, SqliteRow> for RecordedCall {
     }
 }
 
-/// The first id that a call of this moment could have: ids begin with their time.
+/// Returns the first id that a call of this time could have: ids begin with their time.
 #[must_use]
 pub fn first_id_at(unix_ms: i64) -> String {
     let hex = format!("{:012x}", unix_ms.clamp(0, 0xffff_ffff_ffff));
@@ -86,11 +86,11 @@ pub fn first_id_at(unix_ms: i64) -> String {
 }
 
 impl Store {
-    /// The call before the newest `most` of one device or of all, by id and time; none where there are
-    /// not so many. Previews that the backend made for itself are left out.
+    /// Returns id and time of the call before the newest `most` calls, of one device or of all. None if
+    /// there are not so many. Previews that the backend made itself are left out.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn newest_calls_begin(
         &self,
         most: u64,
@@ -109,11 +109,11 @@ impl Store {
         .await?)
     }
 
-    /// The next calls with ids after this text, of one device or of all, and not those previews: as many as 1,000 and 8 MiB of
-    /// arguments, and one at least.
+    /// Returns the next calls with ids after `after`, of one device or of all, without the backend's own
+    /// previews. At most 1,000 calls and 8 MiB of arguments, but at least one call.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn calls_after(
         &self,
         after: &str,

@@ -1,4 +1,4 @@
-//! Idempotency keys: the names that clients give to calls, each once for a person.
+//! Idempotency keys: names that clients give to calls, each used once by a person.
 
 use orion_domain::{CallId, UserName};
 
@@ -7,10 +7,10 @@ use crate::store::writer::Tx;
 use crate::store::{Store, StoreError};
 
 impl Store {
-    /// The call that this person made under this key before.
+    /// Returns the call that this person made with this key before.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn find_idempotent(
         &self,
         user: &UserName,
@@ -24,7 +24,7 @@ impl Store {
     }
 }
 
-/// The idempotency key of a call, which has none from then on.
+/// Removes and returns the idempotency key of a call.
 pub(super) async fn take(tx: &mut Tx, id: CallId) -> Result<Option<String>, StoreError> {
     let id = id.to_string();
     let key = sqlx::query_scalar("SELECT idempotency_key FROM calls WHERE id = $1")

@@ -1,4 +1,4 @@
-//! Putting in order what a backend that died left open.
+//! Closes the calls that a crashed backend left open.
 
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
 use sqlx::FromRow as _;
@@ -7,10 +7,10 @@ use super::{CallRow, CloseCall, close};
 use crate::store::writer::{Durability, Tx};
 use crate::store::{Store, StoreError};
 
-/// How many calls are put in order as one change.
+/// How many calls are closed in one transaction.
 const PAGE: usize = 200;
 
-/// The calls that cannot go on, with what became of the question where one was asked.
+/// Selects the calls that cannot go on, with the state of their approval requests.
 const LOST: &str = "SELECT calls.*, approvals.state AS answer, approvals.consumed_at AS used_at \
     FROM calls LEFT JOIN approvals ON approvals.id = calls.approval_id \
     WHERE calls.closed_at IS NULL AND (calls.state IN ('received', 'dispatched', 'running') \
@@ -19,15 +19,15 @@ const LOST: &str = "SELECT calls.*, approvals.state AS answer, approvals.consume
     OR approvals.consumed_at IS NOT NULL))) ORDER BY calls.id LIMIT 200";
 
 impl Store {
-    /// Ends the calls that a backend that died had under way, and gives how many they were. A call
-    /// that was sent becomes `unknown` if it has effects, else `failed`; one that was never sent
-    /// becomes `failed`. Calls that wait for a person or a device go on waiting, unless the
-    /// question was answered with no, ran out, or was used up.
+    /// Closes the calls that a crashed backend had in flight, and returns their number. A call that was
+    /// sent becomes `unknown` if it has effects, else `failed`; one that was never sent becomes `failed`.
+    /// Calls that wait for a person or a device stay open, unless the approval was denied, expired,
+    /// withdrawn or used.
     ///
-    /// To be called once, before the first call is taken.
+    /// Call it once, before the first call is accepted.
     ///
     /// # Errors
-    /// The record cannot be kept; what was ended before stays so.
+    /// The database cannot be written; calls that were closed before stay closed.
     pub async fn recover_open_calls(&self, now: i64) -> Result<usize, StoreError> {
         let mut recovered = 0;
         loop {
@@ -66,7 +66,7 @@ async fn page(tx: &mut Tx, now: i64) -> Result<usize, StoreError> {
             at: now,
             witness: None,
         };
-        // A call that cannot be ended would be met again on the next page, for ever.
+        // A call that cannot be closed would come up on the next page again, without end.
         close(tx, end).await?.ok_or(StoreError::Corrupt)?;
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! A call as it enters the record, ends, and is read back.
+//! The row of a call: as it is opened, closed and read.
 
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, ConversationId, DeviceId, DeviceName, Digest, ErrorCode,
@@ -12,187 +12,188 @@ use crate::store::row::{
     digest, digest_option, json, json_option, parsed, parsed_option, risk_option, unsigned,
 };
 
-/// A call that enters the record. Times are Unix milliseconds.
+/// A new call. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCall {
     /// Its id.
     pub id: CallId,
-    /// The chat that it came from.
+    /// The chat that it came from. None outside a chat.
     pub conversation: Option<ConversationId>,
-    /// For whom.
+    /// Who makes the call.
     pub caller: Caller,
-    /// Where, once that is known.
+    /// The device. None if no device was found.
     pub device: Option<(DeviceId, DeviceName)>,
-    /// The tool, as it was asked for; there may be none of that name.
+    /// The tool's name, as requested; such a tool may not exist.
     pub tool: String,
     /// Canonical JSON.
     pub arguments: Vec<u8>,
     /// SHA-256 of the arguments.
     pub arguments_digest: Digest,
-    /// Whether only a preview is wanted.
+    /// Whether only a preview is requested.
     pub dry_run: bool,
-    /// Whether the call was picked out of prose.
+    /// Whether the call was parsed out of prose.
     pub recovered: bool,
-    /// Whether content that strangers may have written was in the chat.
+    /// Whether untrusted content was in the chat.
     pub tainted: bool,
-    /// Whether the call stands in that content.
+    /// Whether the call occurs in that content.
     pub quoted: bool,
-    /// What it would touch, a line each.
+    /// What the call would touch, a line each.
     pub touches: Vec<String>,
-    /// What was decided.
+    /// The decision.
     pub decision: String,
     /// The rule that decided.
     pub rule: String,
-    /// The policy that was judged by.
+    /// The version of the policy that was evaluated.
     pub policy_version: String,
-    /// The tool's risk, where there is such a tool.
+    /// The tool's risk. None for an unknown tool.
     pub risk: Option<Risk>,
-    /// What it takes back or does again, of an undoing that was judged.
+    /// The change that an evaluated call undoes or redoes. None for other calls.
     pub undo: Option<Undo>,
-    /// Whether running it changes anything; such a call's record survives a power cut.
+    /// Whether running it changes anything. If so, its row survives a power cut.
     pub has_effects: bool,
-    /// The state in which it enters the record.
+    /// The initial state.
     pub state: CallState,
-    /// The client's own name for it, unique for the person.
+    /// The client's own name for the call, unique for the person. None if the client gave none.
     pub idempotency_key: Option<String>,
-    /// The call whose place this one takes: that one has ended, and its idempotency key goes to this one.
+    /// The closed call that this one replaces. Its idempotency key moves to this one.
     pub replaces: Option<CallId>,
-    /// The plan that it is a step of, or a step's preview.
+    /// The plan of which the call is a step or a step's preview. None outside a plan.
     pub plan: Option<PlanId>,
-    /// Whether the backend made it for itself, as a preview of another call.
+    /// Whether the backend made the call itself, as a preview of another call.
     pub is_own_preview: bool,
     /// When it must have ended.
     pub deadline_at: i64,
-    /// Until when it may wait for a device that is away; not at all where there is none.
+    /// Until when it may wait for a disconnected device. None if it may not wait.
     pub queued_until: Option<i64>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: i64,
-    /// When it was let through, for a call that enters the record so.
+    /// When it was admitted. None if it is not admitted yet.
     pub admitted_at: Option<i64>,
-    /// SHA-256 of the session or token that it was made with; none for what a person did not ask for
-    /// over the wire.
+    /// SHA-256 of the session or token that it was made with. None for a call that did not come over the
+    /// wire.
     pub token: Option<Digest>,
 }
 
-/// What a device said of its own chain when it told how a call ended.
+/// The head of the device's own audit chain, as reported with the end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Witness {
-    /// The entry that it made of the call; 0 where it made none.
+    /// The device's audit row of the call; 0 if it has none.
     pub entry: i64,
-    /// Where its chain ended.
+    /// The sequence number of the chain's last row.
     pub seq: i64,
-    /// The hash there.
+    /// The hash of that row.
     pub hash: Digest,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloseCall {
     /// The call.
     pub id: CallId,
-    /// A state that closes it.
+    /// A closed state.
     pub state: CallState,
-    /// The stable code, unless it succeeded.
+    /// The stable code. None if the call succeeded.
     pub code: Option<ErrorCode>,
     /// The envelope, JSON.
     pub result: Vec<u8>,
     /// How long the device worked, in microseconds.
     pub duration_us: u64,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
-    /// What the device said of its own chain, where it is the device's word.
+    /// The head of the device's audit chain. None if the device did not report the end.
     pub witness: Option<Witness>,
 }
 
-/// One step of a call's life.
+/// One change of a call's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
-    /// What it became.
+    /// The new state.
     pub state: CallState,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
 }
 
 impl StateChange {
-    /// As a history begins. A history is kept as the inside of a JSON array, so that SQL can add
-    /// to it without reading it.
+    /// Returns the change as the start of a history. A history is the inside of a JSON array, so that SQL
+    /// can append to it without reading it.
     pub(super) fn first(self) -> String {
         format!(r#"{{"state":"{}","at":{}}}"#, self.state, self.at)
     }
 
-    /// As it is added to a history.
+    /// Returns the change as an addition to a history.
     pub(super) fn next(self) -> String {
         format!(",{}", self.first())
     }
 
-    /// Reads a history.
+    /// Parses a history.
     pub(super) fn parse(history: &str) -> Result<Vec<Self>, serde_json::Error> {
         serde_json::from_str(&format!("[{history}]"))
     }
 }
 
-/// A call as it stands on the record. Times are Unix milliseconds.
+/// A stored call. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRow {
     /// Its id.
     pub id: CallId,
-    /// For whom, from which chat.
+    /// Who made the call, and the chat that it came from.
     pub caller: Caller,
-    /// Where.
+    /// The device. None if no device was found.
     pub device: Option<(DeviceId, DeviceName)>,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
     /// Canonical JSON.
     pub arguments: Vec<u8>,
     /// SHA-256 of the arguments.
     pub arguments_digest: Digest,
-    /// Whether only a preview was wanted.
+    /// Whether only a preview was requested.
     pub dry_run: bool,
-    /// Whether the call was picked out of prose.
+    /// Whether the call was parsed out of prose.
     pub recovered: bool,
-    /// Whether content that strangers may have written was in the chat.
+    /// Whether untrusted content was in the chat.
     pub tainted: bool,
-    /// Whether the call stands in that content.
+    /// Whether the call occurs in that content.
     pub quoted: bool,
-    /// What it would touch, a line each.
+    /// What the call would touch, a line each.
     pub touches: Vec<String>,
-    /// What was decided.
+    /// The decision.
     pub decision: String,
     /// The rule that decided.
     pub rule: String,
-    /// The policy that was judged by.
+    /// The version of the policy that was evaluated.
     pub policy_version: String,
-    /// The tool's risk, where there is such a tool.
+    /// The tool's risk. None for an unknown tool.
     pub risk: Option<Risk>,
-    /// What it takes back or does again, of an undoing that was judged.
+    /// The change that an evaluated call undoes or redoes. None for other calls.
     pub undo: Option<Undo>,
     /// Whether running it changes anything.
     pub has_effects: bool,
-    /// Where it is in its life.
+    /// The current state.
     pub state: CallState,
-    /// How it came there.
+    /// The changes of state, oldest first.
     pub history: Vec<StateChange>,
-    /// The client's own name for it.
+    /// The client's own name for the call. None if the client gave none.
     pub idempotency_key: Option<String>,
-    /// The plan that it is a step of, or a step's preview.
+    /// The plan of which the call is a step or a step's preview. None outside a plan.
     pub plan: Option<PlanId>,
     /// When it must have ended.
     pub deadline_at: i64,
-    /// Until when it may wait for a device that is away; not at all where there is none.
+    /// Until when it may wait for a disconnected device. None if it may not wait.
     pub queued_until: Option<i64>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: i64,
-    /// The question to a person, where one was asked.
+    /// The approval request. None if nobody was asked.
     pub approval: Option<ApprovalId>,
-    /// The stable code, when it ended other than well.
+    /// The stable code. None unless it ended without success.
     pub code: Option<ErrorCode>,
-    /// The envelope, JSON, when it has ended.
+    /// The envelope, JSON. None until the call ends.
     pub result: Option<Vec<u8>>,
-    /// How long the device worked, in microseconds; 0 until it has ended.
+    /// How long the device worked, in microseconds; 0 until the call ends.
     pub duration_us: u64,
-    /// When it ended.
+    /// When it ended. None until then.
     pub closed_at: Option<i64>,
-    /// SHA-256 of the session or token that it was made with, where there was one.
+    /// SHA-256 of the session or token that it was made with. None for a call that did not come over the
+    /// wire.
     pub token: Option<Digest>,
 }
 

@@ -1,4 +1,4 @@
-//! Calls that wait for their device, calls whose fate only their device knows, and calls for a list.
+//! Queries for queued calls, calls whose outcome only their device knows, and lists of calls.
 
 use orion_domain::{CallId, CallState, DeviceId, UserName};
 
@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError};
 /// How many calls are read at a time.
 const PAGE: i64 = 256;
 
-/// A row without what may be large.
+/// The columns of a call, without those that may be large.
 macro_rules! light {
     () => {
         "SELECT calls.id, calls.user_name, calls.role, calls.conversation_id, calls.device_id, \
@@ -22,8 +22,8 @@ macro_rules! light {
     };
 }
 
-/// The condition on a call that its device is to say what became of it, with $1 as the moment after which
-/// it became unknown, if it did.
+/// The condition that a call's device still has to report its outcome. $1 is the time after which the call
+/// became unknown, if it did.
 macro_rules! is_unsettled {
     () => {
         concat!(
@@ -35,41 +35,41 @@ macro_rules! is_unsettled {
     };
 }
 
-/// How many calls may wait for their devices.
+/// The limits of queued calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
     /// For one device.
     pub per_device: u32,
-    /// Of one person, for all devices together.
+    /// For one person, on all devices together.
     pub per_person: u32,
 }
 
-/// A call that was sent, and of which only its device knows what became.
+/// A call that was sent and whose outcome only its device knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreconciledCall {
-    /// Which.
+    /// Its id.
     pub id: CallId,
-    /// Whether a person stops it.
+    /// Whether a person asked to cancel it.
     pub is_stopped: bool,
 }
 
-/// Why a call does not wait.
+/// Why a call is not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
-    /// As many calls wait for its device as may.
+    /// The device has reached its limit of queued calls.
     #[error("as many calls wait for this device as may")]
     DeviceFull,
-    /// As many calls of its person wait as may.
+    /// The person has reached the limit of queued calls.
     #[error("as many calls of this person wait as may")]
     PersonFull,
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl QueueLimits {
-    /// Looks whether one more call may wait, inside the change that makes it wait. Changes come one at a
-    /// time, so that of two calls for the last place one gets it.
+    /// Checks the limits inside the transaction that queues the call. Transactions run one at a time, so
+    /// only one of two calls gets the last place.
     pub(super) async fn leave_room(
         self,
         tx: &mut Tx,
@@ -104,10 +104,10 @@ impl QueueLimits {
 }
 
 impl Store {
-    /// Puts a call on the record that waits for its device.
+    /// Stores a call that waits for its device.
     ///
     /// # Errors
-    /// See [`QueueError`]; then nothing is recorded.
+    /// See [`QueueError`]; nothing is stored then.
     pub async fn open_queued_call(
         &self,
         call: NewCall,
@@ -116,11 +116,11 @@ impl Store {
         self.enter(call, Some(limits)).await
     }
 
-    /// Lets a call wait for its device that stands on the record; `false` where it is not in a state from
-    /// which it may, or not there.
+    /// Queues a stored call until its device connects. Returns `false` if its state does not allow that, or
+    /// it does not exist.
     ///
     /// # Errors
-    /// See [`QueueError`]; then the call is as it was.
+    /// See [`QueueError`]; the call is unchanged then.
     pub async fn queue_call(
         &self,
         id: CallId,
@@ -129,7 +129,7 @@ impl Store {
     ) -> Result<bool, QueueError> {
         self.write_one(self.durability_of(id), move |tx| {
             Box::pin(async move {
-                // One that waits already takes no further place.
+                // A call that is queued already must not count twice.
                 let found: Option<(Option<String>, String)> = sqlx::query_as(
                     "SELECT device_id, user_name FROM calls \
                      WHERE id = $1 AND state IN (SELECT value FROM json_each($2))",
@@ -148,10 +148,10 @@ impl Store {
         .await?
     }
 
-    /// The next calls that wait for this device, oldest first, after this one.
+    /// Returns the next calls that wait for this device, oldest first, after `after`.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn queued_calls(
         &self,
         device: DeviceId,
@@ -169,12 +169,12 @@ impl Store {
         ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
-    /// The next calls that were sent to this device and of which it is to say what became, oldest first,
-    /// after this one: those without an end, and those that became unknown after `since`, Unix
+    /// Returns the next calls that were sent to this device and whose outcome it still has to report,
+    /// oldest first, after `after`. Those are open calls and calls that became unknown after `since`, Unix
     /// milliseconds.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn unsettled_calls(
         &self,
         device: DeviceId,
@@ -200,10 +200,10 @@ impl Store {
         rows.into_iter().map(unsettled).collect()
     }
 
-    /// The devices with such calls.
+    /// Returns the devices with unsettled calls.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn devices_with_unsettled_calls(
         &self,
         since: i64,
@@ -216,10 +216,10 @@ impl Store {
         ids.into_iter().map(|(id,)| id.parse().map_err(|_| StoreError::Corrupt)).collect()
     }
 
-    /// Whether any call waits for this device, or was sent to it and its end is not known.
+    /// Returns whether a call waits for this device, or was sent to it and has no known outcome.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn has_open_calls(&self, device: DeviceId) -> Result<bool, StoreError> {
         let (any,): (bool,) = sqlx::query_as(
             "SELECT EXISTS (SELECT 1 FROM calls WHERE device_id = $1 AND state = 'queued') \
@@ -232,11 +232,11 @@ impl Store {
         Ok(any)
     }
 
-    /// Calls that have waited for their device for as long as they may, or longer than the yes that they
-    /// have, oldest first, without arguments; at most 256.
+    /// Returns queued calls whose waiting time or whose approval has expired, oldest first, without
+    /// arguments; at most 256.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn overdue_calls(&self, now: i64) -> Result<Vec<CallRow>, StoreError> {
         let sql = concat!(
             light!(),
@@ -250,12 +250,11 @@ impl Store {
         Ok(sqlx::query_as(sql).bind(now).bind(PAGE).fetch_all(self.reads()).await?)
     }
 
-    /// The newest calls, of one person or all, on one device or all, without arguments and results.
-    /// Where `open`, only those that have not ended and those of which nobody knows how; previews only
-    /// where they are asked for.
+    /// Returns the newest calls, of one person or all, on one device or all, without arguments and results.
+    /// With `open`, only calls that are open or whose outcome is unknown. Previews only with `previews`.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn newest_calls(
         &self,
         user: Option<&UserName>,
@@ -264,8 +263,8 @@ impl Store {
         previews: bool,
         most: u32,
     ) -> Result<Vec<CallRow>, StoreError> {
-        // Of those that are open there are few. Of the others each has an index; of one person on one device
-        // those on the device are looked through, in the index alone.
+        // Open calls are few. The other queries have an index each; for one person on one device, the
+        // device's calls are filtered in the index alone.
         let sql = match (open, user, device) {
             (false, None, None) if previews => concat!(light!(), "ORDER BY id DESC LIMIT $3"),
             (true, ..) => concat!(

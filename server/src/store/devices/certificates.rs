@@ -1,4 +1,4 @@
-//! The certificates that were given out, so that a device's end can end them all.
+//! The issued certificates, so that revoking a device revokes all of its certificates.
 
 use orion_domain::DeviceId;
 use serde::Serialize;
@@ -16,13 +16,13 @@ struct Issued<'a> {
 }
 
 impl Store {
-    /// Keeps that a certificate was issued, by its serial number and the fingerprint of the
-    /// authority that signed it, both hexadecimal, and forgets those that have ended.
+    /// Stores an issued certificate by its serial number and the fingerprint of the authority that signed
+    /// it, both hexadecimal. Deletes expired certificates.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] where there is no such device; [`StoreError::Conflict`] where it is
-    /// not approved, whatever it was when it asked, or the serial is taken. Then the certificate must
-    /// not be given out: revoking the device would not revoke it.
+    /// [`StoreError::NotFound`] if there is no such device. [`StoreError::Conflict`] if the device is not
+    /// approved at this moment, whatever it was at the request, or the serial is taken. The certificate
+    /// must not be handed out then: revoking the device would not revoke it.
     pub async fn record_certificate(
         &self,
         id: DeviceId,
@@ -71,10 +71,10 @@ impl Store {
         .await
     }
 
-    /// The serial numbers of a device's certificates that may still be good.
+    /// Returns the serial numbers of a device's certificates that may still be valid.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn certificates_of(&self, id: DeviceId) -> Result<Vec<String>, StoreError> {
         Ok(sqlx::query_scalar(
             "SELECT serial FROM certificates WHERE device_id = $1 ORDER BY serial",
@@ -84,10 +84,10 @@ impl Store {
         .await?)
     }
 
-    /// The serial numbers of every device whose identity has ended.
+    /// Returns the serial numbers of all rejected and revoked devices.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn revoked_serials(&self) -> Result<Vec<String>, StoreError> {
         Ok(sqlx::query_scalar(
             "SELECT serial FROM certificates JOIN devices ON devices.id = certificates.device_id \

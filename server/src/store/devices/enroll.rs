@@ -1,5 +1,5 @@
-//! A use of a token is spent and a device is taken in: one change, so that neither is ever on record
-//! without the other, however many try at once and wherever it breaks off.
+//! Enrolment: one transaction spends a use of a token and adds the device. Neither is ever stored without
+//! the other, however many devices try at once and wherever it breaks off.
 
 use std::collections::HashSet;
 
@@ -14,63 +14,63 @@ use crate::store::invites::{Invite, is_valid, spend};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
-/// The longest name of a device, in bytes.
+/// The maximum length of a device's name, in bytes.
 const NAME_BYTES: usize = 63;
 
-/// A device that comes with a token. Times are Unix milliseconds.
+/// A device that enrols with a token. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The id that it gets.
+    /// The device's new id.
     pub id: DeviceId,
-    /// The token that it came with.
+    /// The token that it presents.
     pub invite: InviteId,
-    /// SHA-256 of the secret that it showed.
+    /// SHA-256 of the secret that it presents.
     pub secret_hash: Digest,
-    /// Its name where the token says none; numbered where it is taken.
+    /// Its name if the token sets none; numbered if the name is taken.
     pub own_name: DeviceName,
     /// The fingerprint of its key.
     pub public_key_fingerprint: String,
-    /// The same in words, for people to compare.
+    /// The key's fingerprint in words, for people to compare.
     pub fingerprint_words: String,
-    /// What its certificate is made from, PEM.
+    /// Its certificate request, PEM.
     pub certificate_request: String,
-    /// SHA-256 of what it asks with until it has connected.
+    /// SHA-256 of the ticket that it polls with until it has connected.
     pub ticket_hash: Digest,
-    /// Whether it made that up itself, and so may come again with it.
+    /// Whether the device chose the ticket itself, and so may retry with it.
     pub may_come_again: bool,
-    /// Its own name.
+    /// Its hostname.
     pub hostname: String,
     /// Its operating system.
     pub os: String,
-    /// When.
+    /// When it enrols.
     pub at: i64,
 }
 
-/// A device that came with a token.
+/// The result of an enrolment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redemption {
     /// The device.
     pub device: DeviceRow,
-    /// Whether it was taken in by this, and not before.
+    /// Whether this request added the device. False for a retry.
     pub is_new: bool,
 }
 
-/// Why a token gets nobody in. Nothing was spent.
+/// Why a token is rejected. Nothing was spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RedeemError {
-    /// There is no such token, or the secret is not its own; which of them is not said.
+    /// The token does not exist or the secret is wrong; the error does not say which.
     #[error("this enrolment token is not known here")]
     Unknown,
-    /// Its time is over.
+    /// The token has expired.
     #[error("this enrolment token has expired; ask for another")]
     Expired,
-    /// Every use of it was spent.
+    /// Every use of the token was spent.
     #[error("this enrolment token was used up; ask for another")]
     Spent,
-    /// A device with this key is on record, whatever has become of it.
+    /// A device with this key is stored already, in any state.
     #[error("a device with this key is on record already")]
     KeyKnown,
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -86,16 +86,16 @@ struct Enrolled<'a> {
 }
 
 impl Store {
-    /// Spends one use of a token and takes the device in: approved where the token says so, else
-    /// pending. However many try at once, each use has one winner. Where its name is taken, the
-    /// device gets the first free one of `name-2`, `name-3`, …
+    /// Spends one use of a token and adds the device: approved if the token says so, else pending. However
+    /// many devices try at once, each use has one winner. If its name is taken, the device gets the first
+    /// free one of `name-2`, `name-3`, …
     ///
-    /// Who comes again with the same key, token and ticket before it has connected is the device that it became:
-    /// nothing is spent and nothing recorded.
+    /// A retry with the same key, token and ticket before the device has connected returns the existing
+    /// device. It spends and records nothing.
     ///
     /// # Errors
-    /// See [`RedeemError`]. The key is on record for good: a device that was revoked or is in
-    /// quarantine does not come back by itself.
+    /// See [`RedeemError`]. The key is stored for good: a device that was revoked or is in quarantine
+    /// cannot enrol again.
     pub async fn enroll_device(&self, candidate: Candidate) -> Result<Redemption, RedeemError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -124,8 +124,8 @@ impl Store {
     }
 }
 
-/// The device that this one became before, where it comes again with all that it came with. Whether the token
-/// is good for others counts no more.
+/// Finds the device of a retry, which presents everything that it presented before. Whether the token is
+/// still valid for others does not matter.
 async fn find_enrolled(
     tx: &mut Tx,
     candidate: &Candidate,
@@ -162,7 +162,7 @@ async fn insert(
         os,
         at,
     } = candidate;
-    let approved = invite.preapproved && !brought_trouble(tx, invite_id).await?;
+    let approved = invite.preapproved && !is_compromised(tx, invite_id).await?;
     let state = if approved { DeviceState::Approved } else { DeviceState::Pending };
     let wanted = invite.name.unwrap_or(own_name);
     let name = free_name(tx, wanted.as_str()).await?;
@@ -191,9 +191,9 @@ async fn insert(
     new.insert(name, &mut tx.conn).await
 }
 
-/// Whether a device that came with this token was revoked or is in quarantine: whoever has it may
-/// have the token still, so that it lets nobody in unseen any more.
-async fn brought_trouble(tx: &mut Tx, invite: InviteId) -> Result<bool, StoreError> {
+/// Returns whether a device of this token was revoked or is in quarantine. Whoever has that device may have
+/// the token, so the token approves no further devices.
+async fn is_compromised(tx: &mut Tx, invite: InviteId) -> Result<bool, StoreError> {
     Ok(sqlx::query(
         "SELECT 1 FROM devices WHERE invite_id = $1 AND state IN ('quarantined', 'revoked') LIMIT 1",
     )
@@ -203,9 +203,9 @@ async fn brought_trouble(tx: &mut Tx, invite: InviteId) -> Result<bool, StoreErr
     .is_some())
 }
 
-/// The name, or the first of its numbered forms that is free.
+/// Returns the name, or the first free one of its numbered forms.
 async fn free_name(tx: &mut Tx, name: &str) -> Result<String, StoreError> {
-    // Room for a number; names are ASCII. `.` is the character after `-`.
+    // Leaves room for a number; names are ASCII. `.` is the character after `-`.
     let base = name.get(..name.len().min(NAME_BYTES - 6)).unwrap_or(name);
     let taken: Vec<(String,)> = sqlx::query_as(
         "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND name = $1 \

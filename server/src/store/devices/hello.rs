@@ -1,9 +1,9 @@
-//! A device greets: what it says of itself is kept, and its count of connections betrays a copy.
+//! A device's hello: stores what the device reports, and detects copies by its count of connections.
 //!
-//! A device counts up, on its own disk, each time a connection of its stands and before it greets. Of
-//! one that began after a greeting was kept here, the count is therefore higher than in that greeting,
-//! whatever happens to messages on the way; where it is not, there are two of the device. A greeting on
-//! a connection that is older than the last one kept was merely late.
+//! A device increments the count on its own disk for each connection, before the hello. A connection that
+//! began after a stored hello therefore has a higher count, even if messages were lost. If its count is not
+//! higher, the device was copied. A hello on a connection that is older than the last stored hello is only
+//! late.
 
 use std::time::Instant;
 
@@ -13,17 +13,17 @@ use super::{DeviceState, lookup, report_ceiling};
 use crate::store::writer::Durability;
 use crate::store::{Store, StoreError};
 
-/// A device's greeting, as it is kept.
+/// A device's hello.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// What it says of itself, JSON.
+    /// The device's facts, JSON.
     pub facts: String,
-    /// What its owner leaves at most, JSON.
+    /// The limit of its owner, JSON.
     pub ceiling: String,
     /// Its agent's version.
     pub agent_version: String,
-    /// The fingerprints of the authorities that it trusts, hexadecimal, with spaces between; none where an
-    /// older agent does not tell.
+    /// The fingerprints of the authorities that it trusts, hexadecimal, separated by spaces. None from an
+    /// older agent.
     pub trusts: Option<String>,
     /// Its count of connections.
     pub generation: i64,
@@ -31,31 +31,30 @@ pub struct Hello {
     pub serial: String,
     /// When the connection began.
     pub since: Instant,
-    /// When it greets, Unix milliseconds.
+    /// When the hello arrived, Unix milliseconds.
     pub at: i64,
 }
 
-/// Why a greeting does not count.
+/// Why a hello is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
-    /// The device counts its connections, and has been ahead of this one: there are two of it.
+    /// The device has sent a higher count before: there are two copies of it.
     #[error("this device has connected with a later generation before; its state was copied")]
     GenerationBackwards,
-    /// A newer connection of the device has greeted while this one was on its way.
+    /// A newer connection of the device has sent its hello before this one.
     #[error("a newer connection of this device has greeted already")]
     Overtaken,
-    /// It is held back by a person.
+    /// A person holds the device back.
     #[error("this device is {}", .0.as_str())]
     Held(DeviceState),
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Store {
-    /// Keeps what an approved device said of itself when it connected. With its first greeting it has
-    /// shown its certificate, so that its enrolment ticket ends. A ceiling that differs from the one
-    /// before is audited.
+    /// Stores what an approved device reports when it connects. The first hello proves that the device has
+    /// its certificate, so it ends the enrolment ticket. A changed limit is audited.
     ///
     /// # Errors
     /// See [`HelloError`].
@@ -78,7 +77,7 @@ impl Store {
                     return Ok(Err(HelloError::Held(before.state)));
                 }
                 if before.generation >= generation {
-                    // After a start everything that was kept is older than every connection.
+                    // After a restart, every stored hello is older than every connection.
                     let late = greeted.get(&id).is_some_and(|last| *last >= since);
                     return Ok(Err(if late {
                         HelloError::Overtaken
@@ -109,7 +108,7 @@ impl Store {
                 .execute(&mut tx.conn)
                 .await?;
                 report_ceiling(tx, at, &before, &ceiling)?;
-                // Changes run one at a time, so that this is when the count was kept.
+                // Transactions run one at a time, so this is the time at which the count was stored.
                 greeted.insert(id, Instant::now());
                 Ok(Ok(()))
             })

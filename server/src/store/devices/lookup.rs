@@ -1,4 +1,4 @@
-//! Finding devices.
+//! Queries that find devices.
 
 use orion_domain::DeviceId;
 
@@ -7,12 +7,12 @@ use crate::store::row::{id_range, only};
 use crate::store::writer::Tx;
 use crate::store::{Store, StoreError};
 
-/// The shortest beginning of an id that finds a device; shorter ones are too easily another's.
-const SHORTEST: usize = 6;
-/// How many devices are listed.
-const LISTED: i64 = 100_000;
+/// The minimum length of an id prefix that finds a device; shorter ones match other devices too easily.
+const MIN_PREFIX: usize = 6;
+/// The limit of listed devices.
+const MAX_LISTED: i64 = 100_000;
 
-/// A device inside a change.
+/// Returns a device, inside a transaction.
 pub(super) async fn by_id(tx: &mut Tx, id: DeviceId) -> Result<Option<DeviceRow>, StoreError> {
     Ok(sqlx::query_as("SELECT * FROM devices WHERE id = $1")
         .bind(id.to_string())
@@ -21,13 +21,13 @@ pub(super) async fn by_id(tx: &mut Tx, id: DeviceId) -> Result<Option<DeviceRow>
 }
 
 impl Store {
-    /// A device by its name, its id, or the beginning of its id. A name means the device that
-    /// bears it; where none does, the last one that did.
+    /// Returns a device by its name, its id or a prefix of its id. A name means the active device with this
+    /// name, or else the last one that had it.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several ids begin so.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
     pub async fn device(&self, device: &str) -> Result<DeviceRow, StoreError> {
-        // A whole id is never a name: nobody can be called by another device's id.
+        // A full id is never a name: no device can take another device's id as its name.
         if let Ok(id) = device.parse() {
             return self.device_by_id(id).await;
         }
@@ -43,7 +43,7 @@ impl Store {
             return Ok(named);
         }
         let (from, to) =
-            id_range(device).filter(|_| device.len() >= SHORTEST).ok_or(StoreError::NotFound)?;
+            id_range(device).filter(|_| device.len() >= MIN_PREFIX).ok_or(StoreError::NotFound)?;
         let rows = sqlx::query_as("SELECT * FROM devices WHERE id >= $1 AND id < $2 LIMIT 2")
             .bind(from)
             .bind(to)
@@ -52,7 +52,7 @@ impl Store {
         only(rows)
     }
 
-    /// A device by its id and nothing else.
+    /// Returns a device by its full id.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -63,16 +63,16 @@ impl Store {
             .await?)
     }
 
-    /// The devices by name; with `pending_only` those that wait for an admin. At most 100,000.
+    /// Returns the devices by name; with `pending_only` those that wait for an admin. At most 100,000.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn devices(&self, pending_only: bool) -> Result<Vec<DeviceRow>, StoreError> {
         let sql = if pending_only {
             "SELECT * FROM devices WHERE state = 'pending' ORDER BY name, created_at LIMIT $1"
         } else {
             "SELECT * FROM devices ORDER BY name, created_at LIMIT $1"
         };
-        Ok(sqlx::query_as(sql).bind(LISTED).fetch_all(self.reads()).await?)
+        Ok(sqlx::query_as(sql).bind(MAX_LISTED).fetch_all(self.reads()).await?)
     }
 }

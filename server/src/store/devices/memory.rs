@@ -1,5 +1,5 @@
-//! What a device remembers may be another's, or of before: until when its word of what it never saw is
-//! not believed.
+//! Devices whose stored state was found to be older or another device's: until when their reports about
+//! calls that they do not know are not trusted.
 
 use orion_domain::DeviceId;
 
@@ -7,14 +7,14 @@ use crate::store::writer::{Durability, Tx};
 use crate::store::{Store, StoreError};
 
 impl Store {
-    /// Notes that a device's state was found to be an older one, or another's. Of every call that was sent
-    /// to it up to now, whatever clock said so, it may have forgotten that it ran.
+    /// Records that a device's stored state was found to be older, or another device's. The device may have
+    /// lost any call that was sent to it up to this moment, whatever clock set the time of the call.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn device_forgot(&self, id: DeviceId, now: i64) -> Result<(), StoreError> {
-        // A device that says so again and again makes nobody wait for the disk.
-        let is_news: Option<(bool,)> = sqlx::query_as(
+        // Repeated reports of the same loss do not write, so nobody waits for the disk.
+        let has_changed: Option<(bool,)> = sqlx::query_as(
             "SELECT forgot_at IS NULL OR EXISTS (SELECT 1 FROM calls WHERE device_id = devices.id \
              AND state IN ('dispatched', 'running', 'unknown') \
              AND COALESCE(admitted_at, $2) > devices.forgot_at) FROM devices WHERE id = $1",
@@ -23,14 +23,14 @@ impl Store {
         .bind(now)
         .fetch_optional(self.reads())
         .await?;
-        if !is_news.is_some_and(|(is_news,)| is_news) {
+        if !has_changed.is_some_and(|(has_changed,)| has_changed) {
             return Ok(());
         }
         self.write_one(Durability::Fsync, move |tx| Box::pin(forget(tx, id, now))).await
     }
 
-    /// The last moment, Unix milliseconds, of which the device may have forgotten what it ran; none where
-    /// it forgot nothing.
+    /// Returns the last time, Unix milliseconds, whose calls the device may have lost. None if it lost
+    /// nothing.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -43,7 +43,7 @@ impl Store {
     }
 }
 
-/// See [`Store::device_forgot`].
+/// Records the loss, inside a transaction.
 pub(super) async fn forget(tx: &mut Tx, id: DeviceId, now: i64) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE devices SET forgot_at = MAX(COALESCE(forgot_at, 0), $1, \

@@ -1,32 +1,32 @@
-//! What a device found beside what its policy names.
+//! Differences between what a policy names and what its device has.
 
 use serde::{Deserialize, Serialize};
 
-/// How something is not as the policy names it.
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyMismatchKind {
-    /// A link stands on the way.
+    /// The path leads through a link.
     Link,
-    /// It is not there by this name, which differs in case.
+    /// The name on the device differs in case.
     Case,
     /// No such application is installed.
     App,
 }
 
-/// Something that the policy names and that is not on the device as it is named.
+/// An entry of the policy that does not exist on the device under this name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyMismatch {
-    /// How.
+    /// The kind.
     pub kind: PolicyMismatchKind,
-    /// As the policy writes it.
+    /// The entry as the policy writes it.
     pub entry: String,
-    /// Where it leads, or how it is written there; empty where the device does not say.
+    /// Where it leads, or how the device writes it. Empty if the device does not report it.
     pub found: String,
 }
 
 impl PolicyMismatch {
-    /// In words, with what to do.
+    /// Describes the difference, with what to do.
     #[must_use]
     pub fn description(&self) -> String {
         let Self { kind, entry, found } = self;

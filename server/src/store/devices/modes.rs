@@ -1,4 +1,4 @@
-//! Devices that are not held strictly for a while.
+//! Devices in the mode `dangerous`, and until when.
 
 use std::collections::HashMap;
 
@@ -12,21 +12,21 @@ use crate::store::row::parsed;
 use crate::store::writer::{Durability, Event};
 use crate::store::{Store, StoreError};
 
-/// How many modes that are over are ended at a time.
-const ENDED: i64 = 100;
+/// How many expired modes are ended at a time.
+const PAGE: i64 = 100;
 
 /// A device in the mode `dangerous`. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModeRow {
-    /// Which.
+    /// The device.
     pub device: DeviceId,
-    /// When it ends by itself.
+    /// When it expires.
     pub until: i64,
-    /// Who said so.
+    /// Who set it.
     pub by: UserName,
-    /// When.
+    /// When it was set.
     pub at: i64,
-    /// Why.
+    /// The person's reason.
     pub reason: String,
 }
 
@@ -56,7 +56,7 @@ struct ModeStartedEvent<'a> {
 struct ModeEndedEvent<'a> {
     device_id: DeviceId,
     mode: &'static str,
-    /// Absent where its time was over.
+    /// None if the mode expired.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a UserName>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -64,7 +64,7 @@ struct ModeEndedEvent<'a> {
 }
 
 impl Store {
-    /// Puts a device into the mode `dangerous`, or moves its end.
+    /// Puts a device into the mode `dangerous`, or moves the end of the mode.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
@@ -98,10 +98,10 @@ impl Store {
         .await
     }
 
-    /// Puts a device back into the mode `safe`; `false` where it was in it.
+    /// Puts a device back into the mode `safe`. Returns `false` if it is in it already.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn end_dangerous(
         &self,
         device: DeviceId,
@@ -132,20 +132,20 @@ impl Store {
         .await
     }
 
-    /// Ends the modes whose time is over, at most 100 at a time, and gives the devices.
+    /// Ends expired modes, at most 100 at a time, and returns the devices.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn end_modes_that_are_over(&self, now: i64) -> Result<Vec<DeviceId>, StoreError> {
         let over = "SELECT device_id FROM device_modes WHERE until <= $1 LIMIT $2";
-        // Mostly there is none, and then the writer is left alone.
-        let any = sqlx::query(over).bind(now).bind(ENDED).fetch_optional(self.reads()).await?;
+        // Usually there is none, and the writer is not used.
+        let any = sqlx::query(over).bind(now).bind(PAGE).fetch_optional(self.reads()).await?;
         if any.is_none() {
             return Ok(Vec::new());
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let rows = sqlx::query(over).bind(now).bind(ENDED).fetch_all(&mut tx.conn).await?;
+                let rows = sqlx::query(over).bind(now).bind(PAGE).fetch_all(&mut tx.conn).await?;
                 let mut ended = Vec::with_capacity(rows.len());
                 for row in &rows {
                     let device: DeviceId = parsed(row, "device_id")?;
@@ -164,20 +164,20 @@ impl Store {
         .await
     }
 
-    /// The devices that are in the mode `dangerous`.
+    /// Returns the devices in the mode `dangerous`.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn device_modes(&self) -> Result<HashMap<DeviceId, ModeRow>, StoreError> {
         let rows: Vec<ModeRow> =
             sqlx::query_as("SELECT * FROM device_modes").fetch_all(self.reads()).await?;
         Ok(rows.into_iter().map(|row| (row.device, row)).collect())
     }
 
-    /// Since when, by whom and until when a device is in the mode `dangerous`, if it is.
+    /// Returns the mode of a device. None unless it is `dangerous`.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn device_mode(&self, device: DeviceId) -> Result<Option<ModeRow>, StoreError> {
         Ok(sqlx::query_as("SELECT * FROM device_modes WHERE device_id = $1")
             .bind(device.to_string())

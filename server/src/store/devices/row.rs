@@ -1,4 +1,4 @@
-//! A device as it enrols and as it stands on the record.
+//! The row of a device: as it enrols and as it is stored.
 
 use std::str::FromStr;
 
@@ -12,19 +12,19 @@ use super::PolicyMismatch;
 use crate::store::StoreError;
 use crate::store::row::{digest_option, json, parsed};
 
-/// Whether a device may be used.
+/// The state of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceState {
     /// It waits for an admin.
     Pending,
-    /// It may be used.
+    /// It may get calls.
     Approved,
-    /// An admin said no. Its identity has ended.
+    /// An admin rejected it. Its certificates are revoked.
     Rejected,
-    /// It stays enrolled and gets no calls until an admin approves it again.
+    /// It stays enrolled but gets no calls until an admin approves it again.
     Quarantined,
-    /// Its identity has ended.
+    /// Its certificates are revoked.
     Revoked,
 }
 
@@ -33,7 +33,7 @@ impl DeviceState {
     pub const ALL: [Self; 5] =
         [Self::Pending, Self::Approved, Self::Rejected, Self::Quarantined, Self::Revoked];
 
-    /// The word that people, wire and database use.
+    /// Returns the name that people, wire and database use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl DeviceState {
         }
     }
 
-    /// What the audit calls a change to this state.
+    /// Returns the audit event's kind for a change to this state.
     pub(super) const fn event(self) -> &'static str {
         match self {
             Self::Pending => "device.pending",
@@ -68,7 +68,7 @@ impl FromStr for DeviceState {
     }
 }
 
-/// A device that is taken in. Times are Unix milliseconds.
+/// A device that enrols. Times are Unix milliseconds.
 #[derive(Debug)]
 pub(super) struct NewDevice {
     /// Its id.
@@ -77,26 +77,26 @@ pub(super) struct NewDevice {
     pub(super) state: DeviceState,
     /// The fingerprint of its key.
     pub(super) public_key_fingerprint: String,
-    /// The same in words, for people to compare.
+    /// The key's fingerprint in words, for people to compare.
     pub(super) fingerprint_words: String,
-    /// What its certificate is made from, PEM.
+    /// Its certificate request, PEM.
     pub(super) certificate_request: String,
-    /// SHA-256 of what it asks with until it has connected.
+    /// SHA-256 of the ticket that it polls with until it has connected.
     pub(super) ticket_hash: Digest,
-    /// What it is lent, JSON.
+    /// Its grants, JSON.
     pub(super) grants: String,
-    /// Its own name.
+    /// Its hostname.
     pub(super) hostname: String,
     /// Its operating system.
     pub(super) os: String,
-    /// The token that it came with.
+    /// The token that it presented.
     pub(super) invite: InviteId,
-    /// When.
+    /// When it enrolled.
     pub(super) created_at: i64,
 }
 
 impl NewDevice {
-    /// Writes the row under this name.
+    /// Inserts the row under this name.
     pub(super) async fn insert(
         self,
         name: String,
@@ -125,50 +125,50 @@ impl NewDevice {
     }
 }
 
-/// A device as it stands on the record. Times are Unix milliseconds.
+/// A stored device. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceRow {
     /// Its id.
     pub id: DeviceId,
     /// Its name.
     pub name: DeviceName,
-    /// Whether it may be used.
+    /// Its state.
     pub state: DeviceState,
-    /// Its operating system, as it said when it enrolled.
+    /// Its operating system, as reported at enrolment.
     pub os: String,
-    /// Its own name, as it said when it enrolled.
+    /// Its hostname, as reported at enrolment.
     pub hostname: String,
-    /// The version of its agent, once it was connected.
+    /// The version of its agent. None until it connects.
     pub agent_version: Option<String>,
     /// The fingerprint of its key.
     pub public_key_fingerprint: String,
-    /// The same in words.
+    /// The key's fingerprint in words.
     pub fingerprint_words: String,
-    /// What its certificate is made from, PEM.
+    /// Its certificate request, PEM.
     pub certificate_request: String,
-    /// The serial number of its newest certificate, hexadecimal.
+    /// The serial number of its newest certificate, hexadecimal. None until one is issued.
     pub certificate_serial: Option<String>,
-    /// When that certificate ends.
+    /// When that certificate expires. None until one is issued.
     pub certificate_not_after: Option<i64>,
     /// How often it has connected, by its own count.
     pub generation: i64,
-    /// What it said of itself when it was last connected, JSON.
+    /// The facts of its last connection, JSON. None until it connects.
     pub facts: Option<String>,
-    /// The most that its owner leaves, JSON, once it was connected.
+    /// The limit of its owner, JSON. None until it connects.
     pub ceiling: Option<String>,
-    /// What it is lent, JSON.
+    /// Its grants, JSON.
     pub grants: String,
-    /// The version of the policy, once its grants were changed.
+    /// The version of its policy. None until its grants are changed.
     pub policy_version: Option<String>,
-    /// The version that it says it holds.
+    /// The version that the device reports. None until it reports one.
     pub acknowledged_version: Option<String>,
-    /// What it found beside what that version names.
+    /// How the device differs from what that version names.
     pub found: Vec<PolicyMismatch>,
-    /// SHA-256 of what it asks with until it is connected.
+    /// SHA-256 of the ticket that it polls with. None once it has connected.
     pub ticket_hash: Option<Digest>,
     /// When it enrolled.
     pub created_at: i64,
-    /// When it was last seen.
+    /// When it was last seen. None until it connects.
     pub last_seen_at: Option<i64>,
 }
 

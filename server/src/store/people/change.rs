@@ -1,5 +1,5 @@
-//! Changes of accounts. Each reads what it depends on in the same transaction, so that of two at
-//! once the second sees the first: there is an admin left, whoever is quicker.
+//! Changes of accounts. Each reads what it depends on in the same transaction, so the second of two
+//! concurrent changes sees the first: at least one admin always remains.
 
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::{ChangeUserError, UserRow, find, insert, tokens};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
-/// What the audit holds of a role that is changed.
+/// The audit event of a changed role.
 #[derive(Serialize)]
 struct RoleChanged<'a> {
     user: &'a UserName,
@@ -17,7 +17,7 @@ struct RoleChanged<'a> {
     by: &'a UserName,
 }
 
-/// What the audit holds of other changes.
+/// The audit event of other changes.
 #[derive(Serialize)]
 struct UserChanged<'a> {
     user: &'a UserName,
@@ -28,7 +28,7 @@ struct UserChanged<'a> {
 }
 
 impl Store {
-    /// Gives an account another role.
+    /// Changes an account's role.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -64,7 +64,7 @@ impl Store {
         .await?
     }
 
-    /// Keeps everybody from getting in by an account, and ends all that stands for it.
+    /// Disables an account, and ends its sessions and tokens.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -104,7 +104,7 @@ impl Store {
         .await?
     }
 
-    /// Lets people in by an account again, once they sign in anew.
+    /// Enables an account; its people have to sign in again.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -134,8 +134,8 @@ impl Store {
         .await?
     }
 
-    /// Changes a password and ends the account's sessions, but for the one that is kept. Gives how
-    /// many ended.
+    /// Changes a password and ends the account's sessions, except the one that is kept. Returns how many
+    /// ended.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -167,11 +167,11 @@ impl Store {
         .await?
     }
 
-    /// Makes an account an enabled admin again, or makes it, for whoever holds the backend's own
-    /// secret. With a password it is set and all sessions end.
+    /// Makes an account an enabled admin, or creates it, for a person who has the backend's own secret. If
+    /// a password is given, it is set and all sessions end.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn restore_admin(
         &self,
         name: &UserName,
@@ -207,8 +207,8 @@ impl Store {
     }
 }
 
-/// Whether nobody else could administer the backend. An admin without a password and a session is
-/// nobody who could.
+/// Returns whether nobody else could administer the backend. An admin without a password and without a
+/// session does not count.
 async fn is_last_admin(tx: &mut Tx, user: &UserRow, now: i64) -> Result<bool, StoreError> {
     if user.role != Role::Admin || user.disabled_at.is_some() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What stands for people: sessions and API tokens, kept as hashes only.
+//! Sessions and API tokens of people, stored as hashes only.
 
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
@@ -10,47 +10,47 @@ use crate::store::row::{digest, only, parsed, parsed_option};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
-/// How many sessions one person has at most; the oldest end.
-const MOST_SESSIONS: i64 = 100;
-/// How many API tokens one person has at most.
+/// The limit of sessions of one person; the oldest ones end.
+const MAX_SESSIONS: i64 = 100;
+/// The limit of API tokens of one person.
 const MOST_TOKENS: i64 = 100;
-/// How many rows a list has at most.
-const LISTED: i64 = 10_000;
-/// How exact the record of a token's last use is, in milliseconds.
-const USE_MS: i64 = 60_000;
+/// The limit of rows in a list.
+const MAX_LISTED: i64 = 10_000;
+/// How precise the time of a token's last use is, in milliseconds.
+const USE_PRECISION_MS: i64 = 60_000;
 
-/// What stands for a person.
+/// A session or an API token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
     /// The hash of its secret.
     pub hash: Digest,
-    /// The person.
+    /// The account.
     pub user: UserName,
-    /// What it is good for.
+    /// Whether it is a session or an API token.
     pub kind: TokenKind,
-    /// What the person calls it; empty for a session.
+    /// The name that the person gave it. Empty for a session.
     pub name: String,
-    /// When it was made, Unix milliseconds.
+    /// When it was created, Unix milliseconds.
     pub created_at: i64,
-    /// Until when it is good, Unix milliseconds.
+    /// When it expires, Unix milliseconds.
     pub expires_at: i64,
-    /// When it was last used, to the minute, Unix milliseconds.
+    /// When it was last used, to the minute, Unix milliseconds. None if it was not used.
     pub last_used_at: Option<i64>,
-    /// Who made it, where it was not the person.
+    /// Who created it. None if it was the person.
     pub created_by: Option<UserName>,
 }
 
 impl TokenRow {
-    /// The front of the hash, by which people name it.
+    /// Returns the prefix of the hash that people use as its id.
     #[must_use]
     pub fn id(&self) -> String {
         id(self.hash)
     }
 
-    /// Whether its last use has to be recorded anew.
+    /// Returns whether its last use has to be stored again.
     #[must_use]
     pub fn use_is_old(&self, now: i64) -> bool {
-        self.last_used_at.is_none_or(|at| now - at >= USE_MS)
+        self.last_used_at.is_none_or(|at| now - at >= USE_PRECISION_MS)
     }
 }
 
@@ -75,50 +75,50 @@ impl FromRow<'_, SqliteRow> for TokenRow {
     }
 }
 
-/// A token to be kept.
+/// A new session or API token.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// The person.
+    /// The account.
     pub user: UserName,
     /// The hash of its secret.
     pub hash: Digest,
-    /// What it is good for.
+    /// Whether it is a session or an API token.
     pub kind: TokenKind,
-    /// What the person calls it; empty for a session.
+    /// The name that the person gave it. Empty for a session.
     pub name: String,
-    /// Who makes it, where it is not the person.
+    /// Who creates it. None if it is the person.
     pub created_by: Option<UserName>,
-    /// Until when it is good, Unix milliseconds.
+    /// When it expires, Unix milliseconds.
     pub expires_at: i64,
 }
 
-/// Why a token was not kept.
+/// Why a token was not stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// There is no such account, or it is disabled.
+    /// The account does not exist or is disabled.
     #[error("there is no such enabled account")]
     NoUser,
     /// The person has a token of that name.
     #[error("there is a token of that name")]
     Taken,
-    /// The person has as many API tokens as a person may.
+    /// The person has reached the limit of API tokens.
     #[error("a person has at most {MOST_TOKENS} API tokens")]
     TooMany,
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Which tokens are meant.
+/// Which tokens to list.
 #[derive(Debug, Clone, Default)]
 pub struct TokenFilter {
-    /// Of this person; of everybody where it is not said.
+    /// Only those of this person. None for everybody.
     pub user: Option<UserName>,
-    /// Sessions as well.
+    /// Whether sessions are included.
     pub sessions: bool,
 }
 
-/// What the audit holds of a token that is given out or taken back.
+/// The audit event of a token that is created or revoked.
 #[derive(Serialize)]
 struct About<'a> {
     user: &'a UserName,
@@ -131,7 +131,7 @@ struct About<'a> {
     by: Option<&'a UserName>,
 }
 
-/// What the audit holds of people who leave.
+/// The audit event of a sign-out.
 #[derive(Serialize)]
 struct SignedOut<'a> {
     user: &'a UserName,
@@ -139,8 +139,8 @@ struct SignedOut<'a> {
 }
 
 impl Store {
-    /// Keeps a token, and forgets those of the same person that have expired. Of sessions the
-    /// newest hundred stay.
+    /// Stores a token, and deletes expired ones of the same person. Of the sessions, the newest hundred
+    /// stay.
     ///
     /// # Errors
     /// See [`TokenError`].
@@ -199,7 +199,7 @@ impl Store {
                       ORDER BY created_at DESC, rowid DESC LIMIT $2)",
                 )
                 .bind(user.as_str())
-                .bind(MOST_SESSIONS)
+                .bind(MAX_SESSIONS)
                 .execute(&mut tx.conn)
                 .await?;
                 tx.record(event);
@@ -209,11 +209,10 @@ impl Store {
         .await?
     }
 
-    /// Whom a token stands for, while it is good and the account is enabled, and the role that the
-    /// person has by now.
+    /// Returns a token while it is valid and its account is enabled, with the person's current role.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn token(
         &self,
         token_hash: Digest,
@@ -232,10 +231,10 @@ impl Store {
             .transpose()?)
     }
 
-    /// Records that a token was used, once a minute at most.
+    /// Stores the time of a token's use, once a minute at most.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn token_used(&self, token_hash: Digest, now: i64) -> Result<(), StoreError> {
         self.write_one(Durability::Commit, move |tx| {
             Box::pin(async move {
@@ -245,7 +244,7 @@ impl Store {
                 )
                 .bind(now)
                 .bind(token_hash.as_bytes().to_vec())
-                .bind(now - USE_MS)
+                .bind(now - USE_PRECISION_MS)
                 .execute(&mut tx.conn)
                 .await?;
                 Ok(())
@@ -254,10 +253,10 @@ impl Store {
         .await
     }
 
-    /// Tokens by person and age, those that have expired among them until they are forgotten.
+    /// Returns tokens by person and age. Expired ones are included until they are deleted.
     ///
     /// # Errors
-    /// The record cannot be read.
+    /// The database cannot be read.
     pub async fn tokens(&self, filter: TokenFilter) -> Result<Vec<TokenRow>, StoreError> {
         let TokenFilter { user, sessions } = filter;
         let sql = match user {
@@ -273,16 +272,16 @@ impl Store {
         Ok(sqlx::query_as(sql)
             .bind(user.map(String::from))
             .bind(sessions)
-            .bind(LISTED)
+            .bind(MAX_LISTED)
             .fetch_all(self.reads())
             .await?)
     }
 
-    /// Takes a token back, by its name, its id or the front of that. Of this person, or of anybody
-    /// where nobody is said.
+    /// Revokes a token by its name, its id or a prefix of the id: one of this person, or of anybody if no
+    /// person is given.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`], or [`StoreError::Conflict`] where several are meant.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several tokens match.
     pub async fn revoke_token(
         &self,
         token: &str,
@@ -323,10 +322,10 @@ impl Store {
         .await
     }
 
-    /// Signs a person out: of one session, or of all where none is said. Gives how many ended.
+    /// Ends one session of a person, or all if none is given. Returns how many ended.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn sign_out(
         &self,
         user: &UserName,
@@ -353,7 +352,7 @@ impl Store {
     }
 }
 
-/// Ends a person's sessions, but for the one that is kept.
+/// Ends a person's sessions, except the one that is kept.
 pub(super) async fn end_sessions(
     tx: &mut Tx,
     user: &UserName,

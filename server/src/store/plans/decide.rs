@@ -1,4 +1,4 @@
-//! One person's word on a plan: it answers the questions of all steps, or none of them.
+//! One person's vote on a plan: it decides the approval requests of all steps, or of none.
 
 use orion_domain::{ApprovalId, Caller, Digest, PlanId, Risk, Role, UserName};
 use serde::Serialize;
@@ -10,57 +10,57 @@ use crate::store::approvals::{
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
-/// Why an answer to a plan does not count. Nothing was decided.
+/// Why a vote on a plan does not count. Nothing was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecidePlanError {
-    /// There is no such plan.
+    /// No such plan exists.
     #[error("there is no such plan")]
     NotFound,
-    /// The hash is another plan's.
+    /// The hash belongs to another plan.
     #[error("the hash is not this plan's")]
     OtherHash,
-    /// It is not in a state in which this can be said.
+    /// The plan's state does not allow this vote.
     #[error("the plan is {} already", .0.as_str())]
     NotOpen(PlanState),
     /// Its time is over.
     #[error("the plan has expired")]
     Expired,
-    /// Only whoever asked for it can say this.
+    /// Only the plan's requester can do this.
     #[error("only whoever asked for the plan can say this")]
     NotRequester,
-    /// The answer does not count for one of its steps.
+    /// The vote does not count for one of its steps.
     #[error("step {number}: {error}")]
     Step {
-        /// Which.
+        /// The step's number.
         number: u32,
-        /// How risky it is.
+        /// The step's risk.
         risk: Risk,
-        /// Why.
+        /// The reason.
         error: DecideError,
     },
-    /// The record failed.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A person's word on a plan. Where they have a smaller role by now, that one counts.
+/// A person's vote on a plan. If their stored role is lower by now, that one counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPlanVote {
-    /// On what.
+    /// The plan.
     pub plan: PlanId,
-    /// What they saw.
+    /// The hash of the plan that the person saw.
     pub hash: Digest,
-    /// Whose, and as what.
+    /// The voter, with the role of the session.
     pub by: Caller,
-    /// What.
+    /// Whether the person approves.
     pub yes: bool,
-    /// Why.
+    /// The person's reason. Empty if none was given.
     pub reason: String,
-    /// When, Unix milliseconds.
+    /// Unix milliseconds.
     pub at: i64,
 }
 
-/// What the audit holds of a word.
+/// The audit event of a decision.
 #[derive(Serialize)]
 struct Decided<'a> {
     plan_id: PlanId,
@@ -73,8 +73,8 @@ struct Decided<'a> {
 }
 
 impl Store {
-    /// Takes a person's word on a plan. Tells the state that it leads to: still open where more have
-    /// to say yes. A no to a plan that runs keeps its next steps from being begun.
+    /// Stores a person's vote on a plan. Returns the state that results: still open if more people have to
+    /// approve. A denial of a running plan keeps its next steps from starting.
     ///
     /// # Errors
     /// See [`DecidePlanError`].
@@ -90,7 +90,7 @@ impl Store {
                 if plan.hash != vote.hash {
                     return Ok(Err(DecidePlanError::OtherHash));
                 }
-                // Time has passed since the person was let in.
+                // The role may have changed since the person was authenticated.
                 let Some(role) = approvals::role_of(tx, &vote.by.user).await? else {
                     return Ok(Err(DecidePlanError::NotRequester));
                 };
@@ -100,7 +100,7 @@ impl Store {
                         Ok(Err(DecidePlanError::Expired))
                     }
                     (PlanState::Open, true) => approve(tx, &plan, &vote).await,
-                    (PlanState::Open, false) => no(tx, &plan, &vote).await,
+                    (PlanState::Open, false) => deny(tx, &plan, &vote).await,
                     (PlanState::Running, false) => stop(tx, &plan, &vote).await,
                     (PlanState::Expired, _) => Ok(Err(DecidePlanError::Expired)),
                     (state, _) => Ok(Err(DecidePlanError::NotOpen(state))),
@@ -140,7 +140,7 @@ fn vote_row(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
 async fn approve(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
     let mut questions = questions(tx, plan).await?;
     for question in questions.iter_mut().filter(|it| it.state == ApprovalState::Approved) {
-        // Who said yes may be let in no more by now, and then the question stands again.
+        // An approver may be disabled by now. The request is open again then.
         if !approvals::is_enough_still(tx, question).await? {
             approvals::reopen(tx, question).await?;
         }
@@ -151,16 +151,16 @@ async fn approve(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResul
     let open: Vec<_> =
         questions.into_iter().filter(|it| it.state != ApprovalState::Approved).collect();
     for question in &open {
-        let word = vote_row(question.id, vote);
-        if let Err(error) = approvals::counts(tx, question, &word).await? {
+        let step_vote = vote_row(question.id, vote);
+        if let Err(error) = approvals::counts(tx, question, &step_vote).await? {
             let number = number(tx, question).await?;
             return Ok(Err(DecidePlanError::Step { number, risk: question.risk, error }));
         }
     }
     let mut is_enough = true;
     for question in open {
-        let word = vote_row(question.id, vote);
-        let decided = approvals::settle(tx, question, word).await?;
+        let step_vote = vote_row(question.id, vote);
+        let decided = approvals::settle(tx, question, step_vote).await?;
         is_enough &= decided.state == ApprovalState::Approved;
     }
     if !is_enough {
@@ -173,14 +173,14 @@ async fn approve(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResul
     Ok(Ok(PlanState::Running))
 }
 
-async fn no(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
+async fn deny(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
     if vote.by.user != plan.caller.user && vote.by.role < Role::Operator {
         return Ok(Err(DecidePlanError::NotRequester));
     }
     for question in questions(tx, plan).await? {
         if question.state == ApprovalState::Open {
-            let word = vote_row(question.id, vote);
-            approvals::settle(tx, question, word).await?;
+            let step_vote = vote_row(question.id, vote);
+            approvals::settle(tx, question, step_vote).await?;
         }
     }
     decided(tx, plan, vote, PlanState::Denied).await?;

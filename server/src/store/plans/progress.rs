@@ -1,4 +1,4 @@
-//! How a plan goes on once it was approved, and how it ends.
+//! The progress of an approved plan, and its end.
 
 use orion_domain::{ErrorCode, PlanId};
 use serde::Serialize;
@@ -7,18 +7,18 @@ use super::{PAGE, PlanRow, PlanState, StepState, plans};
 use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError, approvals};
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepEnd {
-    /// As what.
+    /// The final state.
     pub state: StepState,
-    /// The stable code, where it did not do what it should.
+    /// The stable code. None if the step succeeded.
     pub code: Option<ErrorCode>,
-    /// In a sentence.
+    /// A sentence.
     pub message: String,
 }
 
-/// What the audit holds of a plan's end.
+/// The audit event of a plan's end.
 #[derive(Serialize)]
 struct PlanEndedEvent {
     plan_id: PlanId,
@@ -27,11 +27,11 @@ struct PlanEndedEvent {
 }
 
 impl Store {
-    /// Takes a step up; `false` where its plan does not run, was stopped, or where the step was begun
+    /// Starts a step. Returns `false` if its plan does not run or was stopped, or the step was started
     /// before.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn begin_step(
         &self,
         plan: PlanId,
@@ -60,10 +60,10 @@ impl Store {
         .await
     }
 
-    /// Ends a step that was begun.
+    /// Ends a started step.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn end_step(
         &self,
         plan: PlanId,
@@ -91,10 +91,10 @@ impl Store {
         .await
     }
 
-    /// Ends a plan that runs; what was not begun is skipped.
+    /// Ends a running plan; steps that were not started are skipped.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn end_plan(
         &self,
         plan: PlanId,
@@ -107,17 +107,17 @@ impl Store {
         .await
     }
 
-    /// Ends the plans whose time is over, at most 100, and gives their ids; the calls that waited are
-    /// the caller's to end.
+    /// Expires the plans whose time is over, at most 100, and returns their ids. The caller ends the calls
+    /// that wait.
     ///
     /// # Errors
-    /// The record cannot be kept.
+    /// The database cannot be written.
     pub async fn expire_plans(&self, now: i64) -> Result<Vec<PlanId>, StoreError> {
         let due = sqlx::query("SELECT 1 FROM plans WHERE state = 'open' AND expires_at <= $1")
             .bind(now)
             .fetch_optional(self.reads())
             .await?;
-        // Asked every second; the writer is left alone when there is nothing to do.
+        // The check runs every second; the writer is not used when nothing is due.
         if due.is_none() {
             return Ok(Vec::new());
         }
@@ -137,7 +137,7 @@ impl Store {
     }
 }
 
-/// Something of the plan has changed.
+/// Increments the plan's revision.
 pub(super) async fn touch(tx: &mut Tx, plan: PlanId) -> Result<(), StoreError> {
     sqlx::query("UPDATE plans SET revision = revision + 1 WHERE id = $1")
         .bind(plan.to_string())
@@ -146,7 +146,7 @@ pub(super) async fn touch(tx: &mut Tx, plan: PlanId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ends a plan, inside a change.
+/// Ends a plan, inside a transaction.
 pub(super) async fn end(
     tx: &mut Tx,
     plan: PlanId,

@@ -1,4 +1,4 @@
-//! A plan as it is made and as it stands on the record.
+//! The row of a plan: as it is created and as it is stored.
 
 use std::str::FromStr;
 
@@ -23,10 +23,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every one, in the order of the reference.
+            /// Every state, in the order of the reference.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The word that people and database use.
+            /// Returns the name that people and database use.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
@@ -45,21 +45,21 @@ macro_rules! words {
 }
 
 words! {
-    /// Where a plan is in its life.
+    /// The state of a plan.
     PlanState, "plan", {
-        /// It waits for people.
+        /// It waits for approval.
         Open = "open",
         /// Its steps are run.
         Running = "running",
-        /// Every step did what it should.
+        /// Every step succeeded.
         Succeeded = "succeeded",
-        /// Not every step did.
+        /// A step did not succeed.
         Failed = "failed",
-        /// Somebody said no.
+        /// A person denied it.
         Denied = "denied",
-        /// Nobody answered in time.
+        /// Nobody decided in time.
         Expired = "expired",
-        /// Somebody stopped it while it ran.
+        /// A person stopped it while it ran.
         Cancelled = "cancelled",
         /// The backend stopped while it ran.
         Interrupted = "interrupted",
@@ -67,166 +67,166 @@ words! {
 }
 
 words! {
-    /// Where a step is in its life.
+    /// The state of a step.
     StepState, "step", {
-        /// It was not begun.
+        /// It has not started.
         Waiting = "waiting",
-        /// It is under way.
+        /// It is running.
         Running = "running",
-        /// It did what it should.
+        /// It succeeded.
         Succeeded = "succeeded",
-        /// It did not.
+        /// It failed.
         Failed = "failed",
-        /// What it touches is not as it was shown, so it was not done.
+        /// What it touches differs from its preview, so it was not run.
         Drifted = "drifted",
-        /// It was never begun, and will not be.
+        /// It will never start.
         Skipped = "skipped",
     }
 }
 
-/// What a step was shown with and earlier steps change, so that it is compared before they do.
+/// What a step's preview observed and earlier steps change. It is compared before those steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlierChanges {
     /// The first step that changes some of it.
     pub before: u32,
-    /// What the preview saw.
+    /// What the preview observed.
     pub seen: Vec<Observation>,
 }
 
-/// A step of a plan to be. Times are Unix milliseconds.
+/// A step of a new plan. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewStep {
-    /// The call that it becomes.
+    /// The call that the step makes.
     pub call: CallId,
-    /// Where.
+    /// The device.
     pub device: (DeviceId, DeviceName),
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
     /// Canonical JSON.
     pub arguments: Vec<u8>,
-    /// How risky.
+    /// The step's risk.
     pub risk: Risk,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
-    /// What was decided.
+    /// The decision.
     pub decision: String,
-    /// The line that decided.
+    /// The rule that decided.
     pub rule: String,
-    /// The policy that it was judged by.
+    /// The version of the policy that was evaluated.
     pub policy_version: String,
-    /// The dry run's envelope, JSON, where there is one that is not too large to be kept.
+    /// The dry run's envelope, JSON. None if there is none or it is too large to store.
     pub preview: Option<Vec<u8>>,
     /// What is compared right before it runs.
     pub observed: Vec<Observation>,
-    /// What is compared before an earlier step.
+    /// What is compared before an earlier step. None if no earlier step changes it.
     pub earlier: Option<EarlierChanges>,
-    /// The last earlier step that changes what this one touches.
+    /// The last earlier step that changes what this one touches. None if no step does.
     pub after: Option<u32>,
-    /// Where a person is asked about it: the call that waits, and the question.
+    /// The call and the approval request. None if nobody is asked.
     pub asked: Option<Box<(NewCall, NewApproval)>>,
 }
 
-/// A plan to be. Times are Unix milliseconds.
+/// A new plan. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewPlan {
     /// Its id.
     pub id: PlanId,
-    /// For whom.
+    /// Who makes the plan.
     pub caller: Caller,
-    /// What a yes is bound to.
+    /// The hash that an approval is bound to.
     pub hash: Digest,
-    /// Whether it goes on where a step fails.
+    /// Whether it continues after a failed step.
     pub keep_going: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: i64,
-    /// From when on an answer comes too late.
+    /// When it expires.
     pub expires_at: i64,
     /// The steps in order.
     pub steps: Vec<NewStep>,
 }
 
-/// A step as it stands on the record. Times are Unix milliseconds.
+/// A stored step. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRow {
-    /// Its place, from 1.
+    /// Its number, from 1.
     pub number: u32,
-    /// The call that it becomes.
+    /// The call that the step makes.
     pub call: CallId,
-    /// Where.
+    /// The device.
     pub device: (DeviceId, DeviceName),
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
     /// Canonical JSON.
     pub arguments: Vec<u8>,
-    /// How risky.
+    /// The step's risk.
     pub risk: Risk,
     /// What it would touch, a line each.
     pub touches: Vec<String>,
-    /// What was decided.
+    /// The decision.
     pub decision: String,
-    /// The line that decided.
+    /// The rule that decided.
     pub rule: String,
-    /// The policy that it was judged by.
+    /// The version of the policy that was evaluated.
     pub policy_version: String,
-    /// The dry run's envelope, JSON.
+    /// The dry run's envelope, JSON. None if there is none or it was too large to store.
     pub preview: Option<Vec<u8>>,
     /// What is compared right before it runs.
     pub observed: Vec<Observation>,
-    /// What is compared before an earlier step.
+    /// What is compared before an earlier step. None if no earlier step changes it.
     pub earlier: Option<EarlierChanges>,
-    /// The last earlier step that changes what this one touches.
+    /// The last earlier step that changes what this one touches. None if no step does.
     pub after: Option<u32>,
-    /// Where it is.
+    /// Its state.
     pub state: StepState,
-    /// The stable code, where it did not do what it should.
+    /// The stable code. None unless it ended without success.
     pub code: Option<ErrorCode>,
-    /// How it ended, in a sentence.
+    /// How it ended, in a sentence. Empty until then.
     pub message: String,
-    /// When it was begun.
+    /// When it started. None until then.
     pub began_at: Option<i64>,
-    /// When it ended.
+    /// When it ended. None until then.
     pub ended_at: Option<i64>,
 }
 
-/// A plan as it stands on the record. Times are Unix milliseconds.
+/// A stored plan. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanRow {
     /// Its id.
     pub id: PlanId,
-    /// Where it is.
+    /// Its state.
     pub state: PlanState,
-    /// For whom, with the role that they had.
+    /// Who made the plan, with the role at that time.
     pub caller: Caller,
-    /// What a yes is bound to.
+    /// The hash that an approval is bound to.
     pub hash: Digest,
-    /// Whether it goes on where a step fails.
+    /// Whether it continues after a failed step.
     pub keep_going: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: i64,
-    /// From when on an answer comes too late.
+    /// When it expires.
     pub expires_at: i64,
-    /// Who said the word that settled it.
+    /// Who cast the deciding vote. None until the decision.
     pub decided_by: Option<UserName>,
-    /// When.
+    /// When it was decided. None until then.
     pub decided_at: Option<i64>,
-    /// Why.
+    /// The deciding person's reason. None until the decision.
     pub reason: Option<String>,
-    /// Who asked for it to stop while it runs.
+    /// Who stopped it while it ran. None if nobody did.
     pub stopped_by: Option<UserName>,
-    /// When it ended.
+    /// When it ended. None until then.
     pub ended_at: Option<i64>,
-    /// Counts up with every change.
+    /// Increases with every change.
     pub revision: u32,
-    /// How many steps it has.
+    /// The number of its steps.
     pub step_count: u32,
-    /// The steps in order; none where plans are listed.
+    /// The steps in order. Empty in a list of plans.
     pub steps: Vec<StepRow>,
-    /// The questions of its steps; none where plans are listed.
+    /// The approval requests of its steps. Empty in a list of plans.
     pub questions: Vec<ApprovalRow>,
 }
 
 impl PlanRow {
-    /// The question about a step.
+    /// Returns the approval request of a step.
     #[must_use]
     pub fn question(&self, step: &StepRow) -> Option<&ApprovalRow> {
         self.questions.iter().find(|question| question.call == step.call)

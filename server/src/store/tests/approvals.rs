@@ -1,4 +1,4 @@
-//! Questions: one answer, one use, in time.
+//! Approval requests: one decision, one use, in time.
 
 use super::*;
 use crate::store::{
@@ -6,7 +6,7 @@ use crate::store::{
     NewVote, StoreError,
 };
 
-/// A word on question 1 of somebody with the role of an admin.
+/// A vote on request 1 with the role of an admin.
 pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
     NewVote {
         approval: approval_id(1),
@@ -77,7 +77,7 @@ async fn asking_twice_changes_nothing() {
         place.store.ask(again, CommittedWith::default()).await,
         Err(AskError::Store(StoreError::Conflict))
     );
-    // The call's move and the question stand or fall together.
+    // The call's change of state and the request are stored together or not at all.
     place.store.open_call(call(3)).await.unwrap();
     let taken = NewApproval { id: approval_id(1), call: call_id(3), ..question(3) };
     assert_eq!(
@@ -202,7 +202,7 @@ pub(super) async fn person(place: &Place, name: &str, role: &str) {
     raw.close().await.unwrap();
 }
 
-/// Question 1 with these approvers, at a backend with these people.
+/// Request 1 with these approvers, at a backend with these people.
 pub(super) async fn asked_of(approvers: Approvers, people: &[(&str, &str)]) -> Place {
     let place = Place::new().await;
     for (name, role) in people {
@@ -231,7 +231,7 @@ async fn several_people_have_to_say_yes_each_once_and_the_last_settles_it() {
     assert_eq!(yes("ann", 2_001).await, Err(DecideError::AlreadyVoted));
     let two = yes("bob", 2_002).await.unwrap();
     assert_eq!((two.state, two.votes.len()), (ApprovalState::Open, 2));
-    // What was said survives a restart.
+    // Votes survive a restart.
     let place = Place { store: place.store.clone(), dir: place.dir }.reopened().await;
     let third = NewVote { role: Role::Operator, ..vote("carl", true, 2_003) };
     let three = place.store.vote(third).await.unwrap();
@@ -381,7 +381,7 @@ async fn whoever_wrote_the_call_is_no_second_person_to_it() {
         (own(strict.role), own(strict.role))
     );
     assert_eq!(yes(&place, "carl").await, approved);
-    // Of two admins one wrote it, so the other one looks at it, though it is made for them.
+    // One of two admins wrote the call, so the other one has to approve it, even as its requester.
     let critical = Approvers { role: Role::Admin, second_if_any: true, ..Approvers::default() };
     let place = written(critical, &[("ann", "admin"), ("bob", "admin")]).await;
     assert_eq!((yes(&place, "bob").await, yes(&place, "ann").await), (own(Role::Admin), approved));

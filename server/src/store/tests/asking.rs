@@ -1,10 +1,10 @@
-//! What is one change with a question, and with the spending of a yes.
+//! What is committed with an approval request, and with the use of an approval.
 
 use super::*;
 use crate::store::tests::approvals::{person, vote};
 use crate::store::{ApprovalState, AskError, StoreError};
 
-/// A call that wants a person and its preview, which was sent.
+/// A call that needs approval, and its preview, which was sent.
 async fn previewed() -> (Place, CommittedWith) {
     let place = Place::new().await;
     person(&place, "admin", "admin").await;
@@ -27,7 +27,7 @@ async fn a_call_its_question_and_the_end_of_its_preview_are_recorded_as_one() {
     assert_eq!((asked.state, asked.approval), (CallState::AwaitingApproval, Some(approval_id(1))));
     let shown = place.store.call(&call_id(7).to_string()).await.unwrap();
     assert_eq!(shown.state, CallState::Succeeded);
-    // A preview whose end was recorded before keeps it, and the question stands all the same.
+    // A preview that ended before keeps its end, and the request is stored.
     let along = CommittedWith { call: Some(call(2)), preview: Some(close(7, CallState::Failed)) };
     assert_eq!(place.store.ask(question(2), along).await, Ok(false));
     let shown = place.store.call(&call_id(7).to_string()).await.unwrap();

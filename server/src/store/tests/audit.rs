@@ -1,4 +1,4 @@
-//! The audit: what rows hold, and that every change to them is found.
+//! The audit log: what its rows hold, and that every change to them is detected.
 
 use orion_domain::audit::Break;
 use rstest::rstest;
@@ -6,7 +6,7 @@ use rstest::rstest;
 use super::*;
 use crate::store::{StoreError, verify_file};
 
-/// Five rows.
+/// An audit log of five rows.
 async fn five() -> Place {
     let place = Place::new().await;
     for n in 1..=5 {
@@ -40,7 +40,7 @@ async fn a_whole_chain_is_said_to_be_whole_online_and_off() {
     let head = place.store.audit_head().await.unwrap();
     let whole = AuditVerdict::Whole { rows: 5, head, checkpoints: 0 };
     assert_eq!(place.store.verify_audit(None).await, Ok(whole.clone()));
-    // Beside a running store, and after it.
+    // It works while a store is open, and after it is closed.
     assert_eq!(verify_file(&place.file(), None).await, Ok(whole.clone()));
     place.store.close().await;
     assert_eq!(verify_file(&place.file(), None).await, Ok(whole));

@@ -1,9 +1,9 @@
-//! Calls: the guarded machine, idempotency, lookups, recovery.
+//! Calls: the state machine, idempotency, lookups, recovery.
 
 use super::*;
 use crate::store::{ApprovalScope, CallRow, NewVote, QueueError, StateChange, StoreError};
 
-/// Puts call `n` into a state.
+/// Brings call `n` into a state.
 pub(super) async fn put(store: &Store, n: u128, state: CallState) {
     if state.is_closed() {
         let denied = state == CallState::Denied;
@@ -15,7 +15,7 @@ pub(super) async fn put(store: &Store, n: u128, state: CallState) {
     }
 }
 
-/// Puts a call on the record, in whatever open state.
+/// Stores a call in any open state.
 async fn enter(store: &Store, call: NewCall) {
     if call.state == CallState::Queued {
         store.open_queued_call(call, ROOM).await.unwrap();
@@ -152,7 +152,7 @@ async fn states_that_do_not_fit_the_way_are_refused() {
     let no = Err(StoreError::Conflict);
     let opened_closed = NewCall { state: CallState::Failed, ..call(1) };
     assert_eq!(place.store.open_call(opened_closed).await, no);
-    // What waits is counted, so that it comes by no other way.
+    // Queued calls are counted, so no other function may store one.
     let queued = NewCall { state: CallState::Queued, ..call(1) };
     assert_eq!(place.store.open_call(queued).await, no);
     let waiting = place.store.open_queued_call(call(1), ROOM).await;
@@ -192,7 +192,7 @@ async fn a_key_names_one_call_of_one_person() {
     assert_eq!(place.store.open_call(keyed(1, "ann")).await, Ok(()));
     assert_eq!(place.store.open_call(keyed(2, "ann")).await, Err(StoreError::KeyInUse));
     assert_eq!(place.store.open_call(keyed(3, "bob")).await, Ok(()));
-    // Another conflict is not taken for the key's: here the id is taken.
+    // Another conflict is not reported as the key's: here the id is taken.
     assert_eq!(place.store.open_call(keyed(3, "eve")).await, Err(StoreError::Conflict));
     assert_eq!(place.audited().await, 2);
 }
@@ -238,7 +238,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     store.open_call(effects(4, CallState::Dispatched)).await.unwrap();
     store.advance_call(call_id(4), CallState::Running, 1_100).await.unwrap();
     enter(store, effects(5, CallState::Queued)).await;
-    // A question that stands, one that was denied, one approved, one used up.
+    // Requests that are open, denied, approved and used.
     for n in 6..10 {
         store.open_call(effects(n, CallState::Received)).await.unwrap();
         store.ask(question(n), CommittedWith::default()).await.unwrap();
@@ -255,7 +255,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
         };
         store.vote(vote).await.unwrap();
     }
-    // Earlier versions spent a yes before they sent its call.
+    // Earlier versions used an approval before they sent its call.
     tamper(&place, "UPDATE approvals SET consumed_at = 2100 WHERE call_id LIKE '%9'").await;
 
     let place = place.reopened().await;
@@ -280,7 +280,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
         ]
     );
     assert_eq!(place.store.recover_open_calls(9_001).await, Ok(0));
-    // The device comes back and tells.
+    // The device reconnects and reports.
     assert_eq!(
         place.store.close_call(close(3, CallState::Succeeded), ClosedBy::Backend).await,
         Ok(true)
@@ -307,7 +307,7 @@ async fn recorded_calls_come_in_pages_of_so_many_bytes_and_one_at_least() {
         let admitted_at = (n == 2).then_some(1_000);
         place.store.open_call(NewCall { arguments, admitted_at, ..call(n) }).await.unwrap();
     }
-    // What the backend asked for itself is nobody's call.
+    // The backend's own previews belong to nobody.
     place.store.open_call(NewCall { is_own_preview: true, ..call(5) }).await.unwrap();
     let page = async |after: u128| {
         let after = if after == 0 { String::new() } else { call_id(after).to_string() };
@@ -337,17 +337,17 @@ async fn calls_are_counted_by_when_they_were_let_through_and_what_was_not_sent_i
     store.open_call(sent(1, 1_010)).await.unwrap();
     store.open_call(NewCall { dry_run: true, ..sent(2, 1_020) }).await.unwrap();
     store.open_call(call(3)).await.unwrap();
-    // Asked about at 1,500 and let through much later.
+    // Requested at 1,500 and admitted much later.
     store.ask(question(3), CommittedWith::default()).await.unwrap();
     assert_eq!(seen(0).await, [1_010]);
     assert_eq!(store.advance_call(call_id(3), CallState::Dispatched, 4_000).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
     assert_eq!(seen(2_000).await, [4_000]);
-    // What was never sent is no use.
+    // A call that was never sent does not count.
     store.open_call(call(4)).await.unwrap();
     assert_eq!(store.close_call(close(4, CallState::Failed), ClosedBy::Backend).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
-    // How it ended is no matter.
+    // The outcome does not matter.
     assert_eq!(store.close_call(close(3, CallState::Succeeded), ClosedBy::Backend).await, Ok(true));
     assert_eq!(seen(0).await, [4_000, 1_010]);
 }

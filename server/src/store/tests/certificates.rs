@@ -8,7 +8,7 @@ use crate::store::{
     StoreError, holders_of, taken_in,
 };
 
-/// A place with as many approved devices, `pi`, `pi-2`, …
+/// A store with this many approved devices, `pi`, `pi-2`, …
 async fn approved(devices: u128) -> Place {
     let place = Place::new().await;
     let invite = InviteId::new(Uuid::from_u128(0x0195_0000_0000_7000_8000_0000_0000_0001));
@@ -30,7 +30,7 @@ async fn approved(devices: u128) -> Place {
     place
 }
 
-/// Device `n` comes with the token.
+/// Enrols device `n` with the token.
 async fn enroll(place: &Place, n: u128) -> DeviceState {
     let candidate = Candidate {
         id: device_id(n),
@@ -86,7 +86,7 @@ async fn the_certificates_of_a_revoked_device_are_listed() {
     store.record_certificate(device_id(1), "0b", "old", 9_000, 2_500).await.unwrap();
     assert_eq!(store.certificates_of(device_id(1)).await.unwrap(), ["0a", "0b"]);
     assert_eq!(store.revoked_serials().await.unwrap(), Vec::<String>::new());
-    // Those that have ended are forgotten.
+    // Expired certificates are deleted.
     store.record_certificate(device_id(1), "0c", "old", 12_000, 4_000).await.unwrap();
     let row = store.device("pi").await.unwrap();
     assert_eq!(row.certificate_serial.as_deref(), Some("0c"));
@@ -116,7 +116,7 @@ async fn a_token_that_a_device_in_quarantine_came_with_lets_nobody_in_unseen() {
     assert_eq!(enroll(&place, 2).await, DeviceState::Approved);
     set(&place, 1, DeviceState::Quarantined).await;
     assert_eq!(enroll(&place, 3).await, DeviceState::Pending);
-    // Once an admin has looked it is what it was.
+    // After an admin's decision the token approves devices again.
     set(&place, 1, DeviceState::Approved).await;
     assert_eq!(enroll(&place, 4).await, DeviceState::Approved);
     set(&place, 1, DeviceState::Revoked).await;
@@ -130,7 +130,7 @@ async fn who_holds_certificates_of_an_authority_is_known_until_they_show_one_of_
     let issue = async |n, serial: &str, authority: &str, not_after| {
         store.record_certificate(device_id(n), serial, authority, not_after, 5_000).await.unwrap();
     };
-    // One of before there could be two; one that has ended; one of a device that is revoked.
+    // One older than the column; one that has expired; one of a revoked device.
     issue(1, "1a", "", 20_000).await;
     issue(2, "2a", "old", 6_500).await;
     issue(3, "3a", "old", 20_000).await;
@@ -143,7 +143,7 @@ async fn who_holds_certificates_of_an_authority_is_known_until_they_show_one_of_
         not_after: Some(not_after),
     };
     assert_eq!(held().await, [holder("pi", 20_000), holder("pi-4", 30_000)]);
-    // What was given may not have arrived; what was shown has.
+    // An issued certificate may not have arrived; a presented one has.
     issue(4, "4b", "new", 40_000).await;
     shown(&place, 4, "4a", 1).await;
     assert_eq!(held().await, [holder("pi", 20_000), holder("pi-4", 30_000)]);
@@ -162,7 +162,7 @@ async fn who_waits_with_a_token_of_before_would_be_cut_off_as_well() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     place.store.record_authorities(names(&["new", "old"]), 1_001).await.unwrap();
     assert_eq!(held().await, waits);
-    // A token that was made when both counted is good with the new one.
+    // A token that was made while both were trusted is valid with the new one.
     place.store.record_authorities(names(&["old"]), 1_002).await.unwrap();
     tamper(&place, "UPDATE authorities SET trusted_at = 1000, retired_at = NULL").await;
     assert_eq!(held().await, []);
@@ -194,7 +194,7 @@ async fn who_trusts_an_authority_is_known_by_their_own_word_or_else_by_their_cer
         lifetime: 15_000,
     };
     assert_eq!(taken_in(&place.file()).await, Ok(known));
-    // Once it has renewed it says so.
+    // After a renewal the device reports it.
     shown_trusting(&place, 1, "1a", 2, Some("new")).await;
     set(&place, 3, DeviceState::Revoked).await;
     let known = taken_in(&place.file()).await.unwrap();
@@ -221,6 +221,6 @@ async fn which_authorities_count_is_audited_where_it_changes() {
     assert_eq!(record(&["b"]).await, [retired("a")]);
     // As after a restored backup.
     assert_eq!(record(&["b", "a"]).await, [trusted("a", false)]);
-    // Certificates of before there could be two became the oldest one's.
+    // Certificates older than the column were assigned to the oldest authority.
     assert_eq!(holders_of(&place.file(), "a", "b", 7_000).await.unwrap().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What is signed of the audit: only what follows, and a rewritten past does not fit it.
+//! Signing the audit log: only rows that follow are signed, and a rewritten log does not match.
 
 use orion_audit::merkle::Tree;
 use orion_domain::audit::{AuditHead, AuditRow, Break};
@@ -14,8 +14,8 @@ async fn opened(place: &Place, from: u128, count: u128) {
     }
 }
 
-/// Writes the whole audit anew with another word in it, head and all: what somebody can do who may write
-/// the file and has no key.
+/// Rewrites the whole audit log with a changed row, head included. Anybody who can write the file but has
+/// no key can do this.
 async fn rewrite(place: &Place) {
     let rows = place.store.audit_export(0, 10_000).await.unwrap();
     let mut raw = place.raw().await;
@@ -58,7 +58,7 @@ async fn what_was_signed_is_checked_and_a_past_written_anew_is_found() {
     let whole = AuditVerdict::Whole { rows: 5, head, checkpoints: 2 };
     assert_eq!(place.store.verify_audit(Some(&held)).await, Ok(whole.clone()));
 
-    // Another process goes on where this one was.
+    // Another process continues from the stored tree.
     let again = Notary::prepare(place.dir.path(), &place.store).await.unwrap();
     assert_eq!(again.signer().key(), &key);
     opened(&place, 6, 1).await;
@@ -91,7 +91,7 @@ async fn what_does_not_follow_from_what_was_signed_is_not_signed() {
     assert_eq!(again.sign(&place.store).await, Err(NotSigned::Checkpoint));
 }
 
-/// Where the record does not fit what was signed last.
+/// Returns how the database differs from what was signed last.
 async fn found(place: &Place) -> String {
     let held = held_to(place.dir.path()).unwrap();
     let file = verify_file(&place.file(), held.as_ref()).await.unwrap();
@@ -102,7 +102,7 @@ async fn found(place: &Place) -> String {
     }
 }
 
-/// A record over which something was signed, and its key.
+/// A signed database, and its key.
 async fn signed() -> Place {
     let place = Place::new().await;
     let notary = Notary::prepare(place.dir.path(), &place.store).await.unwrap();
@@ -149,7 +149,7 @@ async fn an_older_record_in_the_place_of_the_one_that_was_signed_last_is_found_a
     let notary = Notary::prepare(place.dir.path(), &place.store).await.unwrap();
     assert!(matches!(notary.sign(&place.store).await, Err(NotSigned::Broken(_))));
 
-    // The way on is a person's, and stands in the audit; what fits stays.
+    // Only a person can reset signing, and the reset is audited; checkpoints that match are kept.
     let folder = place.dir.path().to_owned();
     place.store.close().await;
     reset_signing(&folder, " ").await.unwrap_err();
@@ -201,7 +201,7 @@ async fn a_record_of_before_the_last_checkpoint_was_kept_beside_the_key_gets_it_
     let notary = Notary::prepare(place.dir.path(), &place.store).await.unwrap();
     notary.sign(&place.store).await.unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), head);
-    // What is no checkpoint of this key holds nothing together.
+    // A note that is no checkpoint of this key is rejected.
     std::fs::write(&path, "a\nb\n\nc\n").unwrap();
     let said = found(&place).await;
     assert!(said.contains("it is no signed note (audit.head"), "{said}");

@@ -1,4 +1,4 @@
-//! Who may end a call, and from where.
+//! Who may close a call, and in which states.
 
 use super::calls::put;
 use super::*;
@@ -16,7 +16,7 @@ async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
         assert_eq!(ended, Ok(unsent), "{from}");
         let row = place.store.call(&call_id(n).to_string()).await.unwrap();
         assert_eq!(row.state, if unsent { CallState::Cancelled } else { from });
-        // What was sent still ends as its device says, and what was not is never sent.
+        // A call that was sent ends as its device reports, and a call that was not sent is never sent.
         let sent = place.store.advance_call(call_id(n), CallState::Dispatched, 3_000).await;
         assert_eq!(sent, Ok(false), "{from}");
         let late = place.store.close_call(close(n, CallState::Succeeded), ClosedBy::Backend).await;

@@ -1,4 +1,4 @@
-//! Devices and the tokens that they enrol with.
+//! Devices and their enrolment tokens.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub(super) fn candidate(n: u128, name: &str) -> Candidate {
     }
 }
 
-/// A token for many pending devices under names of their own.
+/// A token for many pending devices, which choose their own names.
 fn open_invite() -> NewInvite {
     let grants = r#"{"profile":"reader"}"#.to_owned();
     NewInvite { name: None, preapproved: false, grants, ..invite(1, 200) }
@@ -58,7 +58,7 @@ async fn enrolled(n: u128) -> Place {
     place
 }
 
-/// The kinds of audit rows after those of [`enrolled`].
+/// Returns the kinds of audit rows after those of [`enrolled`].
 async fn kinds_since(place: &Place) -> Vec<String> {
     let mut kinds = place.kinds().await;
     assert_eq!(
@@ -174,7 +174,7 @@ async fn a_revoked_key_does_not_come_back_and_frees_its_name() {
         .unwrap();
     let again = Candidate { id: device_id(2), ..candidate(1, "kiosk") };
     assert_eq!(place.store.enroll_device(again.clone()).await, Err(RedeemError::KeyKnown));
-    // It spent nothing, and who does not know the secret is not told.
+    // It spent nothing, and a wrong secret learns nothing.
     let guess = Candidate { secret_hash: Digest::of(b"guess"), ..again };
     assert_eq!(place.store.enroll_device(guess).await, Err(RedeemError::Unknown));
     assert_eq!(kinds_since(&place).await, ["device.revoked"]);
@@ -194,7 +194,7 @@ async fn a_ceiling_that_changes_is_kept_with_its_workspace_and_a_fault_is_audite
     let row = place.store.device("kiosk").await.unwrap();
     assert_eq!(row.ceiling.as_deref(), Some("{}"));
     assert_eq!(row.facts.as_deref(), Some(r#"{"workspace":"/srv"}"#));
-    // The connection that it came on is the one that was greeted.
+    // The device was accepted with the hello of this connection.
     assert_eq!((row.generation, row.last_seen_at), (0, Some(5)));
     assert_eq!(kinds_since(&place).await, ["device.ceiling_told", "device.ceiling_faulty"]);
     assert_eq!(
@@ -240,12 +240,12 @@ async fn approve(place: &Place, n: u128) {
 async fn a_greeting_that_was_late_is_no_copy() {
     let place = enrolled(1).await;
     approve(&place, 1).await;
-    // Of two connections of one device the newer one's greeting arrives first.
+    // Of two connections of one device, the newer one's hello arrives first.
     let late = greeting(4, "{}");
     assert_eq!(place.store.record_hello(device_id(1), greeting(5, "{}")).await, Ok(()));
     let hello = async |hello| place.store.record_hello(device_id(1), hello).await;
     assert_eq!(hello(late).await, Err(HelloError::Overtaken));
-    // Whoever is there to connect again and still counts so is a copy.
+    // A new connection with this count comes from a copy.
     assert_eq!(hello(greeting(4, "{}")).await, Err(HelloError::GenerationBackwards));
 }
 
@@ -262,7 +262,7 @@ async fn a_device_that_an_admin_lets_out_of_quarantine_counts_anew_and_its_copy_
     let (approved, quarantined) = (DeviceState::Approved, DeviceState::Quarantined);
     assert_eq!(hello(1).await, Err(HelloError::Held(DeviceState::Pending)));
     approve(&place, 1).await;
-    // Somebody wrote the highest count there is into the copy.
+    // The copy has the highest possible count.
     assert_eq!(hello(i64::MAX).await, Ok(()));
     assert_eq!(hello(41).await, Err(HelloError::GenerationBackwards));
     assert_eq!(set(approved, quarantined).await.generation, i64::MAX);
@@ -354,7 +354,7 @@ async fn a_device_that_forgot_may_have_forgotten_what_was_sent_before_by_whateve
     assert_eq!(store.forgot_at(kiosk).await, Ok(None));
     store.device_forgot(kiosk, 5_000).await.unwrap();
     assert_eq!(store.forgot_at(kiosk).await, Ok(Some(5_000)));
-    // The clock was ahead when this was sent, and the mark never goes back.
+    // The clock was ahead when this call was sent, and the time never decreases.
     let call = NewCall { admitted_at: Some(9_000), state: CallState::Dispatched, ..call(1) };
     store.open_call(call).await.unwrap();
     store.device_forgot(kiosk, 6_000).await.unwrap();

@@ -1,4 +1,4 @@
-//! Where content came into a chat.
+//! Labels of content in chats.
 
 use super::*;
 use crate::store::{Authorship, Label, LabelledContent};
@@ -16,7 +16,7 @@ fn digest(n: u128) -> Digest {
     Digest::of(&n.to_be_bytes())
 }
 
-/// A chat with calls 1 to `calls`, each with a result of so many bytes.
+/// A chat with calls 1 to `calls`, each with a result of this many bytes.
 async fn chat(calls: u128, bytes: usize) -> Place {
     let place = Place::new().await;
     place.store.create_conversation(conversation_id(1), &user("ann"), 1).await.unwrap();

@@ -1,11 +1,11 @@
-//! A record of every version before, with something in its tables, is brought up to date whole.
+//! The migrations: a database of every earlier version, with rows in its tables, keeps them all.
 
 use sqlx::migrate::{Migrate as _, Migrator};
 
 use super::*;
 use crate::store::{MIGRATIONS, check_file, newest_version};
 
-/// What a record of the first version may hold; later versions add to it.
+/// Rows that a database of the first version may have; later versions add to them.
 const ROWS: &str = "\
     INSERT INTO users (name, role, created_at) VALUES ('ann', 'operator', 1); \
     INSERT INTO tokens (hash, user_name, scopes, created_at, expires_at) \
@@ -28,7 +28,7 @@ const ROWS: &str = "\
         '01980000-0000-7000-8000-000000000001', 'kiosk', 'read_file', x'7b7d', zeroblob(32), 0, 0, \
         '[]', 'allow', 'r', 'v', 0, 'succeeded', '{\"state\":\"received\",\"at\":1}', 9, 1, 2);";
 
-/// The tables with rows in them, and how many.
+/// Returns the tables that have rows, and how many.
 async fn counted(raw: &mut SqliteConnection) -> Vec<(String, i64)> {
     let tables: Vec<(String,)> = sqlx::query_as(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' \

@@ -69,7 +69,7 @@ async fn a_token_stands_for_its_person_while_it_is_good() {
     assert_eq!(twice, Err(TokenError::Store(StoreError::Conflict)));
     let nobody = NewToken { user: user("bob"), ..new_token("b", "session", 100) };
     assert_eq!(store.create_token(nobody, 10).await, Err(TokenError::NoUser));
-    // An expired token makes room for its like.
+    // An expired token is replaced by one of the same kind.
     store.create_token(NewToken { expires_at: 200, ..session }, 150).await.unwrap();
     store.audit_event("auth.failed", json!({"user": "bob"}), 160).await.unwrap();
     assert_eq!(
@@ -206,7 +206,7 @@ async fn there_is_an_admin_left_whoever_changes_what_at_once() {
         .iter()
         .filter(|row| row.user.role == Role::Admin && row.user.disabled_at.is_none());
     assert_eq!(admins.count(), 1);
-    // One who is disabled is no admin to count on.
+    // A disabled admin does not count as the last one.
     let nobody = store.set_role(&user("ann"), Role::Viewer, &admin, 50).await;
     assert_eq!(nobody, Err(ChangeUserError::NotFound));
     let taken = store.create_user(&bob, Role::Viewer, None, &admin, 50).await;

@@ -1,4 +1,4 @@
-//! Plans: whole or not at all, answered as one, begun once, ended once.
+//! Plans: stored as a whole, decided as a whole, started once, ended once.
 
 use orion_domain::PlanId;
 
@@ -13,7 +13,7 @@ fn plan_id(n: u128) -> PlanId {
     PlanId::new(Uuid::from_u128(0x0195_0000_0000_7000_8000_0000_0000_0000 + n))
 }
 
-/// A plan of two steps, the calls `first` and the next; a person is asked about the first alone.
+/// A plan of two steps, the calls `first` and the next; only the first one needs approval.
 fn plan(n: u128, first: u128) -> NewPlan {
     let step = |call: u128, asked: bool| {
         let new = NewCall { plan: Some(plan_id(n)), ..super::call(call) };
@@ -152,7 +152,7 @@ async fn a_yes_counts_only_while_whoever_gave_it_is_let_in() {
     for (name, role) in PEOPLE {
         person(&place, name, role).await;
     }
-    // The first step wants two people, the second one.
+    // The first step needs two people, the second one.
     let mut both = plan(1, 1);
     let asked = |call: u128, count| {
         let new = NewCall { plan: Some(plan_id(1)), ..super::call(call) };

@@ -1,4 +1,4 @@
-//! Versions of the policy file: counted up, never changed, each with its row in the audit.
+//! Versions of the policy file: numbered in order, never changed, each with an audit row.
 
 use super::*;
 use crate::store::{NewPolicy, StoreError};

@@ -1,4 +1,4 @@
-//! Tokens: each use has one winner, and who comes again for a lost answer spends nothing.
+//! Tokens: each use has one winner, and a retry after a lost answer spends nothing.
 
 use super::devices::{candidate, greeting, invite, invite_id};
 use super::*;
@@ -35,7 +35,7 @@ async fn a_device_whose_answer_was_lost_comes_again_and_spends_nothing() {
     let own = Candidate { may_come_again: true, ..candidate(1, "pi") };
     let first = place.store.enroll_device(own.clone()).await.unwrap();
     assert!(first.is_new);
-    // However many ask at once, and when the token has been spent and is over.
+    // However many retry at once, even after the token has been spent and has expired.
     let asking = (2..100).map(|n| {
         let again = Candidate { id: device_id(n), at: 9_000, ..own.clone() };
         let store = place.store.clone();
@@ -48,7 +48,7 @@ async fn a_device_whose_answer_was_lost_comes_again_and_spends_nothing() {
     assert_eq!(place.store.devices(false).await.unwrap().len(), 1);
     let kinds = ["invite.created", "invite.created", "invite.redeemed", "device.enrolled"];
     assert_eq!(place.kinds().await, kinds);
-    // All of it has to be the same.
+    // Every part of a retry has to match.
     let refused = async |one: Candidate| place.store.enroll_device(one).await.unwrap_err();
     let again = Candidate { id: device_id(100), at: 2_000, ..own.clone() };
     let ticket = Candidate { ticket_hash: Digest::of(b"guess"), ..again.clone() };
@@ -61,7 +61,7 @@ async fn a_device_whose_answer_was_lost_comes_again_and_spends_nothing() {
     assert_eq!(refused(token).await, RedeemError::KeyKnown);
     let older = Candidate { may_come_again: false, ..again.clone() };
     assert_eq!(refused(older).await, RedeemError::Spent);
-    // Once it has connected it is there.
+    // After the device has connected, a retry is rejected.
     place.store.record_hello(device_id(1), greeting(1, "{}")).await.unwrap();
     assert_eq!(refused(again).await, RedeemError::Spent);
 }

@@ -1,4 +1,4 @@
-//! Answers that hold for more than one call: for what, under what, and while who is who.
+//! Standing approvals: which calls and policies they apply to, and that their givers' roles still count.
 
 use orion_domain::Rule;
 use orion_domain::rule::RuleAction;
@@ -10,7 +10,7 @@ use crate::store::{
     StoreError,
 };
 
-/// A rule made of the answer to question `n`.
+/// A standing rule made from request `n`.
 fn made(n: u128) -> StandingRule {
     StandingRule {
         id: approval_id(n),
@@ -58,7 +58,7 @@ async fn an_answer_for_a_chat_holds_for_that_person_chat_device_and_tool_in_time
     assert_eq!(find("ann", 1, 2, tool, operator, 3_000).await, None);
     assert_eq!(find("ann", 1, 1, "delete_file", operator, 3_000).await, None);
     assert_eq!(find("ann", 1, 1, tool, Role::Admin, 3_000).await, None);
-    // Another policy, or another line of it, asks anew.
+    // Another policy version or another rule asks again.
     assert_eq!(find_under("v2", "risk: high", "ann", 1, 1, tool, operator, 3_000).await, None);
     assert_eq!(
         find_under("v1", "prod (policy.yaml:4)", "ann", 1, 1, tool, operator, 3_000).await,
@@ -139,7 +139,7 @@ async fn so_many_rules_of_answers_hold_on_a_device_and_no_more() {
     }
     raw.close().await.unwrap();
     assert_eq!(place.store.vote(as_rule(1)).await, Err(DecideError::TooManyRules));
-    // The question still stands, and there is room when a rule has ended.
+    // The request is still open, and the device has room after a rule expires.
     let later = NewVote { at: 2_001, ..as_rule(1) };
     assert_eq!(place.store.vote(later).await.unwrap().state, ApprovalState::Approved);
 }

@@ -1,5 +1,5 @@
-//! Every statement of the store is explained by the database: none walks through a table that grows, and
-//! none sorts what has no bound.
+//! Checks the query plan of every statement of the store: none scans a table that grows, and none sorts
+//! without a bound.
 
 mod source;
 
@@ -21,7 +21,7 @@ const SMALL: &[(&str, &str)] = &[
     ("users", "there are at most so many accounts"),
 ];
 
-/// Indexes of few rows of a table that grows, and why they stay few.
+/// Indexes with few rows of a table that grows, and why they stay few.
 const FEW: &[(&str, &str)] = &[
     ("approvals_open", "as many questions stand as may"),
     ("calls_open_or_unknown", "calls under way, and the few of which nobody knows how they ended"),
@@ -29,9 +29,9 @@ const FEW: &[(&str, &str)] = &[
     ("devices_pending", "devices that wait for an admin"),
 ];
 
-/// What may be read whole or sorted all the same: a part of the statement, what its plan then says, and why.
+/// Allowed scans and sorts: a part of the statement, a part of its plan, and why.
 const BOUNDED: &[(&str, &str, &str)] = &[
-    // The answer is the table, or as much of it as is listed, in the order of an index.
+    // The result is the table, or as much of it as is listed, in the order of an index.
     ("SELECT * FROM devices ORDER BY name", "SCAN devices USING INDEX", "lists every device"),
     ("SELECT id FROM approvals ORDER BY id DESC LIMIT", "SCAN approvals USING", "ends at 500"),
     ("AS step_count FROM plans ORDER BY id DESC LIMIT", "SCAN plans USING INDEX", "ends at 100"),
@@ -42,21 +42,21 @@ const BOUNDED: &[(&str, &str, &str)] = &[
         "ends at what is listed",
     ),
     ("ORDER BY id DESC LIMIT 1 OFFSET", "SCAN calls USING INDEX", "ends after what a trial judges"),
-    // Read once when the backend starts.
+    // Run once when the backend starts.
     ("UPDATE certificates SET authority", "SCAN certificates", "once, at the start"),
     ("problem_at FROM device_chains", "SCAN device_chains", "once, at the start"),
     ("SELECT serial FROM certificates JOIN", "SCAN certificates", "once, at the start"),
     ("SELECT EXISTS (SELECT 1 FROM authorities)", "SCAN devices", "ends at the first row"),
-    // Asked by an admin, by hand, of a file that no backend need have open.
+    // Run by an admin, by hand, on a file that no backend need have open.
     ("MAX(held.not_after)", "", "`orion-server ca retire`"),
     ("CASE WHEN trusts IS NULL THEN", "SCAN devices USING INDEX", "`orion-server ca list`"),
-    // Of sessions and tokens a person has at most 200 together; who asks about everybody's is an admin.
+    // A person has at most 200 sessions and tokens together; only an admin lists everybody's.
     ("SELECT * FROM tokens WHERE $2", "", "lists every token"),
     ("substr(lower(hex(hash))", "SCAN tokens", "takes back a token by a part of its id"),
     ("DELETE FROM tokens WHERE user_name", "ORDER BY", "one person's"),
     ("SELECT * FROM tokens WHERE user_name", "ORDER BY", "one person's"),
     ("trusted_at, retired_at FROM authorities", "ORDER BY", "two or three"),
-    // Sorted is what other bounds leave.
+    // The other conditions leave few rows to sort.
     ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
     ("AND approvals.id > $2 ORDER BY", "ORDER BY", "what is under way"),
     ("DELETE FROM content_labels", "GROUP BY", "one chat's, fifty and one a device"),
@@ -77,13 +77,13 @@ const BOUNDED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What is put together while the backend runs. It must not grow.
+/// Statements that are built at run time. Do not add any.
 const PUT_TOGETHER: &[(&str, &str)] = &[(
     "INSERT INTO audit (seq, at, kind, call_id, body, prev_hash, hash) VALUES {}",
     "as many rows of values as are committed together",
 )];
 
-/// The lines of a statement's plan that walk or sort.
+/// Returns the lines of a statement's plan that scan or sort.
 async fn heavy(raw: &mut SqliteConnection, sql: &str) -> Result<Vec<String>, sqlx::Error> {
     let explain = format!("EXPLAIN QUERY PLAN {sql}");
     let lines: Vec<(i64, i64, i64, String)> =
@@ -94,8 +94,8 @@ async fn heavy(raw: &mut SqliteConnection, sql: &str) -> Result<Vec<String>, sql
     Ok(lines.into_iter().map(|(.., line)| line).filter(is_heavy).collect())
 }
 
-/// The table that a line of a plan walks through, which may be called otherwise in the statement; none
-/// where it walks through what another line of the plan found.
+/// Returns the table that a line of a plan scans, which may have an alias in the statement. None if the
+/// line scans the result of another line.
 fn walked<'t>(tables: &'t BTreeSet<String>, sql: &str, line: &str) -> Option<&'t str> {
     let name = line.strip_prefix("SCAN ")?.split(' ').next()?;
     let is_called_so =

@@ -1,4 +1,4 @@
-//! Calls that wait, and calls whose end only their device knows.
+//! Queued calls, and calls whose outcome only their device knows.
 
 use super::calls::put;
 use super::*;
@@ -30,12 +30,12 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     );
     let after = store.unsettled_calls(device_id(1), Some(call_id(2)), 0).await;
     assert_eq!(after, Ok(vec![unsettled(5, true)]));
-    // Of those that became unknown there are only the later ones.
+    // Only calls that became unknown later are returned.
     let closed_at = close(2, CallState::Unknown).at;
     let later = store.unsettled_calls(device_id(1), None, closed_at).await;
     assert_eq!(later, Ok(vec![unsettled(5, true)]));
     assert_eq!(store.devices_with_unsettled_calls(0).await, Ok(vec![device_id(1)]));
-    // What a device itself does not know it is not asked again.
+    // A device is not asked again about a call that it does not know itself.
     for n in [2, 5] {
         store.close_call(close(n, CallState::Unknown), ClosedBy::Device).await.unwrap();
     }
@@ -53,7 +53,7 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     assert_eq!(of_bob, []);
 }
 
-/// A call of ann that waits for the device of this number.
+/// A call of ann that waits for device `device`.
 fn waits(n: u128, device: u128) -> NewCall {
     let device = Some((device_id(device), "kiosk".parse().unwrap()));
     NewCall { state: CallState::Queued, device, ..call(n) }
@@ -77,7 +77,7 @@ async fn as_many_calls_wait_for_a_device_and_of_a_person_as_may_and_no_more() {
     assert_eq!(queue(of_bob(4, 3)).await, Ok(()));
     assert_eq!(store.call(&call_id(5).to_string()).await.unwrap_err(), StoreError::NotFound);
 
-    // The same holds for one that waited for a person before.
+    // The same limits apply to a call that waited for approval before.
     put(store, 5, CallState::AwaitingApproval).await;
     let wait = async || store.queue_call(call_id(5), limits, 3_000).await;
     assert_eq!(wait().await, Err(QueueError::DeviceFull));

@@ -1,4 +1,4 @@
-//! The writer: groups, neighbours, full disks, closing.
+//! The writer: groups, failures of single changes, full disks, closing.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::*;
 use crate::store::StoreError;
 use crate::store::writer::{Durability, Event};
 
-/// Holds the writer inside a change until the sender is used, so that what is handed over meanwhile
-/// becomes one group.
+/// Holds the writer inside a change until the sender is used, so that changes submitted before that form
+/// one group.
 async fn hold(store: &Store) -> oneshot::Sender<()> {
     let (release, released) = oneshot::channel::<()>();
     let (begun, has_begun) = oneshot::channel();
@@ -31,12 +31,12 @@ async fn hold(store: &Store) -> oneshot::Sender<()> {
     release
 }
 
-/// Starts a change and waits until it has been handed over.
+/// Starts a change and waits until it is submitted.
 async fn start<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> tokio::task::JoinHandle<T> {
     let mut work = Box::pin(work);
-    // Polled once, a change is in the queue.
+    // After one poll a change is in the queue.
     let pending = futures_util::future::poll_immediate(&mut work).await;
     assert!(pending.is_none());
     tokio::spawn(work)
@@ -67,7 +67,7 @@ async fn a_change_that_fails_leaves_its_neighbours_alone() {
     let mut waiting = Vec::new();
     for n in 0..6 {
         let store = place.store.clone();
-        // The first two exist already.
+        // The first two ids exist already.
         waiting.push(start(async move { store.open_call(call(n)).await }).await);
     }
     let store = place.store.clone();
@@ -127,7 +127,7 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
     assert_eq!(row.state, CallState::Received);
     assert_eq!(place.audited().await, 1);
 
-    // The limit was the connection's, and the writer begins a new one after a failure.
+    // The limit belonged to the connection, and the writer opens a new one after a failure.
     place.store.open_call(call(2)).await.unwrap();
     assert!(place.store.close_call(close(0, CallState::Failed), ClosedBy::Backend).await.unwrap());
     assert_eq!(place.kinds().await, ["call.opened", "call.opened", "call.closed"]);
@@ -194,7 +194,7 @@ async fn a_lost_connection_is_opened_anew() {
             })
         })
         .await;
-    // There is no savepoint to release on a connection that is another one.
+    // The new connection has no savepoint to release.
     assert_eq!(lost, Err(StoreError::Unavailable));
     assert_eq!(place.store.open_call(call(1)).await, Ok(()));
     assert_eq!(place.audited().await, 2);

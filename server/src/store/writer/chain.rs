@@ -1,4 +1,4 @@
-//! Appending to the audit's chain, inside the writer's transaction.
+//! Appends to the audit chain, inside the writer's transaction.
 
 use std::sync::LazyLock;
 
@@ -9,11 +9,11 @@ use sqlx::sqlite::SqliteConnection;
 use super::Event;
 use crate::store::StoreError;
 
-/// How many rows one statement takes, the most that fit first.
+/// How many rows one statement inserts; the largest size that fits is used first.
 const SIZES: [usize; 3] = [16, 4, 1];
 
-/// For each size the statement, and the same with the transaction's end behind it: every statement
-/// costs two changes of thread, and an alone-standing COMMIT is one that can be saved.
+/// For each size the statement, and the same with COMMIT appended: every statement costs two thread
+/// switches, and a separate COMMIT can be saved.
 static INSERTS: LazyLock<[(String, String); 3]> = LazyLock::new(|| {
     SIZES.map(|rows| {
         let insert = insert(rows);
@@ -33,7 +33,7 @@ fn insert(rows: usize) -> String {
     )
 }
 
-/// Where the chain ends, by the record.
+/// Reads the stored end of the chain.
 pub(super) async fn head(conn: &mut SqliteConnection) -> Result<AuditHead, StoreError> {
     let row: Option<(i64, Vec<u8>)> =
         sqlx::query_as("SELECT seq, hash FROM audit_head").fetch_optional(conn).await?;
@@ -42,8 +42,8 @@ pub(super) async fn head(conn: &mut SqliteConnection) -> Result<AuditHead, Store
     Ok(AuditHead { seq, hash })
 }
 
-/// Links the events to the chain, ends the transaction and gives the chain's new end, which a
-/// trigger of the table records.
+/// Links the events to the chain, ends the transaction and returns the chain's new end. A trigger of the
+/// table stores the end.
 pub(super) async fn append_and_commit(
     conn: &mut SqliteConnection,
     mut head: AuditHead,

@@ -1,5 +1,5 @@
-//! Moves what is committed from the write-ahead log into the main file, on a connection of its own,
-//! so that no call waits for the disk on behalf of all that came before it.
+//! Moves committed pages from the write-ahead log into the main file, on a separate connection, so that no
+//! call waits for the disk because of earlier calls.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use sqlx::sqlite::SqliteConnectOptions;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// After how many commits the log is moved.
+/// The number of commits after which the log is moved.
 const EVERY: u32 = 256;
-/// How many pages the log may have before the writer moves it itself, in 4 KiB pages: a bound for
-/// the day on which this task cannot keep up.
+/// The limit of the log, in 4 KiB pages, after which the writer moves it itself: a bound in case this task
+/// cannot keep up.
 pub(in crate::store) const MOST_PAGES: &str = "20000";
 
 /// Counts commits and wakes the task.
@@ -32,7 +32,7 @@ impl Checkpoints {
                     () = stop.cancelled() => return,
                     () = woken.notified() => {}
                 }
-                // PASSIVE moves what it can and makes nobody wait.
+                // PASSIVE moves what it can and blocks nobody.
                 let moved = async {
                     let mut connection = options.connect().await?;
                     sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await
@@ -45,7 +45,7 @@ impl Checkpoints {
         Self { commits: 0, due }
     }
 
-    /// One more commit.
+    /// Counts one more commit.
     pub(super) fn committed(&mut self) {
         self.commits += 1;
         if self.commits >= EVERY {

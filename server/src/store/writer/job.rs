@@ -1,4 +1,4 @@
-//! A change on its way through the writer, whatever it gives back.
+//! A submitted change, with its type of result erased.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use tokio::sync::oneshot;
 use super::{Durability, Shape, Tx};
 use crate::store::StoreError;
 
-/// A change that waits.
+/// A waiting change.
 pub(super) struct Job {
-    /// What it must survive.
+    /// What the change must survive.
     pub(super) durability: Durability,
-    /// What undoing it takes.
+    /// How the change is rolled back.
     pub(super) shape: Shape,
     /// The change itself.
     pub(super) work: Box<dyn Work>,
-    /// Dropped when it is answered.
+    /// Dropped when the change is answered.
     pub(super) _waiting: Arc<()>,
 }
 
-/// A change whose answer has a type that the writer need not know.
+/// A change whose result type the writer does not know.
 pub(super) trait Work: Send {
-    /// Makes the change and keeps what it gives.
+    /// Runs the change and keeps its result.
     fn run<'t>(&'t mut self, tx: &'t mut Tx) -> BoxFuture<'t, Result<(), StoreError>>;
-    /// Tells whoever waits how it went, when the group has ended.
+    /// Sends the result to the submitter, after the group has ended.
     fn answer(self: Box<Self>, group: Result<(), StoreError>);
 }
 
-/// A change that gives a `T`.
+/// A change that returns a `T`.
 pub(super) struct Typed<T, F> {
     work: Option<F>,
     result: Result<T, StoreError>,
@@ -36,7 +36,7 @@ pub(super) struct Typed<T, F> {
 }
 
 impl<T, F> Typed<T, F> {
-    /// Wraps a change and the way back.
+    /// Wraps a change and the channel for its result.
     pub(super) const fn new(work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
         Self { work: Some(work), result: Err(StoreError::Unavailable), reply }
     }
@@ -57,7 +57,7 @@ where
     }
 
     fn answer(self: Box<Self>, group: Result<(), StoreError>) {
-        // Whoever asked may have gone; the change stands all the same.
+        // The submitter may be gone; the change is committed regardless.
         self.reply.send(group.and(self.result)).ok();
     }
 }

@@ -1,5 +1,5 @@
-//! A device's chain as it is carried away: signed with the key that the device enrolled with, of which
-//! the backend's audit holds the fingerprint. So nobody else can make one, or take anything from it.
+//! A device's exported chain, signed with the key that the device enrolled with. The backend's audit has
+//! the key's fingerprint. So nobody else can create an export, or remove anything from it.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::{ChainProblem, DeviceChain};
 use crate::export::line;
 
-/// What is signed begins with this, so that the signature is good for nothing else.
+/// The prefix of the signed bytes, so that the signature is valid for nothing else.
 const LABEL: &str = "orion.device-audit-export.v1";
-/// What stands before the point in the DER form (SubjectPublicKeyInfo, RFC 5480) of a P-256 key.
+/// The bytes before the point in the DER form (SubjectPublicKeyInfo, RFC 5480) of a P-256 key.
 const P256: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -35,35 +35,35 @@ struct EndLine {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
-    /// Where the chain ends.
+    /// The head of the chain.
     head: AuditHead,
-    /// When the export was made, Unix milliseconds by the device's clock.
+    /// Unix milliseconds by the device's clock, when the export was made.
     at: i64,
     /// The device's public key, DER, in base64.
     key: String,
-    /// ECDSA with SHA-256, the two numbers of 32 bytes one after the other, in base64.
+    /// ECDSA with SHA-256, two 32-byte numbers concatenated, in base64.
     signature: String,
 }
 
-/// What is signed: the lines before the last by their digest, and when that was.
+/// Returns the signed bytes: the digest of the lines before the last, and the time of the export.
 fn message(before: &[u8], at: i64) -> Vec<u8> {
     Digest::fields(LABEL, &[Digest::of(before).as_bytes(), &at.to_be_bytes()])
 }
 
-/// Why a device's key does not sign.
+/// Why a device's key cannot sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceKeyError {
-    /// It is of another kind.
+    /// The key is of another type.
     #[error(
         "the device's key is no ECDSA P-256 key, which its audit is signed with; `orion-agent enroll TOKEN --force` makes one"
     )]
     NotP256,
-    /// The system gives no random bytes.
+    /// The system returns no random bytes.
     #[error("the audit could not be signed: the system gives no random bytes; try again")]
     NoRandomness,
 }
 
-/// The device's key, as far as it signs its audit.
+/// Signs exports with the device's key.
 pub struct DeviceSigner {
     pair: EcdsaKeyPair,
     random: SystemRandom,
@@ -78,7 +78,7 @@ impl fmt::Debug for DeviceSigner {
 }
 
 impl DeviceSigner {
-    /// Takes the device's key, PKCS#8.
+    /// Loads the device's key, PKCS#8.
     ///
     /// # Errors
     /// [`DeviceKeyError::NotP256`].
@@ -88,18 +88,18 @@ impl DeviceSigner {
         Ok(Self { pair: pair.map_err(|_| DeviceKeyError::NotP256)?, random })
     }
 
-    /// The public key, DER.
+    /// Returns the public key, DER.
     fn key(&self) -> Vec<u8> {
         [&P256, self.pair.public_key().as_ref()].concat()
     }
 
-    /// The fingerprint of the public key, as the backend's audit has it.
+    /// Returns the fingerprint of the public key, as the backend's audit stores it.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         Digest::of(&self.key())
     }
 
-    /// The export of a chain, made at `at`, in Unix milliseconds.
+    /// Exports a chain at `at`, Unix milliseconds.
     ///
     /// # Errors
     /// [`DeviceKeyError::NoRandomness`].
@@ -115,22 +115,22 @@ impl DeviceSigner {
     }
 }
 
-/// A device's export, followed whole, whose signature fits. Whose key that is, the backend's audit says.
+/// A device's export, verified with its own key. The backend's audit shows which device has that key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedChain {
-    /// What it holds.
+    /// The exported chain.
     pub chain: DeviceChain,
-    /// When it was made, Unix milliseconds by the device's clock.
+    /// Unix milliseconds by the device's clock, when the export was made.
     pub at: i64,
-    /// The fingerprint of the key that signed it.
+    /// The fingerprint of the signing key.
     pub key: Digest,
 }
 
 impl SignedChain {
-    /// Follows an export, line by line, and checks its signature.
+    /// Verifies an export line by line, and its signature.
     ///
     /// # Errors
-    /// [`ChainProblem`], naming the place.
+    /// [`ChainProblem`], with the position.
     pub fn read(text: &[u8]) -> Result<Self, ChainProblem> {
         let whole = text.strip_suffix(b"\n").unwrap_or(text);
         let at = whole.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -146,7 +146,7 @@ impl SignedChain {
         let chain = DeviceChain::read(before)?;
         let seq = chain.head().seq;
         let end = serde_json::from_slice::<EndLine>(last).ok();
-        // Of this line only its one form is taken: nothing signs it.
+        // Only the canonical form of this line is accepted, because no signature covers it.
         let end = end.filter(|end| line(end).as_bytes() == last && end.end.head == chain.head());
         let Some(EndLine { end: End { head: _, at, key, signature } }) = end else {
             return Err(ChainProblem::Cut { seq });

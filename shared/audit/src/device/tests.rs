@@ -1,4 +1,4 @@
-//! Chains of devices that are whole, changed, cut and begun elsewhere.
+//! Chains of devices that are complete, changed, truncated, or continued from a later start.
 
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
@@ -11,7 +11,7 @@ fn signer() -> DeviceSigner {
     DeviceSigner::from_pkcs8(key.as_ref()).unwrap()
 }
 
-/// A call that wrote a file.
+/// Returns a call that wrote a file.
 pub(crate) fn written(call_id: &str) -> Happened {
     Happened {
         at: 1,
@@ -47,7 +47,7 @@ fn an_export_reads_back_and_the_file_is_one_without_its_last_line() {
     assert_eq!(DeviceChain::read(file.as_bytes()), Ok(chain.clone()));
     assert_eq!(SignedChain::read(file.as_bytes()), Err(ChainProblem::Cut { seq: 5 }));
     assert_eq!(DeviceChain::read(export.as_bytes()), Err(ChainProblem::Line { line: 7 }));
-    // What was made before devices signed anything.
+    // The format from before devices signed their exports.
     let head = serde_json::to_string(&chain.head()).unwrap();
     let unsigned = format!("{file}{{\"head\":{head}}}\n");
     assert_eq!(SignedChain::read(unsigned.as_bytes()), Err(ChainProblem::Unsigned { seq: 5 }));
@@ -72,7 +72,7 @@ fn every_change_is_found() {
     assert_eq!(SignedChain::read(other.as_bytes()), Err(problem));
 }
 
-/// Whoever lacks the device's key can make a whole chain of what is there, and not its signature.
+/// Without the device's key, anyone can build a valid chain of the entries, but not its signature.
 #[test]
 fn a_beginning_that_was_cut_off_does_not_fit_the_signature() {
     let (whole, signer) = (chain(5, "kiosk"), signer());

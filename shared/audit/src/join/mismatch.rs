@@ -1,98 +1,98 @@
-//! Where the two sides contradict one another, or cannot be held together.
+//! Contradictions between the two sides, and what cannot be compared.
 
-/// Where the two sides contradict one another.
+/// A contradiction between the two sides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// The device noted a call that is not in the backend's audit as one of its own.
+    /// The device recorded a call that the backend's audit does not have for this device.
     #[error("device {device}, entry {entry}: call {call} is not in the backend's audit")]
     NotAtBackend {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The entry.
+        /// The entry's position.
         entry: i64,
-        /// The call.
+        /// The call's id.
         call: String,
     },
-    /// The backend's row says something else of it.
+    /// The backend's row has another outcome.
     #[error("device {device}, entry {entry}: the backend's rows of call {call} say another {what}")]
     Differs {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The entry.
+        /// The entry's position.
         entry: i64,
-        /// The call.
+        /// The call's id.
         call: String,
         /// What differs.
         what: &'static str,
     },
-    /// The device noted another end of a call whose end was known.
+    /// The device recorded a second outcome of a call.
     #[error("device {device}, entry {entry}: call {call} had ended before")]
     EndedTwice {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The entry.
+        /// The entry's position.
         entry: i64,
-        /// The call.
+        /// The call's id.
         call: String,
     },
-    /// The backend says that the device ran a call, and the device's chain has no entry of it.
+    /// The backend's audit says that the device ran a call, and the device's chain has no entry for it.
     #[error("row {row}: device {device} ran call {call}, and its chain does not say so")]
     NotOnDevice {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The backend's row.
+        /// Position of the backend's row.
         row: i64,
-        /// The call.
+        /// The call's id.
         call: String,
     },
-    /// The device's chain is not the one that the backend saw.
+    /// The device's chain differs from the one that the backend recorded.
     #[error(
         "row {row}: the backend saw entry {entry} of device {device}, and the device's chain has another there or none"
     )]
     DeviceForked {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The backend's row.
+        /// Position of the backend's row.
         row: i64,
-        /// The entry.
+        /// The entry's position.
         entry: i64,
     },
-    /// The backend's chain is not the one that the device saw.
+    /// The backend's chain differs from the one that the device recorded.
     #[error(
         "device {device}, entry {entry}: the device saw row {row} of the backend, and the backend's chain has another there or none"
     )]
     BackendForked {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The entry.
+        /// The entry's position.
         entry: i64,
-        /// The backend's row.
+        /// Position of the backend's row.
         row: i64,
     },
-    /// The device's export is signed with a key that is not the device's.
+    /// The device's export is signed with another device's key.
     #[error(
         "row {row}: device {device} was enrolled with another key than the one that its export is signed with; somebody else made it"
     )]
     OtherKey {
-        /// The device.
+        /// The device's id.
         device: String,
-        /// The backend's row.
+        /// Position of the backend's row.
         row: i64,
     },
-    /// The backend's audit does not know the device, and so not whose key signed its export.
+    /// The backend's audit has no enrolment of the device, so the owner of the signing key is unknown.
     #[error("device {device}: that it was ever enrolled is not in the backend's audit")]
     NotEnrolled {
-        /// The device.
+        /// The device's id.
         device: String,
     },
-    /// A row that should be held beside a device's word is not understood.
+    /// A row that should be compared with a device's report cannot be parsed.
     #[error(
         "row {row}: what this {kind} says can't be read, so that nothing can be held beside it; a newer orion may"
     )]
     Unreadable {
-        /// The backend's row.
+        /// Position of the backend's row.
         row: i64,
-        /// Its kind.
+        /// The row's kind.
         kind: String,
     },
 }

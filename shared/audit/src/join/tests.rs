@@ -1,4 +1,4 @@
-//! What the join takes for one history, and what not.
+//! Which histories the comparison accepts, and which it does not.
 
 use orion_domain::audit::AuditRow;
 
@@ -8,7 +8,7 @@ use crate::device::tests::written;
 
 const KEY: Digest = Digest::ZERO;
 
-/// The chain of a device that noted one call as succeeded.
+/// Returns the chain of a device that recorded one call as succeeded.
 fn kiosk() -> DeviceChain {
     let header = ChainHeader::new("kiosk", AuditHead::EMPTY);
     let mut chain = DeviceChain { header, entries: Vec::new() };
@@ -53,12 +53,12 @@ fn what_a_device_told_and_does_not_know_any_more_contradicts_nothing() {
     };
     let fine = |calls, forgotten| (calls, forgotten, String::new());
     assert_eq!(counts(&[("succeeded", 1, true)]), fine(1, 0));
-    // A record that was restored asks for what was told and let go of.
+    // A restored database asks for results that were reported and dropped.
     assert_eq!(counts(&[("unknown", 1, false)]), fine(0, 1));
     assert_eq!(counts(&[("unknown", 0, false)]), fine(0, 1));
     let both = [("succeeded", 1, true), ("unknown", 1, false)];
     assert_eq!(counts(&both), fine(1, 0));
-    // Any other end still differs, and so does another result.
+    // Any other outcome still differs, and so does another result.
     for end in [("failed", 1, true), ("succeeded", 1, false)] {
         let (calls, forgotten, problems) = counts(&[end, ("unknown", 1, false)]);
         assert_eq!((calls, forgotten), (0, 0), "{end:?}");
@@ -76,7 +76,7 @@ fn an_export_counts_by_the_key_that_the_device_enrolled_with() {
     assert_eq!(with(enrolled(Digest::of(b"another"))), [other]);
     let never = Mismatch::NotEnrolled { device: device() };
     assert_eq!(joined(calls()).problems, [never]);
-    // An id is given once: what comes later makes no other key good.
+    // A device's id is never reused: a later row makes no other key valid.
     let twice = [enrolled(Digest::of(b"another")), enrolled(KEY)];
     let other = Mismatch::OtherKey { device: device(), row: 1 };
     assert_eq!(joined(twice.into_iter().chain(calls())).problems, [other]);
@@ -88,7 +88,7 @@ fn a_row_that_cannot_be_read_is_told() {
     for (at, kind) in ["device.enrolled", "call.opened", "call.closed"].into_iter().enumerate() {
         let mut rows = rows();
         rows[at].1 = r#"{"form":2}"#.to_owned();
-        // Where nothing has to be there, another type is what cannot be read.
+        // For an optional field, only a wrong type is unreadable.
         if kind == "call.opened" {
             rows[at].1 = r#"{"device_id":7}"#.to_owned();
         }

@@ -1,4 +1,4 @@
-//! `analyze_disk`: what takes the room below a folder.
+//! `analyze_disk`: finds the largest files and folders below a folder.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `analyze_disk` tool.
 #[derive(Debug)]
 pub struct AnalyzeDisk;
 

@@ -1,4 +1,4 @@
-//! `copy_path`: a file or folder once more, at another place.
+//! `copy_path`: copies a file or folder to another place.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `copy_path` tool.
 #[derive(Debug)]
 pub struct CopyPath;
 
@@ -51,7 +51,7 @@ impl Tool for CopyPath {
     const RISK: Risk = Risk::Medium;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileRead, Capability::FileWrite];
     const HAS_EFFECTS: bool = true;
-    // The source may have changed between two runs.
+    // The source may change between two runs.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"copy_path","device":"laptop-123","source":"report.odt","destination":"Archive/report-2026.odt"}"#;

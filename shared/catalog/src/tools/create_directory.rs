@@ -1,4 +1,4 @@
-//! `create_directory`: a new folder.
+//! `create_directory`: creates a folder.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `create_directory` tool.
 #[derive(Debug)]
 pub struct CreateDirectory;
 

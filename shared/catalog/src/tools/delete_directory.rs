@@ -1,4 +1,4 @@
-//! `delete_directory`: a folder goes to Orion's trash.
+//! `delete_directory`: moves a folder to Orion's trash.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `delete_directory` tool.
 #[derive(Debug)]
 pub struct DeleteDirectory;
 
@@ -52,7 +52,7 @@ impl Tool for DeleteDirectory {
     const RISK: Risk = Risk::High;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileWrite, Capability::FileDelete];
     const HAS_EFFECTS: bool = true;
-    // Whatever is made under the same name between two runs would go as well.
+    // A second run would delete whatever was created under the same name in between.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED_PREVIEW: bool = true;

@@ -1,4 +1,4 @@
-//! `edit_file`: one place in a text file gets another text.
+//! `edit_file`: replaces one passage of a text file.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `edit_file` tool.
 #[derive(Debug)]
 pub struct EditFile;
 
@@ -46,7 +46,7 @@ impl Tool for EditFile {
     const RISK: Risk = Risk::Medium;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileRead, Capability::FileWrite];
     const HAS_EFFECTS: bool = true;
-    // The new text may hold the old one.
+    // The new text may contain the old one.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;

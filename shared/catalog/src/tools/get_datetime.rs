@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `get_datetime` tool.
 #[derive(Debug)]
 pub struct GetDatetime;
 

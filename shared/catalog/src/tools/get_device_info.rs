@@ -1,4 +1,4 @@
-//! `get_device_info`: what the device is and how it fares.
+//! `get_device_info`: the device's system, resources and processes.
 
 use orion_domain::{Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `get_device_info` tool.
 #[derive(Debug)]
 pub struct GetDeviceInfo;
 

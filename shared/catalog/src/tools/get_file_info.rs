@@ -1,4 +1,4 @@
-//! `get_file_info`: what a path leads to, without its content.
+//! `get_file_info`: returns the metadata of a path, without its content.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use super::list_directory::EntryKind;
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `get_file_info` tool.
 #[derive(Debug)]
 pub struct GetFileInfo;
 

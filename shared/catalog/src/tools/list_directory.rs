@@ -1,4 +1,4 @@
-//! `list_directory`: what is in a folder.
+//! `list_directory`: lists the entries of a folder.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `list_directory` tool.
 #[derive(Debug)]
 pub struct ListDirectory;
 

@@ -1,4 +1,4 @@
-//! `modify_config`: lines of a configuration file get other text.
+//! `modify_config`: replaces lines of a configuration file.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use super::path;
 use super::read_config::Format;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `modify_config` tool.
 #[derive(Debug)]
 pub struct ModifyConfig;
 
@@ -23,7 +23,7 @@ pub struct Change {
     /// The line as it stands there, without its end.
     pub old: String,
     /// The text in its place; several lines are possible, and null takes the line out.
-    // Left out by mistake, it takes nothing out: with a function to read it, serde asks for it.
+    // An omitted field deletes nothing: with a custom deserializer, serde requires the field.
     #[serde(deserialize_with = "Option::deserialize")]
     pub new: Option<String>,
 }
@@ -67,7 +67,7 @@ impl Tool for ModifyConfig {
     const RISK: Risk = Risk::High;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileRead, Capability::FileWrite];
     const HAS_EFFECTS: bool = true;
-    // The new line may be the old one of another place.
+    // The new line may equal the old line of another place.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;

@@ -1,4 +1,4 @@
-//! `move_path`: a file or folder gets another place or name.
+//! `move_path`: moves or renames a file or folder.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `move_path` tool.
 #[derive(Debug)]
 pub struct MovePath;
 
@@ -52,7 +52,7 @@ impl Tool for MovePath {
     const CAPABILITIES: &'static [Capability] =
         &[Capability::FileRead, Capability::FileWrite, Capability::FileDelete];
     const HAS_EFFECTS: bool = true;
-    // Whatever stands at the source by the second run would go as well.
+    // A second run would move whatever is at the source by then.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"move_path","device":"laptop-123","source":"draft.md","destination":"Done/letter.md"}"#;

@@ -1,4 +1,4 @@
-//! `open_app`: one of the person's own programs, from the device's list.
+//! `open_app`: opens one of the person's own programs, from the device's list.
 
 use orion_domain::{
     Access, Capability, ErrorCode, Places, Risk, ToolError, Touches, is_hidden, visible,
@@ -10,7 +10,7 @@ use unicode_security::{RestrictionLevel, RestrictionLevelDetection as _};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `open_app` tool.
 #[derive(Debug)]
 pub struct OpenApp;
 
@@ -37,7 +37,7 @@ pub struct Returns {
     pub executable: String,
 }
 
-/// What an argument of an application is.
+/// The kind of an application's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// Begins with a dash.
@@ -48,7 +48,7 @@ pub enum ArgumentKind {
     Path,
 }
 
-/// Sorts an argument. `C:` is a drive, not a scheme.
+/// Returns the kind of an argument. `C:` is a drive, not a scheme.
 #[must_use]
 pub fn argument_kind(text: &str) -> ArgumentKind {
     let is_scheme = |scheme: &str| {
@@ -65,12 +65,12 @@ pub fn argument_kind(text: &str) -> ArgumentKind {
     }
 }
 
-/// The host of an address as DNS has it, where it is written in other letters than that; none where it
-/// is not. People see both, for letters of one script can look like those of another.
+/// Returns the host of a URL in its ASCII form for DNS; `None` where it is in ASCII already. People see
+/// both forms, because letters of one script can look like those of another.
 ///
 /// # Errors
-/// `URL_FORBIDDEN` for an address in which something is hidden, and for a host that mixes scripts or
-/// has letters that no name is written with: nobody can see where it leads.
+/// `URL_FORBIDDEN` for a URL with hidden characters, and for a host that mixes scripts or has letters
+/// that no name uses: its destination is not visible.
 pub fn host_in_ascii(url: &str) -> Result<Option<String>, ToolError> {
     if url.chars().any(|c| is_hidden(c) && !c.is_control()) {
         return Err(forbidden(
@@ -165,7 +165,7 @@ mod tests {
                 "https://a@\u{43f}\u{440}\u{438}\u{43c}\u{435}\u{440}.\u{440}\u{444}",
                 Some(Some("xn--e1afmkfd.xn--p1ai")),
             ),
-            // All in Cyrillic, and like Latin.
+            // Entirely Cyrillic, and looks Latin.
             ("https://\u{440}\u{430}\u{443}.com", Some(Some("xn--80a5ak.com"))),
             ("https://\u{4f8b}\u{3048}.jp", Some(Some("xn--r8jz45g.jp"))),
             ("https://p\u{430}ypal.com", None),

@@ -1,4 +1,4 @@
-//! `read_config`: a configuration file, as text and as values.
+//! `read_config`: reads a configuration file as text and as values.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `read_config` tool.
 #[derive(Debug)]
 pub struct ReadConfig;
 

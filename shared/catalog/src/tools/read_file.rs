@@ -1,4 +1,4 @@
-//! `read_file`: what is in a file, by lines.
+//! `read_file`: reads a file by lines.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `read_file` tool.
 #[derive(Debug)]
 pub struct ReadFile;
 

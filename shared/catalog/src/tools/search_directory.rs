@@ -1,4 +1,4 @@
-//! `search_directory`: folders by name, near the start of an allowed path.
+//! `search_directory`: finds folders by name, near the start of an allowed path.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `search_directory` tool.
 #[derive(Debug)]
 pub struct SearchDirectory;
 

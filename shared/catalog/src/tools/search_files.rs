@@ -1,4 +1,4 @@
-//! `search_files`: files whose name matches a glob.
+//! `search_files`: finds files whose name matches a glob.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `search_files` tool.
 #[derive(Debug)]
 pub struct SearchFiles;
 

@@ -1,4 +1,4 @@
-//! `search_text`: lines in files that match a regular expression.
+//! `search_text`: finds lines in files that match a regular expression.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `search_text` tool.
 #[derive(Debug)]
 pub struct SearchText;
 

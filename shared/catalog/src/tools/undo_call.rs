@@ -1,4 +1,4 @@
-//! `undo_call`: takes back what an earlier call changed.
+//! `undo_call`: undoes the changes of an earlier call.
 
 use orion_domain::{Access, Capability, ErrorCode, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -9,15 +9,15 @@ use super::copy_path::CopyPath;
 use super::path;
 use crate::spec::{Category, Tool};
 
-/// See the module.
+/// The `undo_call` tool.
 #[derive(Debug)]
 pub struct UndoCall;
 
-/// What a call's arguments name the paths by that it changes, for those who want to take it back.
+/// The argument names of changed paths, in calls that can be undone.
 const CHANGED: &[&str] = &["path", "source", "destination"];
 
-/// The paths among the arguments of a call, of a tool that can be taken back, that it may change. What
-/// is copied stays as it is, so taking a copy back needs no right to it.
+/// Returns the paths that a call may change, from its arguments, for a tool that can be undone. The
+/// source of a copy does not change, so undoing a copy needs no right to it.
 #[must_use]
 pub fn paths_of(tool: &str, arguments: &Map<String, Value>) -> Vec<String> {
     let changed = if tool == CopyPath::NAME { &["destination"] } else { CHANGED };
@@ -84,7 +84,7 @@ impl Tool for UndoCall {
     const RISK: Risk = Risk::Medium;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileWrite];
     const HAS_EFFECTS: bool = true;
-    // What is taken back the second time is refused, but the answer is another.
+    // The second undo of a call is rejected, and so returns another result.
     const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = r#"{"tool":"undo_call","device":"laptop-123","call_id":"01893e2a-7c00-7000-8000-000000000001","paths":["old/notes.txt"]}"#;
 
@@ -99,7 +99,7 @@ impl Tool for UndoCall {
                 "undo_call needs the paths that the call named; orion undo fills them in.",
             ));
         }
-        // What is taken back may be a folder that was moved, copied or deleted.
+        // An undo may affect a folder that was moved, copied or deleted.
         Ok(touches.and_all_in_it())
     }
 }

@@ -1,4 +1,4 @@
-//! `write_file`: a whole new content, or more at the end.
+//! `write_file`: writes or appends to a file.
 
 use orion_domain::{Access, Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::path;
 use crate::spec::{Alias, Category, Tool};
 
-/// See the module.
+/// The `write_file` tool.
 #[derive(Debug)]
 pub struct WriteFile;
 
@@ -59,7 +59,7 @@ impl Tool for WriteFile {
     const RISK: Risk = Risk::Medium;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileWrite];
     const HAS_EFFECTS: bool = true;
-    // Appending twice is not appending once.
+    // Appending twice differs from appending once.
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED_PREVIEW: bool = true;

@@ -1,11 +1,11 @@
-//! What each risk asks for where nothing else is said.
+//! The default decision of each risk, where no rule decides.
 
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::risk::Risk;
 
-/// What each risk asks for by itself. It can be made stricter than Orion's own, never looser.
+/// The default decision of each risk. It can be made stricter than Orion's own, never looser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, from = "RiskDefaultsForm")]
 pub struct RiskDefaults {
@@ -13,7 +13,7 @@ pub struct RiskDefaults {
     medium: Decision,
 }
 
-/// As it is written: `high` and `critical` always ask.
+/// The defaults as written: `high` and `critical` always require approval.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RiskDefaultsForm {
@@ -40,13 +40,13 @@ impl Default for RiskDefaults {
 }
 
 impl RiskDefaults {
-    /// What low and medium risk ask for. Medium is never held looser than low.
+    /// Creates the defaults from the decisions for low and medium risk. Medium is never looser than low.
     #[must_use]
     pub fn new(low: Decision, medium: Decision) -> Self {
         RiskDefaultsForm { low, medium }.into()
     }
 
-    /// What a call of this risk needs where nothing else is said.
+    /// Returns the default decision for a risk.
     #[must_use]
     pub fn of(self, risk: Risk) -> Decision {
         match risk {

@@ -1,4 +1,4 @@
-//! What each layer has to say of a question.
+//! The evidence that each layer adds to an evaluation.
 
 use super::{Decision, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
@@ -8,7 +8,7 @@ use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule, RuleAction};
 use crate::touches::{Access, PathTouch, Touches};
 
-/// The role of the person.
+/// Evaluates the person's role.
 pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
     let fits = match question.caller.role {
         Role::Viewer => question.tool.risk == Risk::Low && !question.tool.has_effects,
@@ -21,7 +21,7 @@ pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
     });
 }
 
-/// Grants or ceiling. `lifted` leaves the tool list and the capabilities out.
+/// Evaluates grants or ceiling. `lifted` skips the tool list and the capabilities.
 pub(super) fn scope(
     question: &Question<'_>,
     scope: &Scope,
@@ -56,14 +56,14 @@ pub(super) fn scope(
 
 fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
     for (touch, path) in touches.paths.iter().enumerate() {
-        // Whoever may write or delete a path sees by the answer whether it is there, so reading is
-        // not asked for besides.
+        // Write or delete access reveals whether a path exists, so read access is not required in
+        // addition.
         if scope.deny_all_paths || scope.denying_touch(path).is_some() {
             deny(Reason::PathDenied { touch });
         } else if scope.covering(&path.path, path.access).is_none() {
             deny(Reason::PathOutside { touch });
         } else if path.access == Access::Delete && scope.holds_ground(&path.path) {
-            // It would take the grant's own ground away, or what the grant does not reach.
+            // The delete would remove the granted root itself, or what the grant does not cover.
             deny(Reason::PathOutside { touch });
         }
     }
@@ -82,26 +82,26 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
     }
 }
 
-/// What the rules said.
+/// What the rules decided.
 #[derive(Debug, Default)]
 pub(super) struct RuleOutcome {
-    /// The line of the first pre-approval.
+    /// Position of the first pre-approval's line.
     preapproved: Option<usize>,
-    /// The same, of those that also hold with strangers' content in the chat.
+    /// Position of the first pre-approval's line that also applies with untrusted content in the chat.
     preapproved_tainted: Option<usize>,
-    /// Whether a rule that asks wants a preview shown with the question.
+    /// Whether a rule that requires approval wants a preview shown with the request.
     pub(super) preview_first: bool,
-    /// Who has to say yes, by the rules that ask.
+    /// Who must approve, by the rules that require approval.
     pub(super) approvers: Approvers,
 }
 
-/// Rules across devices.
+/// Evaluates the rules across devices.
 pub(super) fn rules(
     question: &Question<'_>,
     rules: &[CompiledRule],
     evidence: &mut Vec<Evidence>,
 ) -> RuleOutcome {
-    let mut heard = RuleOutcome::default();
+    let mut outcome = RuleOutcome::default();
     for (index, compiled) in rules.iter().enumerate() {
         if !compiled.speaks(index, question) {
             continue;
@@ -109,22 +109,22 @@ pub(super) fn rules(
         let rule = &compiled.rule;
         let decision = match rule.action {
             RuleAction::Deny => Decision::Deny,
-            // A preview needs no person.
+            // A preview needs no approval.
             RuleAction::Ask | RuleAction::DryRunFirst if question.is_preview() => Decision::Allow,
             RuleAction::Ask => Decision::Ask,
             RuleAction::DryRunFirst => shown_first(question),
             RuleAction::Preapprove => {
                 let line = Some(evidence.len());
-                heard.preapproved = heard.preapproved.or(line);
+                outcome.preapproved = outcome.preapproved.or(line);
                 if rule.ignore_provenance {
-                    heard.preapproved_tainted = heard.preapproved_tainted.or(line);
+                    outcome.preapproved_tainted = outcome.preapproved_tainted.or(line);
                 }
                 Decision::Allow
             }
         };
         if matches!(decision, Decision::Ask | Decision::DryRunFirst) {
-            heard.approvers = heard.approvers.and(rule.approvers);
-            heard.preview_first |= rule.dry_run_first && question.tool.has_effects;
+            outcome.approvers = outcome.approvers.and(rule.approvers);
+            outcome.preview_first |= rule.dry_run_first && question.tool.has_effects;
         }
         evidence.push(Evidence {
             layer: Layer::Rule,
@@ -132,30 +132,31 @@ pub(super) fn rules(
             reason: Reason::Matched { rule: index },
         });
     }
-    heard
+    outcome
 }
 
-/// What a wish for a preview comes to. Of what only looks there is none, and a person is asked.
+/// Returns the decision for a required preview. A tool without effects has no preview, so a person
+/// approves.
 const fn shown_first(question: &Question<'_>) -> Decision {
     if question.tool.has_effects { Decision::DryRunFirst } else { Decision::Ask }
 }
 
-/// What the risk said.
+/// What the risk decided.
 #[derive(Debug)]
 pub(super) struct RiskOutcome {
-    /// The risk that the call was judged by.
+    /// The risk that the call was evaluated with.
     pub(super) risk: Risk,
-    /// The line of the pre-approval that saved a question.
+    /// Position of the pre-approval's line that made an approval unnecessary.
     pub(super) saved_by: Option<usize>,
-    /// Why it is higher than the tool's, each with the touched path that tells.
+    /// Why the risk is higher than the tool's, each with the position of the touched path that shows it.
     pub(super) raises: Vec<(RiskRaise, Option<usize>)>,
 }
 
-/// What the risk asks for. A preview changes nothing, so it asks for nothing.
+/// Evaluates the risk. A preview changes nothing, so its risk requires nothing.
 pub(super) fn risk(
     question: &Question<'_>,
     policy: &Policy,
-    heard: &RuleOutcome,
+    outcome: &RuleOutcome,
     evidence: &mut Vec<Evidence>,
 ) -> RiskOutcome {
     let (tool, stated) = (&question.tool, question.tool.risk);
@@ -176,11 +177,12 @@ pub(super) fn risk(
         Decision::DryRunFirst => shown_first(question),
         asked @ (Decision::Allow | Decision::Ask | Decision::Deny) => asked,
     };
-    // A question is saved, a refusal is not: neither the one that strangers' content leads to.
-    let ignored = heard.preapproved_tainted.is_some() && of(least.raised()) != Decision::Deny;
+    // A pre-approval replaces an approval, never a denial, including one that untrusted content causes.
+    let ignored = outcome.preapproved_tainted.is_some() && of(least.raised()) != Decision::Deny;
     let tainted = question.tainted && tool.has_effects && !ignored;
     let risk = if tainted { least.raised() } else { least };
-    let preapproved = heard.preapproved_tainted.or_else(|| heard.preapproved.filter(|_| !tainted));
+    let preapproved =
+        outcome.preapproved_tainted.or_else(|| outcome.preapproved.filter(|_| !tainted));
     let asked = of(risk);
     let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
     let reason = match asked {
@@ -195,18 +197,20 @@ pub(super) fn risk(
         Decision::DryRunFirst | Decision::Ask | Decision::Deny => Reason::AsksForProvenance,
     };
     line(if saved { Decision::Allow } else { asked }, reason);
-    let lent = policy.grants.strict && tool.has_effects;
-    // What the owner wants to be asked about is not for a rule of the backend to spare.
+    let strict_grants = policy.grants.strict && tool.has_effects;
+    // A rule of the backend cannot waive the owner's own approval requirement.
     let owned = policy.ceiling.as_ref().is_some_and(|it| it.strict) && tool.has_effects;
-    for (layer, asks) in [(Layer::Grants, lent && preapproved.is_none()), (Layer::Ceiling, owned)] {
+    for (layer, asks) in
+        [(Layer::Grants, strict_grants && preapproved.is_none()), (Layer::Ceiling, owned)]
+    {
         if asks {
             evidence.push(Evidence { layer, decision: Decision::Ask, reason: Reason::Strict });
         }
     }
-    RiskOutcome { risk, saved_by: preapproved.filter(|_| lent || saved), raises }
+    RiskOutcome { risk, saved_by: preapproved.filter(|_| strict_grants || saved), raises }
 }
 
-/// Why the risk of a call is higher than its tool's, each once.
+/// Returns why the risk of a call is higher than its tool's, each reason once.
 fn raises(question: &Question<'_>, policy: &Policy) -> Vec<(RiskRaise, Option<usize>)> {
     let mut raises = Vec::new();
     if !question.tool.has_effects {

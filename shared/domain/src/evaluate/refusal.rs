@@ -1,4 +1,4 @@
-//! The answer in words: what is refused, by which line, and what is allowed instead.
+//! The decision in words: what is denied, by which line, and what is allowed instead.
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::code::ErrorCode;
@@ -7,7 +7,7 @@ use crate::grants::{Scope, address_of};
 use crate::touches::Access;
 
 impl Layer {
-    /// The word that people and wire use.
+    /// Returns the name that people and the wire use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,14 +28,14 @@ impl Layer {
 }
 
 impl Evaluation {
-    /// The name of the line that decided: what a permit and the audit carry.
+    /// Returns the name of the line that decided, for the permit and the audit.
     #[must_use]
     pub fn rule_name(&self, question: &Question<'_>, policy: &Policy) -> String {
         self.deciding()
             .map_or_else(|| "nothing matched".to_owned(), |line| line.name(question, policy))
     }
 
-    /// What the caller is told where this is no permit.
+    /// Returns the error for the caller of a call without a permit.
     #[must_use]
     pub fn refusal(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
         let Some(line) = self.deciding() else {
@@ -57,14 +57,14 @@ impl Evaluation {
             Decision::Deny | Decision::Allow => {
                 error.with("changed_by", line.layer.who_may_change())
             }
-            // A person's yes is wanted, not a change of policy.
+            // The call needs an approval, not a change of policy.
             Decision::Ask | Decision::DryRunFirst => error,
         }
     }
 }
 
 impl Evidence {
-    /// The line by name, such as `grants: paths` or `rule prod-restarts`.
+    /// Returns the name of the line, such as `grants: paths` or `rule prod-restarts`.
     #[must_use]
     pub fn name(&self, question: &Question<'_>, policy: &Policy) -> String {
         let layer = self.layer.as_str();
@@ -213,7 +213,7 @@ impl Evidence {
         }
     }
 
-    /// What a decision wants, where a risk makes it.
+    /// Returns the code and wording of a decision that a risk made.
     const fn wanted(&self) -> (ErrorCode, &'static str) {
         match self.decision {
             Decision::Ask => (ErrorCode::ApprovalRequired, "a person has to approve this call"),

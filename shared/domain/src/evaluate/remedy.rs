@@ -1,5 +1,5 @@
-//! What would let a refused call through: the smallest change for each line that stands against it,
-//! and who may make it.
+//! Remedies for a denied call: the smallest change for each line that denies it, and who may make the
+//! change.
 
 use std::fmt;
 
@@ -16,30 +16,30 @@ use crate::touches::{Access, PathTouch};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemedyOwner {
-    /// Whoever makes the call, by making it differently.
+    /// The requester, by changing the call.
     Requester,
-    /// Somebody who may approve the call.
+    /// A person who may approve the call.
     Approver,
     /// An admin of the backend.
     Admin,
     /// The device's owner, on the device.
     Owner,
-    /// Nobody.
+    /// Nobody can.
     Nobody,
 }
 
-/// One change. A call that several lines stand against needs one for each.
+/// One change. A call denied by several lines needs one change for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remedy {
     /// What to change, such as `add { path: "C:/x", access: [write] } to the paths of laptop-123`.
     pub change: String,
-    /// Who can.
+    /// Who can make the change.
     pub who: RemedyOwner,
-    /// Where it is done: a command, or a file. Empty where there is nothing to do.
+    /// The command or file that makes the change. Empty where there is nothing to do.
     pub how: String,
 }
 
-/// Reads as one line: the change, then who makes it and where.
+/// Formats one line: the change, then who makes it and where.
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { change, who, how } = self;
@@ -55,8 +55,8 @@ impl fmt::Display for Remedy {
 }
 
 impl Evaluation {
-    /// What would let the call run. Empty when it runs; one remedy by [`Who::Nobody`] when nothing
-    /// would.
+    /// Returns the changes that would let the call run. Empty when it runs; one remedy by
+    /// [`RemedyOwner::Nobody`] when no change would.
     #[must_use]
     pub fn remedies(&self, question: &Question<'_>, policy: &Policy) -> Vec<Remedy> {
         let mut remedies: Vec<Remedy> = Vec::new();
@@ -109,12 +109,12 @@ fn requester(change: impl Into<String>) -> Remedy {
 }
 
 impl Evidence {
-    /// The smallest change that would silence this line, where it refuses.
+    /// Returns the smallest change that would make this line allow the call, where it denies.
     fn remedy(&self, question: &Question<'_>, policy: &Policy) -> Remedy {
         let tool = question.tool.name;
         let touches = question.touches;
         if self.scope(policy).is_some_and(|scope| scope.denied.is_empty()) {
-            // Whatever could be read has the built-in denies at least.
+            // Grants that can be read have at least the built-in denies.
             return self.grant(question, "none can be read: write the grants");
         }
         match self.reason {
@@ -165,7 +165,7 @@ impl Evidence {
         }
     }
 
-    /// A change of the grants or of the ceiling.
+    /// Describes a change of the grants or of the ceiling.
     fn grant(&self, question: &Question<'_>, change: &str) -> Remedy {
         let device = question.device;
         match self.layer {
@@ -227,8 +227,8 @@ impl Evidence {
     }
 }
 
-/// The least that has to be lent for one access: the path itself, or the folder around what is to be
-/// deleted, since what is lent cannot go itself.
+/// Returns the smallest path to grant for one access: the path itself, or the parent folder of what is
+/// to be deleted, because a granted root cannot be deleted.
 fn smallest_root(scope: &Scope, touched: &PathTouch) -> Option<DevicePath> {
     let root = match touched.access {
         Access::Read | Access::Write | Access::Execute => touched.path.clone(),
@@ -263,7 +263,7 @@ fn rule_change(rule: &Rule) -> Remedy {
     Remedy { change, who: RemedyOwner::Admin, how: "orion policy apply".to_owned() }
 }
 
-/// As YAML and TOML both read it back.
+/// Quotes text so that both YAML and TOML read it back.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -138,7 +138,7 @@ impl Ask {
 #[case("C:/Users/njsch/.ssh/id", Some(ErrorCode::PathNotAllowed))]
 fn the_first_story(#[case] path: &str, #[case] refused: Option<ErrorCode>) {
     let policy = policy(&seed_grants());
-    // `~` is ann's here, so put the built-in deny where the path is.
+    // `~` is ann's home here, so the built-in deny moves to the path's folder.
     let mut policy = policy;
     let places =
         Places { home: DevicePath::parse(PathStyle::Windows, "C:/Users/njsch").ok(), ..windows() };
@@ -243,7 +243,7 @@ fn what_is_kept_out_does_not_go_with_the_folder_around_it(
     let expected = refused_by.map_or(Decision::Ask, |_| Decision::Deny);
     assert_eq!(ask.of(&policy).0, expected, "{delete} around {kept}");
     assert_eq!(ask.refused_by(&policy).as_deref(), refused_by);
-    // Other accesses to the folder itself take nothing away.
+    // Other accesses to the folder itself delete nothing.
     let write = Ask::path("delete_directory", Risk::Low, delete, Access::Write);
     assert_eq!(write.of(&policy).0, Decision::Allow, "{delete}");
 }

@@ -1,19 +1,19 @@
-//! Where a JSON value that starts at some byte ends, or where it stops being JSON.
+//! Finds where a JSON value that starts at some byte ends, or where it stops being JSON.
 //!
-//! It follows JSON's grammar of brackets, names, colons and commas in one pass without recursion; what is
-//! inside strings and numbers is left to the parser. Following the grammar, and not only counting brackets,
-//! keeps a brace in prose from swallowing the call behind it.
+//! It follows JSON's grammar of brackets, names, colons and commas in one pass without recursion. The
+//! parser reads the content of strings and numbers. Because it follows the grammar, and does not only
+//! count brackets, a brace in prose does not hide the call after it.
 
 use super::MAX_DEPTH;
 
-/// What is said where an object's name should stand and doesn't.
+/// The error where an object's name is expected and missing.
 pub(super) const EXPECTED_NAME: &str = "a name in double quotes should stand here";
 
-/// What one value turned out to be.
+/// The measurement of one value.
 pub(super) struct Measure {
-    /// What its names say about it, as far as it was read.
+    /// What the names in the value show, as far as it was read.
     pub(super) names: Names,
-    /// The byte after it, or where and how it breaks.
+    /// The byte after the value, or where and how it breaks.
     pub(super) end: Result<usize, Break>,
 }
 
@@ -23,25 +23,25 @@ pub(super) struct Break {
     pub(super) why: BreakReason,
 }
 
-/// How a value breaks.
+/// The way in which a value breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BreakReason {
-    /// The text ends first.
+    /// The text ends inside the value.
     Unfinished,
     /// Nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// Something else stands there than what is named.
+    /// Something else than the named element follows.
     Expected(&'static str),
 }
 
-/// What the names in a value say about it, without parsing it.
+/// What the names in a value show about it, without parsing it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Names {
-    /// There is at least one name with its colon, so that this is JSON and no brace in prose.
+    /// At least one name has a colon, so this is JSON and not a brace in prose.
     pub(super) any: bool,
-    /// A name that says that a call was meant.
+    /// A name shows that a call was meant.
     pub(super) call: bool,
-    /// A name by which the value may turn out to be a call.
+    /// A name shows that the value may be a call.
     pub(super) candidate: bool,
 }
 
@@ -154,7 +154,7 @@ pub(super) fn measure(bytes: &[u8], start: usize) -> Measure {
     }
 }
 
-/// The byte after the string whose opening quote is at `at`.
+/// Returns the byte after the string whose opening quote is at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -166,7 +166,7 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The byte after the number or literal at `at`, if it is one. The parser judges the number's form.
+/// Returns the byte after the number or literal at `at`, if it is one. The parser validates its form.
 fn end_of_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');

@@ -1,22 +1,22 @@
-//! What can be wrong with a model's way of writing a call. Each message can be shown to the model, which is
-//! usually able to write the call again.
+//! Errors in the way a model wrote a call. Each message can be shown to the model, which can usually
+//! write the call again.
 
 use serde::Serialize;
 use thiserror::Error;
 
-/// Something that looks like a call and couldn't be taken as one. `start` and `at` are byte offsets in the
-/// text that was read; names quoted from the text are cut to 64 characters.
+/// Something that looks like a call and could not be read as one. `start` and `at` are byte offsets in
+/// the input text. Names quoted from the text are cut to 64 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum ExtractProblem {
-    /// More text than is read at once; nothing of it was read.
+    /// The text exceeds the limit; nothing of it was read.
     #[error(
         "the text is {size_bytes} bytes and at most {limit_bytes} are read; write less, or split the content"
     )]
     TooLarge {
         /// Size of the text.
         size_bytes: usize,
-        /// Largest size that is read.
+        /// The maximum size.
         limit_bytes: usize,
     },
     /// The text ends inside a call.
@@ -29,7 +29,8 @@ pub enum ExtractProblem {
         /// Where the text ends.
         at: usize,
     },
-    /// A call that isn't JSON from some byte on. Nothing after it was read for calls, since where it ends is unknown.
+    /// A call stops being JSON at some byte. Nothing after it was read for calls, since its end is
+    /// unknown.
     #[error(
         "the JSON that starts at byte {start} is broken at byte {at}: {why}; \
          write the call again as strict JSON (double quotes, no trailing commas, no comments, line breaks as \\n)"
@@ -39,7 +40,7 @@ pub enum ExtractProblem {
         start: usize,
         /// Where it stops being JSON.
         at: usize,
-        /// What is wrong there.
+        /// The syntax error.
         why: String,
     },
     /// A call that follows broken JSON and may be part of it.
@@ -63,7 +64,7 @@ pub enum ExtractProblem {
         /// Where it passes the limit.
         at: usize,
     },
-    /// One object has the same name twice, which readers take in different ways.
+    /// One object has the same name twice; parsers disagree on which value counts.
     #[error(
         "the JSON that starts at byte {start} has the name \"{key}\" twice in one object; give each name once"
     )]
@@ -73,17 +74,18 @@ pub enum ExtractProblem {
         /// The name that is given twice.
         key: String,
     },
-    /// More calls than are taken from one output; those from `at` on were left.
+    /// There are more calls than the limit; those from `at` on were ignored.
     #[error(
         "there are more than {limit} calls; those from byte {at} on were not taken, make them in the next answer"
     )]
     TooManyCalls {
-        /// The most calls that are taken.
+        /// The maximum number of calls.
         limit: usize,
-        /// Where the first call that was left starts.
+        /// Where the first ignored call starts.
         at: usize,
     },
-    /// A place where a call must stand holds something else: tags, `tool_calls`, or a native call without a name.
+    /// A place reserved for a call holds something else: tags, `tool_calls`, or a native call without a
+    /// name.
     #[error(
         "what stands at byte {start} is not a call; write {{\"tool\": NAME, \"device\": DEVICE, \"parameters\": {{…}}}}"
     )]
@@ -112,11 +114,11 @@ pub enum ExtractProblem {
     ArgumentsNotJson {
         /// The call's tool.
         tool: String,
-        /// The name under which the arguments stand.
+        /// The name that holds the arguments.
         key: String,
-        /// Where in the arguments' text it stops being JSON.
+        /// Where in the arguments' text the JSON breaks.
         at: usize,
-        /// What is wrong there.
+        /// The syntax error.
         why: String,
     },
     /// The arguments are JSON, but not an object.
@@ -124,10 +126,10 @@ pub enum ExtractProblem {
     ArgumentsNotObject {
         /// The call's tool.
         tool: String,
-        /// The name under which the arguments stand.
+        /// The name that holds the arguments.
         key: String,
     },
-    /// Arguments under two names at once.
+    /// The arguments are given under two names at once.
     #[error("\"{tool}\" has its arguments both under {first} and under {second}; use one")]
     TwoArguments {
         /// The call's tool.
@@ -173,7 +175,7 @@ pub enum ExtractProblem {
     },
 }
 
-/// A name quoted from the text, short enough for a message.
+/// Returns a name quoted from the text, cut for a message.
 pub(super) fn short(name: &str) -> String {
     name.chars().take(64).collect()
 }

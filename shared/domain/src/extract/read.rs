@@ -1,4 +1,4 @@
-//! The pieces of an output → its calls, its problems and the prose that is left.
+//! Converts the pieces of an output to calls, problems and the remaining prose.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) fn read(output: &str, pieces: Vec<Piece>) -> Extraction {
                 range.clone()
             }
             Piece::Thought { range, .. } => range.clone(),
-            // What breaks stays in the prose.
+            // Broken JSON stays in the prose.
             Piece::Broken { start, .. } => *start..*start,
         };
         let prose = output.get(prose_from..range.start).unwrap_or_default();
@@ -45,13 +45,13 @@ pub(super) fn read(output: &str, pieces: Vec<Piece>) -> Extraction {
 struct Reader<'a> {
     output: &'a str,
     found: Extraction,
-    /// What doesn't belong to the prose.
+    /// The ranges that do not belong to the prose.
     cuts: Vec<Range<usize>>,
-    /// The blocks one is in, outermost first.
+    /// The open blocks, outermost first.
     open: Vec<OpenBlock>,
-    /// Where JSON broke that wasn't recognised as a call.
+    /// Where JSON broke that was not recognised as a call. `None` until one breaks.
     broken_at: Option<usize>,
-    /// Nothing further is taken as a call.
+    /// Whether no further calls are read.
     stopped: bool,
 }
 
@@ -61,7 +61,7 @@ struct OpenBlock {
     marker: Range<usize>,
     values: usize,
     calls: usize,
-    /// It holds something that stays in the prose.
+    /// Whether the block holds something that stays in the prose.
     prose: bool,
 }
 
@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes the calls of one complete value and says how many.
+    /// Reads the calls of one complete value and returns their number.
     fn json(&mut self, range: &Range<usize>, call: bool, tagged: bool) -> usize {
         let start = range.start;
         let value = match json::parse(self.output.get(range.clone()).unwrap_or_default()) {
@@ -132,7 +132,7 @@ impl Reader<'_> {
                 }
                 return 0;
             }
-            // Only what reads an object says so.
+            // Only the parser of objects returns this error.
             Err(JsonError::NotAnObject) => return 0,
             Err(JsonError::TooDeep) => {
                 self.stop(ExtractProblem::TooDeep { start, at: start });
@@ -193,7 +193,7 @@ impl Reader<'_> {
         self.open.iter_mut().for_each(|block| block.prose = true);
     }
 
-    /// Leaves the innermost block of this kind, with the unclosed ones inside it.
+    /// Closes the innermost block of this kind, with the unclosed ones inside it.
     fn leave(&mut self, block: Block) -> Option<OpenBlock> {
         let index = self.open.iter().rposition(|open| open.block == block)?;
         self.leave_blocks(index + 1);
@@ -202,7 +202,7 @@ impl Reader<'_> {
         Some(left)
     }
 
-    /// Leaves all but the `keep` outermost blocks.
+    /// Closes all but the `keep` outermost blocks.
     fn leave_blocks(&mut self, keep: usize) {
         while self.open.len() > keep {
             if let Some(left) = self.open.pop() {
@@ -211,7 +211,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The marker of a block that held nothing but calls is no prose.
+    /// Cuts the marker of a block that held only calls.
     fn cut_marker(&mut self, left: &OpenBlock) {
         if left.calls > 0 && !left.prose {
             self.cuts.push(left.marker.clone());
@@ -254,8 +254,8 @@ impl Gap {
     }
 }
 
-/// Puts prose behind a cut after the prose before it. `gap` is the white space before the cut; the result is
-/// that before the next one.
+/// Appends the prose after a cut. `gap` is the white space before the cut; the result is that before the
+/// next one.
 fn join(text: &mut String, gap: Gap, prose: &str) -> Gap {
     let words = prose.trim();
     if words.is_empty() {

@@ -1,18 +1,18 @@
-//! Finds, in one pass over the output, the pieces that matter: JSON values that may be calls, JSON that
-//! breaks, fences, call tags and reasoning. Everything between the pieces is prose.
+//! Finds the relevant pieces in one pass over the output: JSON values that may be calls, broken JSON,
+//! fences, call tags and reasoning. Everything between the pieces is prose.
 //!
-//! The pass never looks back into a value that was JSON so far: what stands inside a broken value may be the
-//! text of an argument.
+//! The pass never looks for calls inside a broken value that was JSON so far: that text may be the
+//! content of an argument.
 
 use std::ops::Range;
 
 use super::measure::{Break, BreakReason, EXPECTED_NAME, Names, measure};
 
-/// One piece of the output, by its bytes.
+/// One piece of the output, by its byte range.
 pub(super) enum Piece {
     /// A complete value that may be a call.
     Json { range: Range<usize>, names: Names, tagged: bool },
-    /// A value that stops being JSON. `call` says whether it was meant as a call.
+    /// A value that stops being JSON. `call` is true if it was meant as a call.
     Broken { start: usize, end: Break, call: bool },
     /// The opening marker of a fence or a call tag.
     Open { range: Range<usize>, block: Block },
@@ -22,14 +22,14 @@ pub(super) enum Piece {
     Thought { range: Range<usize>, finished: bool },
 }
 
-/// What stands around calls and says that they are calls.
+/// A delimiter that marks its content as calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
     Fence,
     Tag,
 }
 
-/// The pieces in order, and how many bytes were looked at to find them, repeated looks included.
+/// The pieces in order, and the number of bytes read to find them, repeated reads included.
 pub(super) struct Scan {
     pub(super) pieces: Vec<Piece>,
     pub(super) examined: usize,
@@ -42,11 +42,11 @@ const TAGS: [(&str, &str); 3] = [
 ];
 const THOUGHTS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
-/// The languages of fences in which calls are looked for; other fences hold code.
+/// The fence languages that are searched for calls; other fences hold code.
 const CALL_LANGUAGES: [&str; 9] =
     ["", "json", "jsonl", "ndjson", "tool", "tool_call", "tool_calls", "tool_use", "function_call"];
 
-/// How far behind a first name that isn't JSON one looks for a sign that a call was meant, in bytes.
+/// How many bytes after an invalid first name are searched for signs of a call.
 const LOOK_AHEAD_BYTES: usize = 128;
 
 /// Finds the pieces of `text`.
@@ -77,12 +77,12 @@ struct Scanner<'a> {
     text: &'a str,
     at: usize,
     scan: Scan,
-    /// The number of backticks that opened the fence one is in.
+    /// The number of backticks that opened the current fence. `None` outside a fence.
     fence: Option<usize>,
     tagged: bool,
-    /// Reasoning was seen.
+    /// Whether reasoning was seen.
     thought: bool,
-    /// A broken value was seen, and one that was meant as a call. Only the first of each matters.
+    /// Whether a broken value was seen, and one meant as a call. Only the first of each matters.
     broken: bool,
     broken_call: bool,
 }
@@ -114,7 +114,7 @@ impl Scanner<'_> {
         self.scan.examined += end.at - start;
         let deep = end.why == BreakReason::TooDeep;
         let call = measured.names.call || deep || self.tagged || self.meant_as_call(&end);
-        // A brace in prose is passed over; a value that was JSON so far is left whole, and so is a list.
+        // A brace in prose is skipped; a value that was JSON so far is kept whole, and so is a list.
         let prose = !measured.names.any && !call && self.text.as_bytes().get(start) == Some(&b'{');
         self.at = if prose { start + 1 } else { end.at };
         if (call && !self.broken_call) || (measured.names.any && !self.broken) {
@@ -124,7 +124,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Whether a value that breaks at a name was meant as a call: `{'tool': …}`, `{tool: …}`.
+    /// Returns whether a value that breaks at a name was meant as a call: `{'tool': …}`, `{tool: …}`.
     fn meant_as_call(&mut self, end: &Break) -> bool {
         const QUOTES: [char; 6] = ['"', '\'', '`', '“', '”', '‘'];
         if end.why != BreakReason::Expected(EXPECTED_NAME) {
@@ -177,7 +177,7 @@ impl Scanner<'_> {
                 return self.scan.pieces.push(Piece::Thought { range: start..self.at, finished });
             }
             if self.rest().starts_with(close) && !self.thought && self.ends_thought(close) {
-                // Some servers put the opening tag into the prompt, so that the output starts inside the reasoning.
+                // Some servers put the opening tag into the prompt, so the output starts inside the reasoning.
                 self.at += close.len();
                 self.scan.pieces.clear();
                 self.scan.pieces.push(Piece::Thought { range: 0..self.at, finished: true });
@@ -189,8 +189,8 @@ impl Scanner<'_> {
         self.at += 1;
     }
 
-    /// Whether a closing tag without an opening one ends reasoning. Behind broken JSON it may be an argument's
-    /// text, so there it must stand on a line of its own.
+    /// Returns whether a closing tag without an opening one ends reasoning. After broken JSON the tag
+    /// may be an argument's text, so there it must be on a line of its own.
     fn ends_thought(&self, close: &str) -> bool {
         let before = self.text.get(..self.at).unwrap_or_default().trim_end_matches([' ', '\t']);
         let after = self
@@ -235,7 +235,7 @@ impl Scanner<'_> {
         self.scan.pieces.push(Piece::Open { range: start..inside, block: Block::Fence });
     }
 
-    /// Whether a fence of code holds one JSON value and nothing else.
+    /// Returns whether a fence of code holds one JSON value and nothing else.
     fn is_one_value(&mut self, inside: usize, ticks: usize) -> bool {
         let content = self.text.get(inside..).unwrap_or_default();
         let start = inside + (content.len() - content.trim_start().len());
@@ -254,7 +254,7 @@ impl Scanner<'_> {
         rest.len() - rest.trim_start_matches('`').len() >= ticks
     }
 
-    /// The byte behind the fence that closes one of `ticks` backticks.
+    /// Returns the byte after the fence that closes one of `ticks` backticks.
     fn closing_fence(&mut self, inside: usize, ticks: usize) -> Option<usize> {
         let mut run = 0;
         let bytes = self.text.as_bytes().get(inside..)?;

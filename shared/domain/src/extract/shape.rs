@@ -1,4 +1,4 @@
-//! One parsed value → the calls that it holds, whichever accepted shape they are written in.
+//! Converts one parsed value to the calls that it holds, in any accepted shape.
 
 use serde_json::{Map, Value};
 
@@ -6,22 +6,22 @@ use super::problem::short;
 use super::{ExtractProblem, ExtractedCall};
 use crate::json::{self, JsonError};
 
-/// One call, or why it can't be taken as one.
+/// One call, or why it could not be read as one.
 type Reading = Result<ExtractedCall, ExtractProblem>;
 type Object = Map<String, Value>;
 
-/// The names under which arguments stand. Under the first two there is nothing else; the others are ordinary
-/// arguments too (`open_app` has `args`), so that only an object, or the text of one, under them counts.
+/// The names that hold arguments. The first two hold nothing else. The others are also ordinary
+/// arguments (`open_app` has `args`), so only an object, or the text of one, under them counts.
 const ARGUMENTS: [&str; 4] = ["parameters", "arguments", "args", "input"];
 const ALWAYS_ARGUMENTS: [&str; 2] = ["parameters", "arguments"];
-/// The wrappers around one call that are looked into, and whether they say by themselves that it is one.
+/// The wrappers around one call that are unwrapped, and whether the wrapper alone marks a call.
 const WRAPPERS: [(&str, bool); 3] =
     [("tool_call", true), ("function_call", true), ("action", false)];
-/// What `type` says beside a call.
+/// The values of `type` beside a call.
 const CALL_TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
 
-/// The calls in a value that starts at byte `start`, or `None` when it is no call. `declared` says that it
-/// stands where only calls stand.
+/// Returns the calls in a value that starts at byte `start`, or `None` when it is no call. `declared` is
+/// true where only calls are expected.
 pub(super) fn calls(value: Value, start: usize, declared: bool) -> Option<Vec<Reading>> {
     match value {
         Value::Array(items) => list(items, &[], start, declared),
@@ -40,13 +40,13 @@ pub(super) fn calls(value: Value, start: usize, declared: bool) -> Option<Vec<Re
     }
 }
 
-/// A native call: its name and the JSON text of its arguments.
+/// Reads a native call: its name and the JSON text of its arguments.
 pub(super) fn native(name: &str, arguments: &str) -> Reading {
     let arguments = arguments_text(name, "arguments", arguments, 0)?;
     finish(name.to_owned(), &[], Object::new(), arguments, None)
 }
 
-/// Whether an argument of this name and value would be taken as something else beside `tool`.
+/// Returns whether an argument of this name and value has another meaning beside `tool`.
 pub(super) fn has_meaning(name: &str, value: &Value) -> bool {
     matches!(name, "tool" | "device" | "dry_run" | "queue") || holds_arguments(name, value)
 }
@@ -69,7 +69,7 @@ fn list(
     Some(readings.into_iter().map(|reading| reading.unwrap_or_else(not_a_call)).collect())
 }
 
-/// One level of a known wrapper: `{"action": {"tool": …}}`.
+/// Unwraps one level of a known wrapper: `{"action": {"tool": …}}`.
 fn wrapped(map: &Object, start: usize) -> Option<Reading> {
     let read =
         |(wrapper, declared)| single(map.get(wrapper)?.as_object()?, &[map], start, declared);
@@ -81,7 +81,8 @@ fn wrapped(map: &Object, start: usize) -> Option<Reading> {
     Some(reading.map(|call| ExtractedCall { recovered: true, ..call }))
 }
 
-/// An object that is one call by itself. `around` are the objects around it, which may name the device.
+/// Reads an object that is one call by itself. `around` are the enclosing objects, which may name the
+/// device.
 fn single(map: &Object, around: &[&Object], start: usize, declared: bool) -> Option<Reading> {
     if let Some(tool) = tool_name(map) {
         let mut call = map.clone();
@@ -103,8 +104,8 @@ fn tool_name(map: &Object) -> Option<&str> {
     map.get("tool").and_then(Value::as_str).filter(|tool| !tool.trim().is_empty())
 }
 
-/// `{"name": …, "arguments": …}`. A name alone is prose unless a call must stand there, and a name with the
-/// schema of its parameters describes a tool.
+/// Reads `{"name": …, "arguments": …}`. A name alone is prose unless a call is expected there. A name
+/// with the schema of its parameters describes a tool.
 fn named(map: &Object, around: &[&Object], start: usize, declared: bool) -> Option<Reading> {
     let name = map.get("name")?.as_str().filter(|name| !name.trim().is_empty())?;
     let typed = map.get("type").is_some_and(is_call_type);
@@ -119,7 +120,7 @@ fn named(map: &Object, around: &[&Object], start: usize, declared: bool) -> Opti
     if typed {
         call.retain(|key, _| !matches!(key.as_str(), "type" | "index" | "status"));
     }
-    // Where a call must stand, an id beside the name is the call's even if it has no arguments.
+    // Where a call is expected, an id beside the name is the call's even without arguments.
     let id = if ARGUMENTS.iter().any(arguments) { None } else { take_id(&mut call) };
     let reading = with_arguments(name, around, call, start);
     Some(reading.map(|call| ExtractedCall { id: call.id.or(id), ..call }))
@@ -134,7 +135,7 @@ fn is_schema(value: &Value) -> bool {
         && value.get("properties").is_some_and(Value::is_object)
 }
 
-/// Whether `value` under `key` holds a call's arguments.
+/// Returns whether `value` under `key` holds a call's arguments.
 fn holds_arguments(key: &str, value: &Value) -> bool {
     ALWAYS_ARGUMENTS.contains(&key)
         || (ARGUMENTS.contains(&key)
@@ -142,7 +143,7 @@ fn holds_arguments(key: &str, value: &Value) -> bool {
                 || value.as_str().is_some_and(|text| text.trim_start().starts_with('{'))))
 }
 
-/// The same beside a `name`, which is a common word: a list or number there is about something else.
+/// Does the same beside a `name`, which is a common word: there a list or number has another meaning.
 fn named_arguments(key: &str, value: &Value) -> bool {
     holds_arguments(key, value) && (value.is_object() || value.is_string() || value.is_null())
 }
@@ -156,7 +157,7 @@ fn take_id(map: &mut Object) -> Option<String> {
     })
 }
 
-/// A call whose arguments stand under one of their names, beside it, or both.
+/// Reads a call whose arguments are under one of their names, beside it, or both.
 fn with_arguments(tool: &str, around: &[&Object], mut call: Object, start: usize) -> Reading {
     let under: Vec<&str> = ARGUMENTS
         .into_iter()
@@ -188,7 +189,7 @@ fn with_arguments(tool: &str, around: &[&Object], mut call: Object, start: usize
     finish(tool.to_owned(), around, call, arguments, id)
 }
 
-/// Arguments written as text. `start` is where the call starts in the output.
+/// Reads arguments written as text. `start` is where the call starts in the output.
 fn arguments_text(
     tool: &str,
     key: &str,
@@ -208,7 +209,7 @@ fn arguments_text(
             Err(ExtractProblem::DuplicateKey { start, key: short(&key) })
         }
         Err(JsonError::TooDeep) => Err(ExtractProblem::TooDeep { start, at: start }),
-        // Only what reads an object says so.
+        // Only the parser of objects returns this error.
         Err(JsonError::NotAnObject) => {
             Err(ExtractProblem::ArgumentsNotObject { tool: short(tool), key: key.to_owned() })
         }
@@ -221,7 +222,8 @@ fn arguments_text(
     }
 }
 
-/// Takes what is Orion's own (device, dry run, queue) out of every place where it may stand, and merges the rest.
+/// Removes Orion's own fields (device, dry run, queue) from every place where they may be, and merges
+/// the rest.
 fn finish(
     tool: String,
     around: &[&Object],

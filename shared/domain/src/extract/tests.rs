@@ -1,4 +1,4 @@
-//! The shapes in which real models write calls, attacks on the reading of them, and laws.
+//! The shapes in which real models write calls, attacks on their extraction, and laws.
 
 mod laws;
 mod places;

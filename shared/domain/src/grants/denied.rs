@@ -1,4 +1,4 @@
-//! What is refused beneath whatever is allowed, ready to compare.
+//! Deny entries, compiled for comparison: they deny paths beneath an allowed path.
 
 use std::sync::LazyLock;
 
@@ -8,31 +8,31 @@ use crate::path::{
 };
 use crate::touches::{Access, PathTouch};
 
-/// A refused pattern, ready to compare.
+/// A denied pattern, compiled for comparison.
 #[derive(Debug, Clone)]
 pub struct DeniedPath {
-    /// What is refused.
+    /// The pattern.
     pub pattern: PathPattern,
-    /// Why it is refused from the start, on every device; none where a policy refuses it.
+    /// Why the entry is built in on every device. `None` where a policy denies it.
     pub built_in: Option<BuiltInKind>,
 }
 
 impl DeniedPath {
-    /// Whether this entry stands against what would be done.
+    /// Returns whether this entry denies the touch.
     #[must_use]
     pub fn refuses(&self, touch: &PathTouch) -> bool {
         self.keeps_out(&touch.path, touch.access) || self.goes_with(touch)
     }
 
-    /// Whether this entry stands against one access to a path.
+    /// Returns whether this entry denies one access to a path.
     #[must_use]
     pub fn keeps_out(&self, path: &DevicePath, access: Access) -> bool {
         let may_be = self.built_in == Some(BuiltInKind::StartPlace) && access == Access::Read;
         self.pattern.denies(path) && !may_be
     }
 
-    /// Whether an entry of the allow list names what this entry keeps out, and so lifts it there: of
-    /// secrets the file itself, of what starts programs also a folder with all in it.
+    /// Returns whether an entry of the allow list names what this entry denies, and so lifts the denial
+    /// there. A secret must be named as a file; a start place also as a folder with its content.
     fn is_lifted(&self, named: &[AllowedPath], path: &DevicePath, access: Access) -> bool {
         let names = |entry: &AllowedPath| {
             entry.access.contains(&access)
@@ -46,14 +46,14 @@ impl DeniedPath {
         named.iter().any(names)
     }
 
-    /// Whether what is deleted takes along where this entry begins.
+    /// Returns whether a delete would remove the folder where this entry begins.
     fn goes_with(&self, touch: &PathTouch) -> bool {
         touch.access == Access::Delete
             && self.pattern.root().is_some_and(|root| touch.path.may_contain(root))
     }
 }
 
-/// Entries of a policy, in the order in which they are asked.
+/// Entries of a policy, in the order in which they are evaluated.
 #[derive(Debug, Clone, Default)]
 struct Entries {
     list: Vec<DeniedPath>,
@@ -75,7 +75,7 @@ impl Entries {
     }
 }
 
-/// What is refused from the start on the devices of one style: the same for all, and there once.
+/// The built-in entries for the devices of one style, shared by all of them.
 #[derive(Debug)]
 struct BuiltInEntries {
     list: Vec<DeniedPath>,
@@ -95,7 +95,7 @@ impl BuiltInEntries {
     }
 
     fn read(style: PathStyle) -> Self {
-        // They hold wherever people have their homes, and so on every device alike.
+        // The entries apply wherever home folders are, and so on every device alike.
         let places = Places { style, workspace: None, home: None };
         let list: Vec<DeniedPath> = built_in(style)
             .iter()
@@ -117,24 +117,24 @@ impl BuiltInEntries {
     }
 }
 
-/// Everything that is refused, in the order in which it is written: what is refused from the start last.
+/// Every deny entry, in order: the policy's as written, then the built-in ones.
 #[derive(Debug, Clone, Default)]
 pub struct DenyList {
     own: Entries,
     built_in: Option<&'static BuiltInEntries>,
-    /// Entries of the allow list that name what is refused from the start.
+    /// Entries of the allow list that name what is built in.
     named: Vec<AllowedPath>,
 }
 
 impl DenyList {
-    /// What is refused from the start on a device of this style.
+    /// Returns the built-in entries for a device of this style.
     #[must_use]
     pub fn built_in(style: PathStyle) -> Self {
         let built_in = Some(BuiltInEntries::of(style));
         Self { own: Entries::default(), built_in, named: Vec::new() }
     }
 
-    /// Lets an entry of the allow list lift what it names of what is refused from the start.
+    /// Lets an entry of the allow list lift the built-in entries that it names.
     pub fn lift(&mut self, allowed: &AllowedPath) {
         let near = self.built_in.into_iter().flat_map(|built_in| built_in.near(&allowed.root));
         if near.into_iter().any(|entry| entry.pattern.denies(&allowed.root)) {
@@ -142,35 +142,35 @@ impl DenyList {
         }
     }
 
-    /// Every entry.
+    /// Returns every entry.
     pub fn iter(&self) -> impl Iterator<Item = &DeniedPath> {
         self.own().chain(self.built_in.into_iter().flat_map(|built_in| &built_in.list))
     }
 
-    /// The entries of the policy itself.
+    /// Returns the entries of the policy itself.
     pub fn own(&self) -> impl Iterator<Item = &DeniedPath> {
         self.own.list.iter()
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.own.list.len() + self.built_in.map_or(0, |built_in| built_in.list.len())
     }
 
-    /// Whether nothing is refused.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The first entry that stands against one access to a path.
+    /// Returns the first entry that denies one access to a path.
     #[must_use]
     pub fn keeping_out(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
         self.own.keeping_out(path, access).or_else(|| self.built_in_against(path, access))
     }
 
-    /// The first of the entries from the start that stands against one access to a path.
+    /// Returns the first built-in entry that denies one access to a path.
     #[must_use]
     pub fn built_in_against(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
         self.built_in?.near(path).find(|entry| {
@@ -178,8 +178,8 @@ impl DenyList {
         })
     }
 
-    /// The same for a folder that is only gone through on the way to something else: one that leads to
-    /// what the allow list names is no obstacle.
+    /// As [`Self::keeping_out`], for a folder that is only traversed: a folder that leads to what the
+    /// allow list names is not denied.
     #[must_use]
     pub fn barring(&self, path: &DevicePath, access: Access) -> Option<&DeniedPath> {
         let leads = |entry: &AllowedPath| path.contains(&entry.root);
@@ -189,10 +189,10 @@ impl DenyList {
         })
     }
 
-    /// Whether writing a path is to one that starts programs, whatever names it.
+    /// Returns whether a path is a start place, even if the allow list names it.
     #[must_use]
     pub fn is_start_place(&self, path: &DevicePath) -> bool {
-        // Without a name for it, it is refused.
+        // Unless the allow list names it, a start place is denied.
         !self.named.is_empty()
             && self.built_in.is_some_and(|built_in| {
                 built_in.near(path).any(|entry| {
@@ -201,8 +201,8 @@ impl DenyList {
             })
     }
 
-    /// The first entry that stands against what would be done. What is deleted goes with all that is in
-    /// it, so an entry that begins somewhere beneath stands against that too.
+    /// Returns the first entry that denies the touch. A delete removes everything in a folder, so an
+    /// entry that begins beneath the folder denies the delete too.
     #[must_use]
     pub fn refusing(&self, touch: &PathTouch) -> Option<&DeniedPath> {
         self.keeping_out(&touch.path, touch.access).or_else(|| {

@@ -1,4 +1,4 @@
-//! Which host and port an address names, read so that nobody else reads another one in it.
+//! Extracts host and port from a URL, and rejects URLs that other programs may read differently.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 /// A host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// In lower case; an IPv6 address without its brackets.
+    /// In lower case; an IPv6 address has no brackets.
     pub host: String,
-    /// The port that is written, or the scheme's own.
+    /// The written port, or the scheme's default.
     pub port: u16,
 }
 
-/// As grants write it.
+/// Formats the address as grants write it.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port } = self;
@@ -20,8 +20,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// The host and port of an `http` or `https` address; none where it is no such, or where programs may
-/// disagree on what it names: a user before the host, a backslash, an escape, a letter outside ASCII.
+/// Returns the host and port of an `http` or `https` URL. `None` for other URLs, and where programs may
+/// disagree on the host: a user before the host, a backslash, an escape, a letter outside ASCII.
 #[must_use]
 pub fn address_of(url: &str) -> Option<Address> {
     let (scheme, rest) = url.split_once("://")?;
@@ -52,7 +52,7 @@ pub fn address_of(url: &str) -> Option<Address> {
     Some(Address { host: host.to_ascii_lowercase(), port })
 }
 
-/// Whether one of the entries, such as `api.example.com:443` or `[::1]:8080`, is what an address names.
+/// Returns whether one of the entries, such as `api.example.com:443` or `[::1]:8080`, matches the URL.
 pub(super) fn lists(entries: &BTreeSet<String>, url: &str) -> bool {
     let Some(Address { host, port }) = address_of(url) else { return false };
     entries.iter().filter_map(|entry| entry.rsplit_once(':')).any(|(listed, at)| {

@@ -1,5 +1,5 @@
-//! What an attacker asks for first: names of secrets and of what starts programs, under a grant that
-//! is as wide as a home folder.
+//! An attacker's likely first requests: names of secrets and of start places, under a grant as wide as a
+//! home folder.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn raises(scope: &Scope, path: &DevicePath) -> bool {
     policy.raises_for_writing(path)
 }
 
-/// Names that were readable, or are like those.
+/// Names that were once readable, and similar ones.
 const SECRETS: &str = include_str!("probes/secrets.txt");
 
 #[test]
@@ -139,7 +139,7 @@ fn a_grant_of_the_file_itself_lifts_a_secret_for_that_access_and_that_file_alone
     }
 }
 
-/// Names that start programs and could be written.
+/// Names that start programs and were once writable.
 const START_PLACES: &[&str] = &[
     "p/.git/config",
     "p/.git/hooks/pre-commit",
@@ -277,7 +277,7 @@ fn a_grant_that_names_a_place_or_a_folder_of_it_lifts_it_and_writing_there_still
             DevicePath::parse(PathStyle::Posix, "/home/ann/p/.git/hooks/pre-commit").unwrap();
         assert_eq!(raises(&scope, &hook), !execute);
     }
-    // Without dots in its way, what the table names still asks.
+    // Without dot-names in the path, the table's names still require approval.
     let named = scope(json!({"paths": ["/home/ann/p/usercustomize.py"]}));
     let path = DevicePath::parse(PathStyle::Posix, "/home/ann/p/usercustomize.py").unwrap();
     assert!(named.denying(&path).is_none() && raises(&named, &path));

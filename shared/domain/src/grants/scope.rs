@@ -1,4 +1,4 @@
-//! Grants or a ceiling as calls are judged by them: every path read by the device's rules.
+//! Grants or a ceiling in the form that evaluates calls, with every path parsed by the device's rules.
 
 use std::collections::BTreeSet;
 
@@ -8,42 +8,42 @@ use crate::capability::Capability;
 use crate::path::{DevicePath, covers, holds_system};
 use crate::touches::{Access, PathTouch};
 
-/// An allowed path, ready to compare.
+/// An allowed path, compiled for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedPath {
-    /// The root.
+    /// The root folder or file.
     pub root: DevicePath,
-    /// What may be done beneath it.
+    /// The access granted beneath the root.
     pub access: BTreeSet<Access>,
 }
 
-/// Grants or a ceiling for one device, compiled against that device's places.
+/// Grants or a ceiling for one device, compiled with that device's home and workspace.
 #[derive(Debug, Clone)]
 pub struct Scope {
-    /// The tools that are listed; `None` means that capabilities alone decide.
+    /// The listed tools; `None` means that capabilities alone decide.
     pub tools: Option<BTreeSet<String>>,
-    /// The capabilities that are held; `None` means those of the listed tools.
+    /// The granted capabilities; `None` means those of the listed tools.
     pub capabilities: Option<BTreeSet<Capability>>,
-    /// Where files may be touched.
+    /// The paths where files may be accessed.
     pub allowed: Vec<AllowedPath>,
-    /// What is refused all the same.
+    /// The paths that are denied even beneath an allowed path.
     pub denied: DenyList,
-    /// Applications.
+    /// The granted applications.
     pub apps: BTreeSet<String>,
-    /// Hosts with ports that addresses may name; empty means that nothing is said of them.
+    /// Hosts with ports that URLs may name; empty means that hosts are not restricted.
     pub hosts: BTreeSet<String>,
-    /// Whether every write and delete is refused.
+    /// Whether every write and delete is denied.
     pub read_only: bool,
-    /// Whether every change is previewed and approved.
+    /// Whether every change needs a preview and an approval.
     pub strict: bool,
-    /// Deny entries could not be understood: then every path is refused.
+    /// Whether a deny entry could not be parsed: then every path is denied.
     pub deny_all_paths: bool,
-    /// The home folder of the device.
+    /// The device's home folder. `None` where it is unknown.
     pub home: Option<DevicePath>,
 }
 
 impl Scope {
-    /// A scope in which nothing is possible.
+    /// Returns a scope that allows nothing.
     #[must_use]
     pub fn nothing() -> Self {
         Self {
@@ -60,34 +60,34 @@ impl Scope {
         }
     }
 
-    /// Whether the tool itself is possible here.
+    /// Returns whether the tool is allowed here.
     #[must_use]
     pub fn lists_tool(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
     }
 
-    /// The first capability that is wanted and not held.
+    /// Returns the first needed capability that is not granted.
     #[must_use]
     pub fn missing_capability(&self, wanted: &[Capability]) -> Option<Capability> {
         let held = self.capabilities.as_ref()?;
         wanted.iter().copied().find(|capability| !held.contains(capability))
     }
 
-    /// The deny entry that refuses this path whatever is done with it, if any.
+    /// Returns the deny entry that denies this path for every access, if any.
     #[must_use]
     pub fn denying(&self, path: &DevicePath) -> Option<&DeniedPath> {
         self.denied.keeping_out(path, Access::Read)
     }
 
-    /// The deny entry that refuses what would be done, if any. What is deleted goes with all that is
-    /// in it, so an entry that begins somewhere beneath refuses that too.
+    /// Returns the deny entry that denies the touch, if any. A delete removes everything in a folder, so
+    /// an entry that begins beneath the folder denies the delete too.
     #[must_use]
     pub fn denying_touch(&self, touch: &PathTouch) -> Option<&DeniedPath> {
         self.denied.refusing(touch)
     }
 
-    /// Whether a path holds an allowed path, or a system folder that the entry which covers it does
-    /// not name. Neither may go with it.
+    /// Returns whether a path holds an allowed root, or a system folder that the covering entry does not
+    /// name. Neither may be deleted with it.
     #[must_use]
     pub fn holds_ground(&self, path: &DevicePath) -> bool {
         self.allowed.iter().any(|entry| path.may_contain(&entry.root))
@@ -98,14 +98,14 @@ impl Scope {
             })
     }
 
-    /// Whether this is a place that starts programs, which an entry names all the same.
+    /// Returns whether this is a start place that an allow entry names.
     #[must_use]
     pub fn names_start_place(&self, path: &DevicePath) -> bool {
         self.denied.is_start_place(path)
     }
 
-    /// How many components of a path are a matter of course: the home folder's. Elsewhere those of
-    /// the entry that covers the path, which somebody wrote on purpose.
+    /// Returns the number of leading components that raise no risk. Beneath home these are the home
+    /// folder's; elsewhere those of the entry that covers the path, which was written on purpose.
     #[must_use]
     pub fn named(&self, path: &DevicePath) -> usize {
         match self.home.as_ref().filter(|home| home.contains(path)) {
@@ -117,13 +117,13 @@ impl Scope {
         }
     }
 
-    /// Whether an address may be opened, as far as hosts were said at all.
+    /// Returns whether a URL may be opened; always, where no hosts are listed.
     #[must_use]
     pub fn lists_host(&self, url: &str) -> bool {
         self.hosts.is_empty() || hosts::lists(&self.hosts, url)
     }
 
-    /// The position of the allowed path that covers this one for this access.
+    /// Returns the position of the allowed path that covers this one for this access.
     #[must_use]
     pub fn covering(&self, path: &DevicePath, access: Access) -> Option<usize> {
         self.allowed
@@ -131,7 +131,7 @@ impl Scope {
             .position(|entry| covers(&entry.root, path) && entry.access.contains(&access))
     }
 
-    /// The allowed roots for an access, as people read them.
+    /// Returns the allowed roots for an access, as people read them.
     #[must_use]
     pub fn allowed_roots(&self, access: Access) -> Vec<String> {
         self.allowed

@@ -1,4 +1,4 @@
-//! The ways of writing a tool list: names, entries that can be switched off, or a table.
+//! The forms of a tool list: names, entries that can be disabled, or a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ const fn on() -> bool {
     true
 }
 
-/// Reads a tool list. What is there and switched off is not on it, however often it is there.
+/// Reads a tool list. A disabled tool is not listed, however often it occurs.
 pub(super) fn read<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeSet<String>>, D::Error> {

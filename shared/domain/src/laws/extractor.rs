@@ -1,22 +1,22 @@
-//! Laws of the extractor: an answer for every text, bounded, and a call that is written is read.
+//! Laws of the extractor: a bounded result for every text, and every written call is read back.
 
 use crate::extract::{
     ExtractedCall, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, extract, from_native,
 };
 
-/// The longest message of one problem, in bytes.
+/// The maximum length of one problem's message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2048;
 
-/// Holds one model output to every law. Bytes that are no text become replacement characters.
+/// Checks one model output against every law. Invalid UTF-8 becomes replacement characters.
 ///
 /// # Panics
-/// A law does not hold.
+/// A law is violated.
 pub fn extractor(input: &[u8]) {
     let output = String::from_utf8_lossy(input);
     let found = extract(&output);
     assert_eq!(extract(&output), found, "the same text was read in two ways");
     assert!(found.calls.len() <= MAX_CALLS && found.problems.len() <= MAX_PROBLEMS);
-    // Replacements aside, the prose is cut out of the text.
+    // Except for replacements, the prose is cut out of the text.
     assert!(found.text.len() <= output.len(), "{:?}", found.text);
     for problem in &found.problems {
         assert!(problem.to_string().len() <= MAX_MESSAGE_BYTES, "{problem:?}");
@@ -30,7 +30,7 @@ pub fn extractor(input: &[u8]) {
         let again = extract(&own.flat().to_string());
         assert_eq!((again.calls, again.text.as_str()), (vec![own], ""), "{call:?}");
     }
-    // A last line end says nothing.
+    // A final line end has no meaning.
     assert_eq!(extract(&format!("{output}\n")).calls, found.calls);
     if let Ok(call) = from_native(Some("id"), "t", &output) {
         is_a_call(&call);

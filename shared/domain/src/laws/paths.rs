@@ -11,17 +11,17 @@ use crate::risk::Risk;
 use crate::rule::Moment;
 use crate::touches::{Access, Touches};
 
-/// The most entries that are taken from one input.
+/// The maximum number of entries from one input.
 const MAX_ENTRIES: usize = 8;
 
-/// Holds one input to every law, as POSIX and as Windows.
+/// Checks one input against every law, as POSIX and as Windows.
 ///
 /// The lines of the input are two paths and then entries of a policy: `-` before a denied one, `<`
-/// before one that may only be read, `^` before one of the ceiling, and `+` or nothing before one
-/// that gives everything. Bytes that are no text become replacement characters.
+/// before a read-only one, `^` before one of the ceiling, and `+` or nothing before one that grants
+/// every access. Invalid UTF-8 becomes replacement characters.
 ///
 /// # Panics
-/// A law does not hold.
+/// A law is violated.
 pub fn path_rules(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let mut lines = input.split('\n');
@@ -65,7 +65,7 @@ fn separators(style: PathStyle) -> &'static [char] {
     }
 }
 
-/// What is read is normal, is made of the text's own pieces, and reads back as itself.
+/// A parsed path is normalised, is made of the text's own pieces, and reads back as itself.
 fn reads_back(places: &Places, text: &str) {
     let style = places.style;
     let absolute = DevicePath::parse(style, text);
@@ -103,7 +103,7 @@ fn reads_back(places: &Places, text: &str) {
     }
 }
 
-/// The plainest reading of `..`: a stack of names, or nothing when it runs empty.
+/// Resolves `..` in the simplest way: a stack of names, or `None` when it runs empty.
 fn plain(text: &str) -> Option<Vec<&str>> {
     text.split('/').try_fold(Vec::new(), |mut stack, name| {
         match name {
@@ -115,7 +115,7 @@ fn plain(text: &str) -> Option<Vec<&str>> {
     })
 }
 
-/// A name that is added stays beneath the folder that it is added to.
+/// An added name stays beneath its folder.
 fn joins(folder: &DevicePath, name: &str) {
     let Ok(joined) = folder.join(name) else { return };
     assert_eq!(joined.parent().as_ref(), Some(folder));
@@ -123,7 +123,7 @@ fn joins(folder: &DevicePath, name: &str) {
     assert_eq!(DevicePath::parse(folder.style(), &joined.to_string()), Ok(joined));
 }
 
-/// Containment is a matter of whole components, and nothing that a grant covers is outside of it.
+/// Containment compares whole components, and a grant covers nothing outside it.
 fn contains_by_component(outer: &DevicePath, inner: &DevicePath) {
     let contains = outer.contains(inner);
     assert!(outer.contains(outer), "{outer} does not contain itself");
@@ -159,7 +159,7 @@ fn entry_holds(places: &Places, text: &str, path: &DevicePath) {
     }
 }
 
-/// The entry without the sign before it.
+/// Returns the entry without its sign.
 fn body(entry: &str) -> &str {
     entry.strip_prefix(['-', '<', '^', '+']).unwrap_or(entry)
 }
@@ -176,7 +176,7 @@ struct Compiled {
     ceiling: Option<Scope>,
     /// The grants without the denied entries of the input.
     open: Scope,
-    /// A denied entry could not be understood.
+    /// Whether a denied entry could not be parsed.
     denies_oddly: bool,
 }
 
@@ -203,7 +203,7 @@ fn compile(places: &Places, entries: &[&str]) -> Compiled {
     Compiled { grants: scope, ceiling, open, denies_oddly }
 }
 
-/// What is allowed is inside a root that lends this access, and is not denied; by grants and ceiling.
+/// An allowed path is inside a root that grants this access, and is not denied, by grants and ceiling.
 fn allows_only_inside(policy: &Compiled, path: &DevicePath, access: Access) {
     let Compiled { grants, ceiling, open, denies_oddly } = policy;
     let decision = decide(grants, ceiling.as_ref(), path, access);
@@ -212,21 +212,21 @@ fn allows_only_inside(policy: &Compiled, path: &DevicePath, access: Access) {
     }
     assert!(!denies_oddly, "{path} is allowed, though nobody knows what is denied");
     for scope in [Some(grants), ceiling.as_ref()].into_iter().flatten() {
-        let lending = scope.allowed.iter().find(|entry| {
+        let granting = scope.allowed.iter().find(|entry| {
             entry.access.contains(&access)
                 && entry.root.contains(path)
                 && covers(&entry.root, path)
                 && !(access == Access::Delete && holds_system(&entry.root, path))
         });
-        assert!(lending.is_some(), "{access} of {path} is allowed, and no root lends it");
+        assert!(granting.is_some(), "{access} of {path} is allowed, and no root lends it");
         let denied = scope.denied.iter().find(|entry| entry.keeps_out(path, access));
         assert!(denied.is_none(), "{path} is allowed, and {denied:?} denies it");
         if access == Access::Delete {
-            let ground = scope.allowed.iter().any(|entry| path.contains(&entry.root));
-            assert!(!ground, "{path} is deleted with the root in it");
+            let holds_root = scope.allowed.iter().any(|entry| path.contains(&entry.root));
+            assert!(!holds_root, "{path} is deleted with the root in it");
         }
     }
-    // Fewer denies and no ceiling never take anything away.
+    // Fewer denies and no ceiling never deny more.
     assert_eq!(decide(open, None, path, access), Decision::Allow, "{path}");
 }
 

@@ -1,4 +1,4 @@
-//! The laws, held to the seeds of the fuzz targets and to inputs made of the pieces that matter.
+//! The laws, checked with the seeds of the fuzz targets and with generated inputs.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{extractor, path_rules};
 
-/// The cases from which a fuzz target starts, one file each.
+/// Returns the inputs from which a fuzz target starts, one file each.
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds").join(target);
     let files = std::fs::read_dir(folder).unwrap();

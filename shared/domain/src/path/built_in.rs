@@ -1,8 +1,8 @@
-//! What is kept out on every device from the start: three tables of data, each entry with the
-//! reference that says what is there.
+//! The built-in deny entries of every device: three tables, each entry with the reference that documents
+//! it.
 //!
-//! Nearly all hold in every folder, so that they protect each person of a device, need no home folder
-//! to be known, and hold for a copy or a link that lies anywhere.
+//! Nearly all apply in every folder. So they protect each person of a device, do not need a known home
+//! folder, and cover copies and links anywhere.
 
 use std::sync::LazyLock;
 
@@ -11,26 +11,28 @@ use super::PathStyle;
 /// Why an entry is in a table, and what lifts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BuiltInKind {
-    /// Orion's own state and configuration. Nothing lifts it.
+    /// Orion's own state and configuration. Nothing lifts the entry.
     OwnState,
-    /// Keys, passwords, tokens, sessions. A grant that names the file itself lifts it for that file.
+    /// Keys, passwords, tokens, sessions. A grant that names the file itself lifts the entry for that
+    /// file.
     Secret,
-    /// It starts programs, and may be read. A grant that names it, or a folder of it, lifts it there.
+    /// A file that starts programs; reading is allowed. A grant that names it, or a folder of it, lifts
+    /// the entry there.
     StartPlace,
 }
 
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// The pattern, as policies write them.
+    /// The pattern, in the syntax of policies.
     pub pattern: &'static str,
-    /// Names that its wildcards do not mean, with spaces between them.
+    /// Names that its wildcards do not match, separated by spaces.
     pub but: &'static str,
-    /// Why it is there.
+    /// Why the entry is in the table.
     pub kind: BuiltInKind,
-    /// Whose file it is.
+    /// The program that owns the file.
     pub program: &'static str,
-    /// Where that is written.
+    /// The reference that documents the file.
     pub source: &'static str,
 }
 
@@ -40,7 +42,7 @@ const TABLES: [(BuiltInKind, &str); 3] = [
     (BuiltInKind::StartPlace, include_str!("start_places.txt")),
 ];
 
-/// The entries that hold on a device of this style, ahead of any policy.
+/// Returns the entries for a device of this style, which apply before any policy.
 pub fn built_in(style: PathStyle) -> &'static [BuiltIn] {
     static POSIX: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| read(PathStyle::Posix));
     static WINDOWS: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| read(PathStyle::Windows));
@@ -68,7 +70,7 @@ fn read(style: PathStyle) -> Vec<BuiltIn> {
     entries
 }
 
-/// The pattern of a line, where it is for this style.
+/// Returns the pattern of a line, where it is for this style.
 fn pattern(line: &str, style: PathStyle) -> Option<&str> {
     match (line.strip_prefix("posix "), line.strip_prefix("windows ")) {
         (Some(pattern), _) => (style == PathStyle::Posix).then_some(pattern),

@@ -1,19 +1,20 @@
-//! Why a text isn't a path that Orion accepts, each with how to write it right.
+//! Why a text is not a path that Orion accepts, each with the correct form.
 
 use thiserror::Error;
 
 use super::MAX_PATH_BYTES;
 
-/// Why a path or a pattern was refused. Quoted pieces are escaped and cut short, so that they are safe to print.
+/// Why a path or a pattern was rejected. Quoted pieces are escaped and shortened, so that they are safe
+/// to print.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// No text at all.
+    /// The text is empty.
     #[error("the path is empty; write an absolute path, or `.` for the workspace")]
     Empty,
-    /// More than [`MAX_PATH_BYTES`], as written or once it is absolute.
+    /// The path exceeds [`MAX_PATH_BYTES`], as written or made absolute.
     #[error("the path is longer than {MAX_PATH_BYTES} bytes; use a shorter one")]
     TooLong,
-    /// One component that no file system would store.
+    /// One component is longer than file systems store.
     #[error(
         "the name `{component}…` is longer than the 255 that a file system stores; use a shorter one"
     )]
@@ -21,7 +22,7 @@ pub enum PathError {
         /// Its beginning, escaped.
         component: String,
     },
-    /// A NUL, at which most systems would silently cut the path off.
+    /// A NUL, at which most systems would silently truncate the path.
     #[error("the path holds a NUL character, which no file name can; remove it")]
     Nul,
     /// A character below U+0020 on Windows.
@@ -38,17 +39,17 @@ pub enum PathError {
         /// The character.
         character: char,
     },
-    /// A relative path where there is nothing for it to start from.
+    /// A relative path without a workspace to start from.
     #[error(
         "the path is relative and there is no workspace for it to start in; write it whole, like `/home/ann/notes` or `C:/Users/ann`"
     )]
     NotAbsolute,
-    /// `\x`: on which drive depends on a process that isn't known here.
+    /// `\x`: its drive depends on a process that is not known here.
     #[error(
         "the path begins at the root of an unnamed drive; write the drive, like `C:/Users/ann`"
     )]
     RootRelative,
-    /// `D:x`: in which folder depends on a process that isn't known here.
+    /// `D:x`: its folder depends on a process that is not known here.
     #[error(
         "`{drive}` without a separator means that drive's current folder; write `{drive}/` and the whole path"
     )]
@@ -64,7 +65,7 @@ pub enum PathError {
         /// The component, escaped.
         name: String,
     },
-    /// `\\?\`, `\\.\` and `\??\`, behind which Windows applies other rules.
+    /// `\\?\`, `\\.\` and `\??\`, after which Windows applies other rules.
     #[error(
         "verbatim and device prefixes (`\\\\?\\`, `\\\\.\\`, `\\??\\`) aren't accepted; write the plain path, like `C:/Users/ann`"
     )]
@@ -104,31 +105,31 @@ pub enum PathError {
         /// The variable, escaped.
         name: String,
     },
-    /// `~` for a device whose home folder isn't known.
+    /// `~` for a device whose home folder is unknown.
     #[error(
         "the home folder of this device isn't known, so `~` means nothing; write the whole path"
     )]
     NoHome,
-    /// More `..` than there are folders above.
+    /// There are more `..` than folders above.
     #[error("the path climbs above its root with `..`; write the path that is meant")]
     EscapesRoot,
-    /// Something else than one plain name, where one is added to a folder.
+    /// The added component is not one plain name.
     #[error("`{component}` isn't one plain name; `.`, `..` and separators aren't accepted here")]
     NotOneName {
-        /// What was given, escaped.
+        /// The component, escaped.
         component: String,
     },
-    /// `..` behind a wildcard, where what it takes back isn't known.
+    /// `..` after a wildcard, where its effect is unknown.
     #[error("`..` can't follow a wildcard; write the pattern without it")]
     ParentInPattern,
-    /// A workspace or home of one platform on a device of the other.
+    /// A workspace or home of one platform on a device of another.
     #[error(
         "the workspace or home folder is written for another platform than the device's; write it as the device does"
     )]
     WrongStyle,
 }
 
-/// A piece of hostile text as an error may quote it: escaped, and no more than its beginning.
+/// Returns the beginning of untrusted text, escaped, for quoting in an error.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(40).flat_map(char::escape_debug).collect()
 }

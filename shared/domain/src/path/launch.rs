@@ -1,15 +1,15 @@
-//! Which names tell that a file may start programs, whatever stands in it.
+//! Detects by name whether a file may start programs, whatever its content.
 //!
-//! Programs look for what they run beside their settings: in dot-files and dot-folders, and on
-//! Windows in files of certain endings. No list of such places is ever whole, so all of these names
-//! count, but for a few that no program runs anything from.
+//! Programs look for what they run beside their settings: in dot-files and dot-folders, and on Windows
+//! in files of certain endings. No list of such places is complete, so all of these names count, except
+//! a few from which no program runs anything.
 
 use super::name::Name;
 use super::{DevicePath, PathStyle};
 
-/// Dot-files from which nothing is started, each with where that is written.
+/// Dot-files from which nothing is started, each with its documentation.
 pub const HARMLESS_DOT_FILES: &[(&str, &str)] = &[
-    // Patterns alone. What they leave out is not run.
+    // Patterns only. Files that they exclude are not run.
     (".gitignore", "https://git-scm.com/docs/gitignore"),
     (".hgignore", "https://www.mercurial-scm.org/doc/hgignore.5.html"),
     (".dockerignore", "https://docs.docker.com/build/concepts/context/#dockerignore-files"),
@@ -26,15 +26,15 @@ pub const HARMLESS_DOT_FILES: &[(&str, &str)] = &[
     (".editorconfig", "https://spec.editorconfig.org/"),
     // Names of people for the log.
     (".mailmap", "https://git-scm.com/docs/gitmailmap"),
-    // Nothing at all: they keep an empty folder.
+    // No content: they keep an empty folder.
     (".gitkeep", "https://git-scm.com/docs/gitfaq"),
     (".keep", "https://git-scm.com/docs/gitfaq"),
-    // Lists of dictionaries' words and of pages, in plain text.
+    // Lists of dictionary words and of pages, in plain text.
     (".nojekyll", "https://docs.github.com/en/pages/getting-started-with-github-pages"),
     (".markdownlintignore", "https://github.com/igorshubovych/markdownlint-cli#ignoring-files"),
 ];
 
-/// Endings of files that Windows starts by a double click or by their name alone.
+/// File endings that Windows starts by a double click or by the name alone.
 const WINDOWS_PROGRAMS: &[&str] = &[
     ".appref-ms",
     ".bat",
@@ -62,8 +62,8 @@ const WINDOWS_PROGRAMS: &[&str] = &[
     ".wsh",
 ];
 
-/// Whether a path has a name that tells that what is written there may start programs. The first
-/// `named` components do not count: somebody chose to grant them.
+/// Returns whether a path's name shows that a file written there may start programs. The first `named`
+/// components do not count: a grant names them on purpose.
 pub(crate) fn may_start_programs(path: &DevicePath, named: usize) -> bool {
     let Some((last, above)) = path.names.split_last() else { return false };
     let above = above.get(named..).unwrap_or_default();
@@ -73,14 +73,14 @@ pub(crate) fn may_start_programs(path: &DevicePath, named: usize) -> bool {
     let ending = path.style() == PathStyle::Windows
         && WINDOWS_PROGRAMS.iter().any(|ending| last.loose().ends_with(ending));
     let is_named = path.names.len() > named;
-    // Without it no folder is a repository of Git, and with it any is, whose `config` names what is run.
+    // `HEAD` makes any folder a Git repository, whose `config` names programs to run.
     let makes_repository = is_named && last.loose() == "head";
-    // A name in other letters than the list has may be another file.
+    // A name in other case than the list's may be another file.
     let is_harmless = || HARMLESS_DOT_FILES.iter().any(|(name, _)| *name == last.written());
     ending || makes_repository || (is_named && is_dotted(last) && !is_harmless())
 }
 
-/// By its loose form: where a file system drops invisible characters, they hide no dot.
+/// Compares the loose form: where a file system drops invisible characters, they hide no dot.
 fn is_dotted(name: &Name) -> bool {
     name.loose().starts_with('.')
 }

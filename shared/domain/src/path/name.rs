@@ -7,13 +7,13 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::PathStyle;
 
-/// Which components a path holds, in 128 bits, two for each loose key and for its ending. What a path has to hold to fit
-/// can be looked up in it: a bit that is missing says no for certain, and saves the comparison.
+/// A 128-bit signature of the components of a path: two bits for each loose key and for its ending. A
+/// missing bit proves that a component is absent, and saves the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Signature(u128);
 
 impl Signature {
-    /// The signature of one loose key.
+    /// Returns the signature of one loose key.
     pub(super) fn of(key: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         hasher.write(key.as_bytes());
@@ -21,35 +21,35 @@ impl Signature {
         Self(1 << (hash >> 57)).and(Self(1 << (hash & 127)))
     }
 
-    /// The signature of a component's ending, from its last dot on, which `*.pem` has to hold; empty
+    /// Returns the signature of a component's ending, from its last dot on, as `*.pem` needs it; empty
     /// where there is none.
     pub(super) fn of_ending(key: &str) -> Self {
         key.rfind('.').map_or_else(Self::default, |dot| Self::of(&key[dot..]))
     }
 
-    /// The positions of its bits.
+    /// Returns the positions of the set bits.
     pub(super) fn bits(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let bit = left.trailing_zeros() as usize;
-            // The lowest bit goes; of nothing, nothing.
+            // Clears the lowest bit; ends when none is set.
             left &= left.checked_sub(1)?;
             Some(bit)
         })
     }
 
-    /// What both hold.
+    /// Returns the bits set in both.
     pub(super) fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether everything that `other` holds may be here as well.
+    /// Returns whether everything in `other` may be present here as well.
     pub(super) fn may_hold(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// A component with the two keys it is compared by, made once.
+/// A component with the two keys for comparison, computed once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Name {
     written: Box<str>,
@@ -73,22 +73,23 @@ impl Name {
         &self.written
     }
 
-    /// What an allow compares: never wider than the style's own file systems.
+    /// Returns the key that an allow compares: never wider than the style's own file systems.
     pub(super) fn exact(&self) -> &str {
         &self.exact
     }
 
-    /// What a deny compares: at least as wide as any file system.
+    /// Returns the key that a deny compares: at least as wide as any file system.
     pub(super) fn loose(&self) -> &str {
         &self.loose
     }
 
-    /// The loose form of the name that this one is a copy of, by what programs and people call copies.
+    /// Returns the loose form of the name that this one is a copy of, by the usual naming of copies.
     pub(super) fn original(&self) -> Option<&str> {
         self.original.as_deref()
     }
 
-    /// Of a prefix, the letter of a drive (`C:`) or of its administrative share (`//any/C$`), and any other as it is.
+    /// Returns the letter of a drive (`C:`) or of its administrative share (`//any/C$`); any other
+    /// prefix unchanged.
     pub(super) fn drive(&self) -> &str {
         let share = self.loose().rsplit_once('/').map_or("", |(_, share)| share);
         share
@@ -114,12 +115,12 @@ const COPIES: &[&str] = &[
     "rpmorig", "rpmsave", "save", "saved", "swn", "swo", "swp", "tmp",
 ];
 
-/// The name that something in lower case is a copy of, if its name tells so: `id_rsa` for `id_rsa~`,
+/// Returns the name that a lower-case name is a copy of, if the name shows it: `id_rsa` for `id_rsa~`,
 /// `id_rsa.bak.2` and `#id_rsa#`, and `a.json` for `a (1).json`.
 #[must_use]
 pub fn copied_from(name: &str) -> Option<Cow<'_, str>> {
     let mut original = None;
-    // A copy of a copy of a copy is one as well; nobody goes on for ever.
+    // Copies of copies are followed, up to this bound.
     for _ in 0..4 {
         match without_mark(original.unwrap_or(name)).filter(|shorter| !shorter.is_empty()) {
             Some(shorter) => original = Some(shorter),
@@ -127,7 +128,7 @@ pub fn copied_from(name: &str) -> Option<Cow<'_, str>> {
         }
     }
     let left = original.unwrap_or(name);
-    // File managers write their mark before the ending.
+    // File managers put their mark before the ending.
     let before_ending = left.rsplit_once('.').and_then(|(stem, ending)| {
         Some(format!("{}.{ending}", of_file_manager(stem).filter(|stem| !stem.is_empty())?))
     });
@@ -151,7 +152,7 @@ fn without_mark(name: &str) -> Option<&str> {
     (is_number(number) || COPIES.contains(&ending)).then_some(original)
 }
 
-/// Without ` copy`, ` - copy`, ` (copy)`, ` (2)` and the like behind it.
+/// Removes a trailing ` copy`, ` - copy`, ` (copy)`, ` (2)` and the like.
 fn of_file_manager(name: &str) -> Option<&str> {
     let numbered = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     if let Some((original, mark)) = numbered
@@ -168,8 +169,9 @@ fn is_number(text: &str) -> bool {
     (1..=3).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// The text itself, and on Windows each character in lower case where that is one character, as its file systems fold one
-/// to one. Nothing is normalised: `é` and `e` with an accent behind it are two names, and two files.
+/// Returns the text, on Windows with each character in lower case where that is one character, as its
+/// file systems fold one to one. Nothing is normalised: `é` and `e` with a combining accent are two
+/// names, and two files.
 fn exact(style: PathStyle, text: &str) -> String {
     match style {
         PathStyle::Posix => text.to_owned(),
@@ -177,10 +179,11 @@ fn exact(style: PathStyle, text: &str) -> String {
     }
 }
 
-/// The exact key of Windows in full case folding and NFC, without the invisible characters that some file systems (HFS+) ignore.
+/// Returns the exact key of Windows in full case folding and NFC, without the invisible characters that
+/// some file systems (HFS+) ignore.
 ///
-/// A deny is compared so on POSIX too: on macOS `~/.SSH` opens `~/.ssh`. Made from the exact key, so that names which are
-/// alike for an allow are always alike for a deny.
+/// A deny compares this key on POSIX too: on macOS `~/.SSH` opens `~/.ssh`. It is made from the exact
+/// key, so names that are equal for an allow are always equal for a deny.
 pub(super) fn loose(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();

@@ -1,4 +1,5 @@
-//! The entries of allow and deny lists: a folder with all beneath it, or a pattern with wildcards.
+//! The entries of allow and deny lists: a folder with everything beneath it, or a pattern with
+//! wildcards.
 
 use std::fmt;
 
@@ -8,20 +9,20 @@ use super::{DevicePath, PathError, PathStyle, Places, windows};
 
 /// An entry of an allow or deny list. It covers what it matches and everything beneath that.
 ///
-/// `~/Projects`, `C:/Users/ann` and `D:/` are folders. In `**/.env`, `~/*/notes` and `**/*.kdbx`, `*` and `?` stand for
-/// any and one character within a component, and `**` for any number of components. A pattern that begins with `**`
-/// holds on every drive and share.
+/// `~/Projects`, `C:/Users/ann` and `D:/` are folders. In `**/.env`, `~/*/notes` and `**/*.kdbx`, `*`
+/// and `?` match any and one character within a component, and `**` any number of components. A pattern
+/// that begins with `**` applies on every drive and share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
     text: String,
     style: PathStyle,
     root: Option<DevicePath>,
     tail: Vec<Token>,
-    /// Names that no wildcard of it stands for.
+    /// Names that none of its wildcards match.
     but: Vec<Token>,
-    /// Whether a copy is as what it was copied from.
+    /// Whether a copy of a matching file also matches.
     with_copies: bool,
-    /// Components that a path holds if it fits.
+    /// Components that every matching path holds.
     pub(super) signature: Signature,
 }
 
@@ -31,7 +32,7 @@ enum Token {
     AnyDepth,
     /// A component without wildcards.
     One(Name),
-    /// A component with `*` or `?`, and where they stand in the exact and in the loose form.
+    /// A component with `*` or `?`, and its plain ends in the exact and in the loose form.
     Wild(Name, Ends, Ends),
 }
 
@@ -66,10 +67,10 @@ impl Comparison {
 }
 
 impl PathPattern {
-    /// Reads an entry as a policy writes it.
+    /// Parses an entry as a policy writes it.
     ///
     /// # Errors
-    /// As [`DevicePath::resolve`], and [`PathError::ParentInPattern`] for `..` behind a wildcard.
+    /// As [`DevicePath::resolve`], and [`PathError::ParentInPattern`] for `..` after a wildcard.
     pub fn parse(places: &Places, text: &str) -> Result<Self, PathError> {
         let style = places.style;
         style.check_text(text)?;
@@ -98,8 +99,7 @@ impl PathPattern {
         Ok(Self { text, style, root, tail: tokens, but, with_copies, signature })
     }
 
-    /// The same without these names, with spaces between them: what a wildcard would stand for is not
-    /// meant where it is one of them.
+    /// Excludes these names, separated by spaces: a wildcard does not match them.
     #[must_use]
     pub(crate) fn but(mut self, names: &str) -> Self {
         let token = |name: &str| token(Name::new(self.style, name));
@@ -107,42 +107,44 @@ impl PathPattern {
         self
     }
 
-    /// The same also for copies of what it denies: `**/id_rsa` denies `id_rsa.bak` too.
+    /// Also denies copies of what the entry denies: `**/id_rsa` denies `id_rsa.bak` too.
     #[must_use]
     pub(crate) fn with_copies(mut self) -> Self {
         self.with_copies = true;
         self
     }
 
-    /// Whether the path is matched, or lies beneath what is matched, as the style's file systems compare names.
+    /// Returns whether the path matches or is beneath a match, by the style's own comparison of names.
     pub fn matches(&self, path: &DevicePath) -> bool {
         self.may_match(path) && self.matches_by(Comparison::Exact, path)
     }
 
-    /// Whether this entry of an allow list gives the path: it matches, and a system folder that holds the path is named by the entry itself.
+    /// Returns whether this allow entry allows the path: it matches, and names any system folder that
+    /// holds the path.
     pub fn allows(&self, path: &DevicePath) -> bool {
         self.matches(path) && !shielded(self.root.as_ref(), path)
     }
 
-    /// Whether this entry of a deny list takes the path away.
+    /// Returns whether this deny entry denies the path.
     ///
-    /// Wider than [`PathPattern::matches`], because a deny must hold on file systems that fold case (macOS) or ignore
-    /// invisible characters, and for a drive that is reached through its own administrative share (`//host/C$`).
+    /// Wider than [`PathPattern::matches`], because a deny must also work on file systems that fold case
+    /// (macOS) or ignore invisible characters, and for a drive reached through its own administrative
+    /// share (`//host/C$`).
     #[inline]
     pub fn denies(&self, path: &DevicePath) -> bool {
-        // What is alike for an allow is alike for a deny, except that one character, for which a
-        // wildcard stands, may be several in the loose form.
+        // Names equal for an allow are equal for a deny, except that one character, which a wildcard
+        // matches, may be several in the loose form.
         self.may_match(path)
             && (self.matches_by(Comparison::Loose, path)
                 || self.matches_by(Comparison::Exact, path))
     }
 
-    /// Whether what this entry of a deny list takes away lies in the folder at `path`, by what is
-    /// written of the way there.
+    /// Returns whether what this deny entry denies is inside the folder at `path`, by the written part
+    /// of the way there.
     ///
-    /// `~/work/*/prod` reaches into `~/work/a` and into all around it. Where `**` stands before the
-    /// last name, as in `**/prod`, what is meant may lie in any folder or in none: that is seen only
-    /// by looking, and is not said here.
+    /// `~/work/*/prod` reaches into `~/work/a` and into every folder around it. Where `**` is before the
+    /// last name, as in `**/prod`, any folder or none may hold a match: only the disk shows that, so
+    /// this returns false.
     pub fn reaches_into(&self, path: &DevicePath) -> bool {
         let Some(root) = &self.root else { return false };
         if path.may_contain(root) {
@@ -165,24 +167,24 @@ impl PathPattern {
         tail.all(|token| *token != Token::AnyDepth)
     }
 
-    /// The folder at which the entry begins, up to the first wildcard; `None` when it holds anywhere.
+    /// Returns the folder before the first wildcard; `None` when the entry applies anywhere.
     ///
-    /// An entry touches something beneath a folder only if that folder contains this one, or this one that folder.
+    /// An entry touches something beneath a folder only if one of the two folders contains the other.
     pub fn root(&self) -> Option<&DevicePath> {
         self.root.as_ref()
     }
 
-    /// Whether the entry is one folder with all beneath it, without wildcards.
+    /// Returns whether the entry is one folder with everything beneath it, without wildcards.
     pub fn is_folder(&self) -> bool {
         self.root.is_some() && self.tail == [Token::AnyDepth]
     }
 
-    /// The entry as it was written.
+    /// Returns the entry as it was written.
     pub fn as_text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is worth a closer look. Most entries are nothing like most paths.
+    /// Returns whether a full comparison is needed. Most entries differ from most paths.
     #[inline]
     fn may_match(&self, path: &DevicePath) -> bool {
         self.style == path.style && path.signature.may_hold(self.signature)
@@ -224,7 +226,7 @@ impl PathPattern {
 }
 
 impl Token {
-    /// What a component holds for certain if it fits.
+    /// Returns the signature of what every matching component holds.
     fn signature(&self) -> Signature {
         match self {
             Self::AnyDepth => Signature::default(),
@@ -233,7 +235,7 @@ impl Token {
         }
     }
 
-    /// Whether one component is what stands here; `**` stands for none in particular.
+    /// Returns whether one component matches this token; `**` matches none in particular.
     fn fits(&self, comparison: Comparison, name: &Name) -> bool {
         self.is(comparison, comparison.key(name))
     }
@@ -286,8 +288,8 @@ fn token(name: Name) -> Token {
     }
 }
 
-/// What stands before the first wildcard and behind the last is compared as it is, which tells most
-/// names apart; the rest by each wildcard.
+/// The plain text before the first wildcard and after the last is compared directly, which excludes most
+/// names; the rest is matched by wildcards.
 fn wild_matches(pattern: &str, Ends { first, last }: Ends, name: &str) -> bool {
     let between =
         name.strip_prefix(&pattern[..first]).and_then(|name| name.strip_suffix(&pattern[last..]));
@@ -310,7 +312,8 @@ fn wild_matches(pattern: &str, Ends { first, last }: Ends, name: &str) -> bool {
     )
 }
 
-/// Matches a whole sequence against one with stars. Returning to the last star alone is enough, and bounds the work by the product of both lengths.
+/// Matches a whole sequence against one with stars. Backtracking to the last star alone is enough, and
+/// bounds the work by the product of both lengths.
 fn wildcard_match<P, T>(
     pattern: &[P],
     text: &[T],
@@ -348,7 +351,7 @@ mod tests {
 
     use super::*;
 
-    /// The plainest reading of `*` and `?`, a character at a time.
+    /// Matches `*` and `?` in the simplest way, one character at a time.
     fn plain(pattern: &[char], name: &[char]) -> bool {
         match (pattern, name) {
             ([], []) => true,

@@ -1,23 +1,23 @@
-//! Where a device's relative paths and `~` begin.
+//! The folders against which a device's relative paths and `~` resolve.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::shown;
 use super::{DevicePath, PathError, PathStyle};
 
-/// The style of a device and the folders that its people's short forms start at.
+/// The style of a device, its workspace and its home folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Places {
-    /// The device's style; the folders below are of the same.
+    /// The device's style; the folders below have the same style.
     pub style: PathStyle,
-    /// Where relative paths start.
+    /// The folder where relative paths start. `None` means that they are rejected.
     pub workspace: Option<DevicePath>,
-    /// What `~` stands for.
+    /// The folder that `~` means. `None` where it is unknown.
     pub home: Option<DevicePath>,
 }
 
-/// Places as they are sent, before their paths are read by the style beside them.
+/// Places as sent, before their paths are parsed by their style.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -38,7 +38,7 @@ impl TryFrom<Written> for Places {
 }
 
 impl Places {
-    /// The places of a device, from absolute paths of its own style.
+    /// Parses a device's places from absolute paths of its own style.
     ///
     /// # Errors
     /// As [`DevicePath::parse`], for either folder.
@@ -55,10 +55,10 @@ impl Places {
         })
     }
 
-    /// The folder that a text which isn't absolute starts from, and what follows it.
+    /// Returns the folder that a relative text starts from, and the rest of the text.
     ///
-    /// `~`, the home variables and unknown variables count as the whole first component only: `~$draft.docx` and
-    /// `$RECYCLE.BIN` are names like any other.
+    /// `~`, the home variables and unknown variables count only as the whole first component:
+    /// `~$draft.docx` and `$RECYCLE.BIN` are ordinary names.
     pub(super) fn start_of<'a>(&self, text: &'a str) -> Result<(&DevicePath, &'a str), PathError> {
         let end = text.find(|character| self.style.separates(character)).unwrap_or(text.len());
         let (first, rest) = text.split_at(end);
@@ -81,7 +81,8 @@ impl Places {
         }
     }
 
-    /// Whether a shell would put something else in this component's place. Taken literally it would name another file than is meant.
+    /// Returns whether a shell would expand this component. Taken literally it would name another file
+    /// than intended.
     fn is_variable(&self, first: &str) -> bool {
         let braced = |open: &str, close: &str| {
             first.strip_prefix(open).and_then(|name| name.strip_suffix(close))

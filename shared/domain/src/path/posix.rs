@@ -1,9 +1,9 @@
-//! What POSIX asks of one component: hardly anything.
+//! The rules of POSIX for one component.
 
 use super::PathError;
 use super::error::shown;
 
-/// The longest component, in bytes.
+/// The maximum length of a component, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
 /// Backslashes, colons, trailing dots, `%2e` and line breaks are ordinary characters here.

@@ -1,19 +1,20 @@
-//! A first look at many entries at once: which of them are worth a closer one for some path.
+//! Selects the few entries of a list that may match a path, so that only those are compared.
 
 use super::name::Signature;
 use super::{DevicePath, PathPattern};
 
-/// The signatures of entries, side by side, so that looking them all through touches little memory.
+/// The signatures of entries in one array, so that scanning all of them touches little memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prefilter(Vec<Signature>);
 
 impl Prefilter {
-    /// Keeps one more entry, behind those that are there.
+    /// Appends an entry.
     pub(crate) fn push(&mut self, pattern: &PathPattern) {
         self.0.push(pattern.signature);
     }
 
-    /// The positions of the entries that may match or deny the path, in order. What is left out does neither.
+    /// Returns the positions of the entries that may match or deny the path, in order. The others do
+    /// neither.
     #[inline]
     pub(crate) fn candidates(&self, path: &DevicePath) -> impl Iterator<Item = usize> {
         let whole = path.signature;
@@ -22,20 +23,20 @@ impl Prefilter {
     }
 }
 
-/// How many bits a signature has.
+/// The number of bits in a signature.
 const BITS: usize = 128;
 
-/// The same for a large list that stays as it is: an entry is found by one of the bits that a path has
-/// to have for it, so that most entries are not even looked at.
+/// As [`Prefilter`], for a large constant list: each entry is indexed by one bit that matching paths
+/// must have, so that most entries are never read.
 #[derive(Debug)]
 pub(crate) struct Index {
     buckets: Vec<Vec<(Signature, usize)>>,
-    /// Entries that say nothing of what a path has to hold.
+    /// Entries that require no bit of a path.
     open: Vec<usize>,
 }
 
 impl Index {
-    /// An index of these entries, by their positions.
+    /// Creates an index of these entries, by their positions.
     pub(crate) fn new<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) -> Self {
         let mut index = Self { buckets: vec![Vec::new(); BITS], open: Vec::new() };
         for (at, pattern) in patterns.into_iter().enumerate() {
@@ -51,7 +52,7 @@ impl Index {
         index
     }
 
-    /// The positions of the entries that may match or deny the path, in order.
+    /// Returns the positions of the entries that may match or deny the path, in order.
     pub(crate) fn candidates(&self, path: &DevicePath) -> Vec<usize> {
         let whole = path.signature;
         let mut found = self.open.clone();

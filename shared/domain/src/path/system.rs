@@ -1,4 +1,4 @@
-//! What is never given by the way: the system folders, which must be named themselves.
+//! The system folders, which a wider grant does not include: a grant must name them.
 
 use std::sync::LazyLock;
 
@@ -63,7 +63,8 @@ const WINDOWS_SYSTEM: &[&str] = &[
     "C:/swapfile.sys",
 ];
 
-/// The folders that no wider grant includes. Those of Windows hold on every drive and share, since the system may live on any.
+/// Returns the folders that no wider grant includes. Those of Windows apply on every drive and share,
+/// since the system may be on any.
 pub fn system_folders(style: PathStyle) -> &'static [&'static str] {
     match style {
         PathStyle::Posix => POSIX_SYSTEM,
@@ -71,14 +72,16 @@ pub fn system_folders(style: PathStyle) -> &'static [&'static str] {
     }
 }
 
-/// Whether a grant of the folder `grant` gives `path`.
+/// Returns whether a grant of the folder `grant` covers `path`.
 ///
-/// `/` gives `/srv` and not `/etc/hosts`; `/etc/nginx` and `/etc` give what is beneath them, for they name it themselves.
+/// `/` covers `/srv` and not `/etc/hosts`; `/etc/nginx` and `/etc` cover what is beneath them, because
+/// they name it.
 pub fn covers(grant: &DevicePath, path: &DevicePath) -> bool {
     grant.contains(path) && !shielded(Some(grant), path)
 }
 
-/// Whether `path` holds a system folder that a grant of `grant` doesn't give: `/var` holds `/var/lib`, and `/` names neither.
+/// Returns whether `path` holds a system folder that a grant of `grant` does not cover: `/var` holds
+/// `/var/lib`, and `/` names neither.
 pub fn holds_system(grant: &DevicePath, path: &DevicePath) -> bool {
     folders(path.style())
         .iter()
@@ -86,7 +89,8 @@ pub fn holds_system(grant: &DevicePath, path: &DevicePath) -> bool {
         .any(|folder| !holds(folder, grant))
 }
 
-/// Whether a system folder holds `path` that doesn't hold the folder `grant` as well; without one the grant holds anywhere and names none.
+/// Returns whether a system folder holds `path` but not the folder `grant`. Without `grant`, the pattern
+/// applies anywhere and names no folder.
 pub(super) fn shielded(grant: Option<&DevicePath>, path: &DevicePath) -> bool {
     folders(path.style())
         .iter()
@@ -111,7 +115,7 @@ fn folders(style: PathStyle) -> &'static [Folder] {
     }
 }
 
-/// The first piece is the empty root or the drive, neither of which is compared.
+/// Skips the first piece, the empty root or the drive, which is not compared.
 fn split(folders: &[&str]) -> Vec<Folder> {
     let folder = |text: &&str| {
         let names: Vec<String> = text.split('/').skip(1).map(loose).collect();
@@ -128,7 +132,7 @@ fn holds(folder: &Folder, path: &DevicePath) -> bool {
         && folder.names.iter().zip(names).all(|(mine, its)| mine == its)
 }
 
-/// Whether the folder is `path` or lies beneath it.
+/// Returns whether the folder is `path` or beneath it.
 fn within(folder: &Folder, path: &DevicePath) -> bool {
     let (folder, names) = (&folder.names, path.names.iter().map(Name::loose));
     path.names.len() <= folder.len() && folder.iter().zip(names).all(|(mine, its)| mine == its)

@@ -1,12 +1,12 @@
-//! What Windows asks of a path, and the spellings by which one file hides behind another name.
+//! The path rules of Windows, and the spellings that give one file several names.
 
 use super::PathError;
 use super::error::shown;
 
-/// The longest component, in UTF-16 units.
+/// The maximum length of a component, in UTF-16 units.
 const MAX_NAME_UNITS: usize = 255;
 
-/// Names that open a device in any folder. `COM` and `LPT` with a digit are told apart in [`is_device`].
+/// Names that open a device in any folder. [`is_device`] handles `COM` and `LPT` with a digit.
 const DEVICES: [&str; 7] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"];
 
 /// Shares that hold pipes and mail slots in place of files.
@@ -16,7 +16,7 @@ fn is_separator(character: char) -> bool {
     matches!(character, '/' | '\\')
 }
 
-/// Refuses control characters anywhere and the prefixes behind which Windows applies other rules.
+/// Rejects control characters anywhere and the prefixes after which Windows applies other rules.
 pub(super) fn check_text(text: &str) -> Result<(), PathError> {
     if let Some(control) = text.chars().find(|character| *character < ' ') {
         return Err(PathError::ControlCharacter { code: control.into() });
@@ -27,7 +27,8 @@ pub(super) fn check_text(text: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// `\\?`, `\\.` and `\??`, with either separator, when nothing or a separator follows.
+/// Returns whether the text is `\\?`, `\\.` or `\??`, with either separator, before nothing or a
+/// separator.
 fn is_verbatim(text: &str) -> bool {
     let mut characters = text.chars();
     let mut next = || match characters.next() {
@@ -41,7 +42,8 @@ fn is_verbatim(text: &str) -> bool {
     )
 }
 
-/// Splits `C:/x` and `//server/share/x`. `None` for a relative path; an error for one that only seems absolute.
+/// Splits `C:/x` and `//server/share/x`. `None` for a relative path; an error for one that only looks
+/// absolute.
 pub(super) fn split_prefix(text: &str) -> Result<Option<(String, &str)>, PathError> {
     if let Some(rest) = text.strip_prefix(is_separator) {
         return match rest.strip_prefix(is_separator) {
@@ -64,7 +66,7 @@ pub(super) fn split_prefix(text: &str) -> Result<Option<(String, &str)>, PathErr
     }
 }
 
-/// Splits what follows the two separators of a network path: server, share, rest.
+/// Splits the rest of a network path after its two separators: server, share, rest.
 fn split_share(text: &str) -> Result<(String, &str), PathError> {
     let (server, rest) = text.split_once(is_separator).ok_or(PathError::IncompleteShare)?;
     let end = rest.find(is_separator).unwrap_or(rest.len());
@@ -81,7 +83,7 @@ fn split_share(text: &str) -> Result<(String, &str), PathError> {
     Ok((format!("//{server}/{share}"), rest))
 }
 
-/// Refuses every component that Windows would read as something else than a file of exactly this name.
+/// Rejects every component that Windows would not read as a file of exactly this name.
 pub(super) fn check_component(component: &str) -> Result<(), PathError> {
     if let Some(character) = component.chars().find(|character| matches!(character, '?' | '*')) {
         return Err(PathError::ForbiddenCharacter { character });
@@ -96,7 +98,7 @@ pub(super) fn check_component(component: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// The rules that hold for a component with wildcards too.
+/// Checks the rules that also apply to a component with wildcards.
 pub(super) fn check_pattern_component(component: &str) -> Result<(), PathError> {
     if component.encode_utf16().count() > MAX_NAME_UNITS {
         return Err(PathError::NameTooLong { component: shown(component) });
@@ -114,7 +116,7 @@ pub(super) fn check_pattern_component(component: &str) -> Result<(), PathError> 
     Ok(())
 }
 
-/// The name before the first dot, colon or the spaces ahead of them is what counts: `nul .txt` is the device as well.
+/// Compares the name before the first dot, colon or preceding spaces: `nul .txt` is the device as well.
 fn is_device(component: &str) -> bool {
     let stem = component.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ');
     if DEVICES.iter().any(|device| device.eq_ignore_ascii_case(stem)) {
@@ -129,7 +131,8 @@ fn is_device(component: &str) -> bool {
         && ["COM", "LPT"].iter().any(|name| name.eq_ignore_ascii_case(kind))
 }
 
-/// `PROGRA~1`, `AB12CD~3.TXT`: at most eight characters ending in `~` and digits, and an extension of at most three.
+/// Returns whether a name is short: `PROGRA~1`, `AB12CD~3.TXT`: at most eight characters ending in `~`
+/// and digits, and an extension of at most three.
 fn is_short_name(component: &str) -> bool {
     let (stem, extension) = component.split_once('.').unwrap_or((component, ""));
     if stem.chars().count() > 8 || extension.chars().count() > 3 || extension.contains('.') {

@@ -1,4 +1,4 @@
-//! What a rule speaks of, each condition for itself.
+//! The conditions of a rule, each tested alone.
 
 use proptest::prelude::*;
 use rstest::rstest;

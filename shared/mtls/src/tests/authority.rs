@@ -1,4 +1,4 @@
-//! What the authority puts into certificates, and what it doesn't let in.
+//! The certificates that the authority issues, and the requests that it rejects.
 
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 use rstest::rstest;
@@ -9,7 +9,7 @@ use super::support::*;
 use crate::certificate::{Facts, chain_from_pem, one_from_pem};
 use crate::*;
 
-/// The moment most of these tests happen: 2026-11-20T00:00:00.999Z.
+/// The time of most of these tests: 2026-11-20T00:00:00.999Z.
 const NOW_MS: i64 = 1_795_132_800_999;
 const FIVE_MINUTES_MS: i64 = 5 * 60 * 1000;
 
@@ -114,7 +114,7 @@ fn a_request_that_smuggles_names_purposes_or_a_challenge_is_refused() {
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     params.extended_key_usages =
         vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::Any];
-    // An extension that nobody knows, marked critical.
+    // An unknown extension, marked critical.
     let mut unknown = rcgen::CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]);
     unknown.set_criticality(true);
     params.custom_extensions = vec![unknown];

@@ -1,4 +1,4 @@
-//! Whom the device listener lets in.
+//! The devices that the listener accepts.
 
 use rcgen::{ExtendedKeyUsagePurpose, Issuer, KeyPair};
 use rstest::rstest;
@@ -71,7 +71,7 @@ async fn an_authority_counts_from_when_it_is_trusted_until_it_is_not() {
     .unwrap();
     let clients = [&old, &new].map(|world| {
         let (key, issued) = world.device(now_ms());
-        // Both know the backend.
+        // Both trust the backend.
         mutual(&[old.authority.cert_pem()], &issued.cert_pem, &key).unwrap()
     });
     let both = [old.authority.cert_pem(), new.authority.cert_pem()];
@@ -126,7 +126,7 @@ async fn revoking_a_device_counts_from_the_next_handshake() {
     let outcome = connect(&world.listener, client).await;
     assert_eq!(outcome.refused_by_server("Revoked"), Some(Refusal::DeviceRevoked));
 
-    // Another device's certificate is another serial number.
+    // Another device's certificate has another serial number.
     let (key, issued) = world.device(now_ms());
     let client = mutual(&[world.authority.cert_pem()], &issued.cert_pem, &key).unwrap();
     assert!(connect(&world.listener, client).await.client.is_ok());
@@ -136,7 +136,7 @@ async fn revoking_a_device_counts_from_the_next_handshake() {
 async fn a_client_that_would_resume_is_verified_each_time_and_gets_no_ticket() {
     let world = World::new();
     let (key, issued) = world.device(now_ms());
-    // rustls' own defaults here: a client that resumes whenever it can.
+    // rustls' own defaults: a client that resumes whenever it can.
     let client = std::sync::Arc::new(world.client(&issued.cert_pem, key.to_pem().expose()));
     for _ in 0..2 {
         let outcome = connect(&world.listener, client.clone()).await;
@@ -217,7 +217,7 @@ async fn a_stolen_certificate_without_its_key_is_refused() {
     let error = mutual(&[world.authority.cert_pem()], &issued.cert_pem, &thief).unwrap_err();
     assert!(matches!(error, MtlsError::KeyMismatch), "{error:?}");
 
-    // A client that doesn't check what it has before it uses it.
+    // A client that uses its certificate without checking it.
     let certified = rustls::sign::CertifiedKey::new(
         chain_from_pem(&issued.cert_pem).unwrap(),
         crate::provider::provider().key_provider.load_private_key(thief.private_key_der()).unwrap(),

@@ -1,5 +1,5 @@
-//! Enrolling: which backend a device talks to when all it has is a fingerprint, and that it says
-//! nothing to any other.
+//! Enrolment: which backend a device with only a fingerprint talks to, and that it sends nothing to any
+//! other.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::*;
 async fn a_device_without_a_certificate_reaches_the_backend_it_pinned() {
     let world = World::new();
     let outcome = connect(&world.listener, pinned(world.pins()).unwrap()).await;
-    // TLS lets it in as nobody; what nobody may do is the RPC layer's to say.
+    // TLS accepts it without an identity; the RPC layer limits what it may do.
     assert_eq!(outcome.server.unwrap(), None);
     assert_eq!(outcome.client.unwrap().alpn.as_deref(), Some(b"h2".as_slice()));
 }
@@ -39,8 +39,8 @@ async fn a_backend_with_another_authority_is_refused() {
     assert_eq!(outcome.refused_by_client("NotPinned"), Some(Refusal::BackendNotPinned));
 }
 
-/// What reaches the server's application from a client whose application writes `INVITATION` as
-/// early as it can, before the handshake has begun. The server decrypts whatever it gets.
+/// What the server's application receives from a client that writes `INVITATION` as early as it can,
+/// before the handshake begins. The server decrypts whatever arrives.
 fn received(server: Arc<ServerConfig>, client: Arc<ClientConfig>) -> (Vec<u8>, bool) {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     let mut client = ClientConnection::new(client, name).unwrap();
@@ -58,7 +58,7 @@ fn received(server: Arc<ServerConfig>, client: Arc<ClientConfig>) -> (Vec<u8>, b
         let mut unread = from_client.as_slice();
         while !unread.is_empty() {
             server.read_tls(&mut unread).unwrap();
-            // After the client has hung up, its farewell is all that comes.
+            // After the client closes, only its close alert arrives.
             drop(server.process_new_packets());
         }
         let mut buffer = [0; 256];
@@ -86,9 +86,9 @@ const INVITATION: &[u8] = b"the secret of an invitation";
 fn nothing_that_the_application_writes_reaches_a_backend_that_is_not_pinned() {
     let [invited, other] = [World::new(), World::new()];
     let client = pinned(invited.pins()).unwrap();
-    // The same client, the same early write: it arrives where the pin is right …
+    // The same client, the same early write: it arrives where the pin matches …
     assert_eq!(received(invited.listener, Arc::clone(&client)), (INVITATION.to_vec(), false));
-    // … and not a byte of it where the pin is wrong.
+    // … and no byte of it where the pin differs.
     assert_eq!(received(other.listener, client), (Vec::new(), true));
 }
 

@@ -1,4 +1,4 @@
-//! One installation for a test: an authority, a listener, and ways to shake hands with it.
+//! One installation for a test: an authority, a listener, and helpers for handshakes.
 
 use std::collections::HashSet;
 use std::io;
@@ -23,7 +23,7 @@ pub(super) const BOB: &str = "019a9c3e-7a10-7cc2-b2d5-6d1f6f3f2b10";
 pub(super) const DAY: Duration = Duration::from_hours(24);
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The system's clock, because rustls asks it in a handshake; Unix milliseconds.
+/// Returns the system's time in Unix milliseconds, because rustls uses it in a handshake.
 pub(super) fn now_ms() -> i64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     i64::try_from(now.as_millis()).unwrap()
@@ -61,12 +61,12 @@ impl World {
         PinSet::new([self.authority.fingerprint()]).unwrap()
     }
 
-    /// A device that enrolled at `enrolled_ms`, for a day.
+    /// Enrols a device at `enrolled_ms`, for a day.
     pub(super) fn device(&self, enrolled_ms: i64) -> (DeviceKey, IssuedCertificate) {
         enrolled(&self.authority, enrolled_ms)
     }
 
-    /// A client that shows whatever chain it likes, and trusts this world's backend.
+    /// Returns a client that presents any given chain, and trusts this world's backend.
     pub(super) fn client(&self, chain_pem: &str, key_pem: &str) -> ClientConfig {
         ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -76,7 +76,7 @@ impl World {
             .unwrap()
     }
 
-    /// Signs by the authority's key whatever `change` makes of an honest device's certificate.
+    /// Signs an honest device's certificate after `change` modified it.
     pub(super) fn sign(&self, change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
         sign_by(&self.authority, change)
     }
@@ -92,7 +92,7 @@ pub(super) fn enrolled(
     (key, issued)
 }
 
-/// A certificate and its key (PEM) signed by `authority`: an honest device's, as `change`d.
+/// Returns a certificate and its key (PEM) signed by `authority`: an honest device's, as `change`d.
 pub(super) fn sign_by(
     authority: &CertificateAuthority,
     change: impl FnOnce(&mut CertificateParams),
@@ -106,7 +106,7 @@ pub(super) fn sign_by(
     (certificate.pem(), key.serialize_pem())
 }
 
-/// What an honest device's certificate says.
+/// Returns the contents of an honest device's certificate.
 pub(super) fn device_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     let now = OffsetDateTime::from_unix_timestamp(now_ms() / 1000).unwrap();
@@ -130,7 +130,7 @@ pub(super) fn key_der(pem: &str) -> PrivateKeyDer<'static> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).unwrap()
 }
 
-/// A listener that asks for no certificate and shows whatever chain it likes.
+/// Returns a listener that requires no certificate and presents any given chain.
 pub(super) fn liar(chain: Vec<CertificateDer<'static>>, key_pem: &str) -> Arc<ServerConfig> {
     let mut config = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -142,14 +142,14 @@ pub(super) fn liar(chain: Vec<CertificateDer<'static>>, key_pem: &str) -> Arc<Se
     Arc::new(config)
 }
 
-/// What each side made of a connection on which one message went each way.
+/// The result on each side of a connection on which one message went each way.
 pub(super) struct Outcome {
-    /// Whom the server saw.
+    /// The peer that the server identified.
     pub(super) server: Result<Option<DeviceIdentity>, io::Error>,
     pub(super) client: Result<Seen, io::Error>,
 }
 
-/// What the client saw.
+/// What the client observed.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) alpn: Option<Vec<u8>>,
@@ -172,12 +172,12 @@ pub(super) async fn connect(
         let asked = stream.read_u8().await?;
         stream.write_u8(asked).await?;
         stream.flush().await?;
-        // Until the client hangs up, so that the answer isn't lost with the pipe.
+        // Waits until the client closes, so that the answer is not lost with the pipe.
         drop(stream.read_u8().await);
         Ok(device)
     };
     let asking = async move {
-        // The address that was dialled, which devices don't hold the backend to.
+        // The dialled address, which devices do not compare with the certificate.
         let name = ServerName::try_from("orion-server").unwrap();
         let mut stream = connector.connect(name, near).await?;
         stream.write_u8(42).await?;
@@ -201,15 +201,15 @@ pub(super) async fn connect(
 }
 
 impl Outcome {
-    /// Asserts that the server refused for a reason that contains `reason`, and that the client
-    /// got no answer. Returns what the client can tell its user.
+    /// Asserts that the server rejected the connection for a reason that contains `reason`, and that the
+    /// client got no answer. Returns what the client can report to its user.
     pub(super) fn refused_by_server(self, reason: &str) -> Option<Refusal> {
         let error = format!("{:?}", self.server.unwrap_err());
         assert!(error.contains(reason), "{error}");
         Refusal::find(&self.client.unwrap_err())
     }
 
-    /// Asserts that the client refused for a reason that contains `reason`.
+    /// Asserts that the client rejected the connection for a reason that contains `reason`.
     pub(super) fn refused_by_client(self, reason: &str) -> Option<Refusal> {
         assert!(self.server.is_err());
         let error = self.client.unwrap_err();

@@ -1,29 +1,29 @@
-//! How much one file may say. Each rule is compared with each other one, and each path is read once for
-//! each device that it is for: a file far beyond what people write would keep the backend busy.
+//! Limits on the size of one file. Each rule is compared with every other, and each path is parsed once
+//! for each device that it applies to: a file far larger than people write would keep the backend busy.
 
 use super::PolicyFile;
 use super::granted_paths::GrantedPaths;
 use super::rule::RuleEntry;
 use crate::finding::{Code, Findings, Position};
 
-/// The most devices.
+/// The maximum number of devices.
 const MAX_DEVICES: usize = 5_000;
-/// The most paths of a profile or a device, and the most that are kept out.
+/// The maximum number of paths, and of denied paths, of a profile or a device.
 const MAX_PATHS: usize = 1_000;
-/// The most of both for all devices together.
-const MAX_LENT: usize = 100_000;
-/// The most of each list of a rule.
+/// The maximum number of both for all devices together.
+const MAX_GRANTED: usize = 100_000;
+/// The maximum length of each list of a rule.
 const MAX_LIST: usize = 200;
-/// The most in all lists of all rules together.
+/// The maximum number of entries in all lists of all rules together.
 const MAX_LISTED: usize = 20_000;
-/// The most paths of all rules together.
+/// The maximum number of paths of all rules together.
 const MAX_RULE_PATHS: usize = 5_000;
-/// The most examples of all rules together.
+/// The maximum number of examples of all rules together.
 const MAX_EXAMPLES: usize = 2_000;
-/// The most paths of rules, each counted once for each device.
+/// The maximum number of rule paths, each counted once for each device.
 const MAX_PRODUCT: usize = 2_000_000;
 
-/// Tells what there is too much of.
+/// Reports each exceeded limit.
 pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings) {
     let PolicyFile { name: _, timezone: _, risk: _, profiles, devices, rules } = policy;
     let mut at_most = |most: usize, found: usize, what: &str, at: Position| {
@@ -34,16 +34,17 @@ pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings
         }
     };
     at_most(MAX_DEVICES, devices.len(), "devices", file);
-    for lent in profiles.values().chain(devices.values().map(|device| &device.lent)) {
-        let GrantedPaths { at, paths, deny_paths, .. } = lent;
+    for granted in profiles.values().chain(devices.values().map(|device| &device.lent)) {
+        let GrantedPaths { at, paths, deny_paths, .. } = granted;
         at_most(MAX_PATHS, paths.as_ref().map_or(0, Vec::len), "paths here", *at);
         at_most(MAX_PATHS, deny_paths.len(), "denied paths here", *at);
     }
-    let lent =
-        |lent: &GrantedPaths| lent.paths.as_ref().map_or(0, Vec::len) + lent.deny_paths.len();
-    let profile = |lent: &GrantedPaths| profiles.get(&lent.profile.as_ref()?.value);
-    let all = devices.values().map(|it| lent(&it.lent) + profile(&it.lent).map_or(0, lent));
-    at_most(MAX_LENT, all.sum(), "paths for all devices together", file);
+    let granted = |granted: &GrantedPaths| {
+        granted.paths.as_ref().map_or(0, Vec::len) + granted.deny_paths.len()
+    };
+    let profile = |granted: &GrantedPaths| profiles.get(&granted.profile.as_ref()?.value);
+    let all = devices.values().map(|it| granted(&it.lent) + profile(&it.lent).map_or(0, granted));
+    at_most(MAX_GRANTED, all.sum(), "paths for all devices together", file);
 
     let mut listed = 0;
     for RuleEntry { at, rule, devices, paths_at: _, examples } in rules {

@@ -1,4 +1,4 @@
-//! What a profile or a device lends, as it is written: what is not said is told from what is empty.
+//! The grants of a profile or a device as written. An omitted list differs from an empty one.
 
 use orion_domain::grants::PathGrant;
 use orion_domain::{Access, Capability, Grants, Profile};
@@ -7,11 +7,11 @@ use crate::finding::{At, Code, Findings, Position, shown};
 use crate::read::{self, Fields};
 use crate::yaml::{Node, Value};
 
-/// See the module.
+/// The grants of a profile or a device as written; `None` where a key is omitted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GrantedPaths {
     pub(crate) at: Position,
-    /// The profile that it begins with.
+    /// The profile that these grants extend.
     pub(crate) profile: Option<At<String>>,
     pub(crate) tools: Option<Vec<&'static str>>,
     pub(crate) capabilities: Option<Vec<Capability>>,
@@ -40,7 +40,7 @@ const ACCESSES: [(&str, Access); 4] = [
 ];
 
 impl GrantedPaths {
-    /// Takes the keys of grants out of a profile's or a device's table.
+    /// Reads the keys of grants from a profile's or a device's table.
     pub(crate) fn read(fields: &mut Fields<'_>, findings: &mut Findings) -> Self {
         let profile = fields
             .take(&["profile"], findings)
@@ -88,7 +88,7 @@ impl GrantedPaths {
         }
     }
 
-    /// This on top of a profile: what is set here replaces, what is denied adds up.
+    /// Merges these grants over a profile's: set lists replace, denied paths add up.
     pub(crate) fn over(&self, profile: &Self) -> Self {
         let Self { at, profile: _, tools, capabilities, paths, deny_paths, apps, hosts, read_only } =
             self.clone();
@@ -106,7 +106,7 @@ impl GrantedPaths {
         }
     }
 
-    /// As the evaluator takes it, beginning with a built-in profile.
+    /// Converts to the evaluator's grants, based on a built-in profile.
     pub(crate) fn grants(self, profile: Option<Profile>) -> Grants {
         let set = |list: Option<Vec<String>>| list.into_iter().flatten().collect();
         Grants {
@@ -127,7 +127,7 @@ fn owned(node: Option<&Node>, what: &str, findings: &mut Findings) -> Option<Vec
     Some(texts.into_iter().map(|text| text.value.to_owned()).collect())
 }
 
-/// The tool of this name; another name of it is told, and taken.
+/// Returns the tool of this name; an alias is reported and accepted.
 pub(crate) fn tool(name: At<&str>, findings: &mut Findings) -> Option<&'static str> {
     let Some((spec, alias)) = orion_catalog::find(name.value) else {
         let message = format!("There is no tool `{}`.", shown(name.value));
@@ -146,7 +146,7 @@ pub(crate) fn tool(name: At<&str>, findings: &mut Findings) -> Option<&'static s
     Some(spec.name)
 }
 
-/// A list of names and `{name, enabled}`, or a table of tools that can be switched off.
+/// Reads a list of names and `{name, enabled}`, or a table of tools that can be disabled.
 fn tools(node: &Node, findings: &mut Findings) -> Vec<&'static str> {
     let mut on = Vec::new();
     let mut off = Vec::new();
@@ -224,7 +224,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
             return None;
         };
         if access.is_none() {
-            // A device's own file wants it said too, and nobody is to lend deletion by leaving out a word.
+            // A device's own file requires it too, and an omitted word must not grant deletion.
             findings.error(node.at, Code::Missing, "This entry says no access.", hint);
         }
         (read::text(path, "a path", findings)?, access?)
@@ -240,7 +240,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
     Some(At { at: path.at, value: PathGrant { path: path.value.to_owned(), access } })
 }
 
-/// Nothing judges services and commands, and whoever lists some must not believe that it does.
+/// Rejects services and commands: nothing evaluates them, and their author must not believe otherwise.
 fn refuse_unjudged(fields: &mut Fields<'_>, findings: &mut Findings) {
     for key in ["services", "allowed_services", "commands", "allowed_commands"] {
         if let Some(node) = fields.take(&[key], findings) {

@@ -1,4 +1,4 @@
-//! A rule as it is written, in the long form or the short one.
+//! A rule as written, in the long form or the short one.
 
 mod action;
 
@@ -13,23 +13,23 @@ use crate::read::{self, Fields};
 use crate::time;
 use crate::yaml::Node;
 
-/// The longest reason, in characters.
-const LONGEST_REASON: usize = 300;
+/// The maximum length of a reason, in characters.
+const MAX_REASON_CHARS: usize = 300;
 
 /// One rule of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct RuleEntry {
     pub(crate) at: Position,
-    /// What holds on each device that it is for.
+    /// The rule as it applies to each of its devices.
     pub(crate) rule: Rule,
-    /// The devices that it is for; none said means all.
+    /// The devices that the rule applies to; empty means all.
     pub(crate) devices: Vec<At<Selector>>,
     /// Where each of the rule's paths is written.
     pub(crate) paths_at: Vec<Position>,
     pub(crate) examples: Vec<Example>,
 }
 
-/// Which devices are meant.
+/// Which devices a rule selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Selector {
     All,
@@ -37,7 +37,7 @@ pub(crate) enum Selector {
     Label { key: String, value: String },
 }
 
-/// A call that the rule is, or is not, to speak of.
+/// A call that the rule must match, or must not match.
 #[derive(Debug, Clone)]
 pub(crate) struct Example {
     pub(crate) at: Position,
@@ -49,7 +49,7 @@ pub(crate) const ROLES: [(&str, Role); 3] =
     [("viewer", Role::Viewer), ("operator", Role::Operator), ("admin", Role::Admin)];
 
 impl RuleEntry {
-    /// Reads one; what is wrong is told, and the rest is read all the same.
+    /// Reads a rule; errors are reported, and the rest is still read.
     pub(crate) fn read(
         node: &Node,
         file_name: &str,
@@ -117,8 +117,8 @@ impl RuleEntry {
             }
         }
         if let Some(text) = take_text(&mut fields, "because", findings) {
-            if text.value.chars().count() > LONGEST_REASON {
-                let message = format!("A reason has at most {LONGEST_REASON} characters.");
+            if text.value.chars().count() > MAX_REASON_CHARS {
+                let message = format!("A reason has at most {MAX_REASON_CHARS} characters.");
                 findings.error(text.at, Code::BadValue, message, "Link to the rest.");
             }
             text.value.clone_into(&mut rule.because);
@@ -130,7 +130,7 @@ impl RuleEntry {
         Some(Self { at, rule, devices, paths_at, examples })
     }
 
-    /// A name made from what the rule does.
+    /// Returns a name derived from what the rule does.
     pub(crate) fn own_name(&self) -> String {
         let verb = match self.rule.action {
             RuleAction::Deny => "deny",
@@ -145,7 +145,7 @@ impl RuleEntry {
         format!("{verb}-{what}")
     }
 
-    /// Whether it is for every device, named in the file or not.
+    /// Returns whether the rule applies to every device, named in the file or not.
     pub(crate) fn is_for_all(&self) -> bool {
         self.devices.is_empty()
             || self.devices.iter().any(|selector| selector.value == Selector::All)
@@ -161,7 +161,7 @@ fn take_text<'a>(
     read::text(node, &format!("`{name}`"), findings)
 }
 
-/// An empty list would mean everything, which nobody means by it.
+/// Reports an empty list, which would mean everything and is never intended.
 fn empty<T>(node: &Node, list: &[T], what: &str, findings: &mut Findings) {
     if list.is_empty() && !matches!(node.value, crate::yaml::Value::Table(_)) {
         let message = format!("The list of {what} is empty.");

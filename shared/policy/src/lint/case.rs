@@ -1,5 +1,5 @@
-//! Entries that case alone tells apart. What is lent or pre-approved is compared as it is written on
-//! POSIX and in either case on Windows; what is denied, and rules that tighten, in either case on all.
+//! Entries that differ only in case. Grants and pre-approvals compare case on POSIX and ignore it on
+//! Windows. Denials, and rules that tighten, ignore case everywhere.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,19 +14,19 @@ use crate::finding::{At, Code, Findings, Position, shown};
 
 const HINT: &str = "Write each as it is written on the device.";
 
-/// Looks at what each device is lent, and at the paths of each rule.
+/// Checks each device's grants and the paths of each rule.
 pub(super) fn check(
     policy: &PolicyFile,
-    grounds: &[LintedDevice],
+    devices: &[LintedDevice],
     members: &Members,
     findings: &mut Findings,
 ) {
-    for ground in grounds {
-        granted_paths(policy, ground, findings);
+    for device in devices {
+        granted_paths(policy, device, findings);
     }
     let rules = || policy.rules.iter().zip(members);
     for (entry, members) in rules().filter(|(entry, _)| !entry.rule.action.tightens()) {
-        let members = members.iter().filter_map(|&index| grounds.get(index));
+        let members = members.iter().filter_map(|&index| devices.get(index));
         preapproved(entry, &members.collect::<Vec<_>>(), findings);
     }
     let mut seen: BTreeMap<String, Vec<RulePath<'_>>> = BTreeMap::new();
@@ -35,17 +35,17 @@ pub(super) fn check(
     }
 }
 
-/// One spelling for all that differ in case alone.
+/// Returns one spelling for all paths that differ only in case.
 fn folded(path: &str) -> String {
     path.to_lowercase()
 }
 
-fn granted_paths(policy: &PolicyFile, ground: &LintedDevice, findings: &mut Findings) {
-    let Some(entry) = policy.devices.get(&ground.name) else { return };
-    let lent = policy.granted_paths(entry);
-    let (name, places) = (&ground.name, &ground.places);
+fn granted_paths(policy: &PolicyFile, device: &LintedDevice, findings: &mut Findings) {
+    let Some(entry) = policy.devices.get(&device.name) else { return };
+    let granted = policy.granted_paths(entry);
+    let (name, places) = (&device.name, &device.places);
     let anchored = Places { workspace: None, ..places.clone() };
-    let kept_out: BTreeMap<String, (&str, DevicePath)> = lent
+    let kept_out: BTreeMap<String, (&str, DevicePath)> = granted
         .deny_paths
         .iter()
         .filter_map(|entry| {
@@ -55,13 +55,13 @@ fn granted_paths(policy: &PolicyFile, ground: &LintedDevice, findings: &mut Find
         })
         .collect();
     let mut before: BTreeMap<String, (&str, String)> = BTreeMap::new();
-    for At { at, value } in lent.paths.iter().flatten() {
+    for At { at, value } in granted.paths.iter().flatten() {
         let Ok(path) = DevicePath::resolve(&anchored, &value.path) else { continue };
         let written = path.to_string();
         match before.entry(folded(&written)) {
             Entry::Vacant(first) => drop(first.insert((&value.path, written))),
             Entry::Occupied(first) if first.get().1 != written => {
-                let so = match ground.folds_case {
+                let so = match device.folds_case {
                     Some(true) => "are one folder there: it is lent for what either says",
                     Some(false) => {
                         "are two folders there: what is denied and rules that tighten hold for both"
@@ -94,22 +94,23 @@ fn granted_paths(policy: &PolicyFile, ground: &LintedDevice, findings: &mut Find
     }
 }
 
-/// A pre-approval of a folder that is lent by another spelling.
+/// Reports a pre-approval of a folder that is granted in another spelling.
 fn preapproved(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
     for (path, &at) in entry.rule.paths.iter().zip(&entry.paths_at) {
-        for ground in members {
-            let Ok(pattern) = PathPattern::parse(&ground.places, path) else { continue };
+        for device in members {
+            let Ok(pattern) = PathPattern::parse(&device.places, path) else { continue };
             let Some(root) = pattern.root() else { continue };
-            let lent = || ground.scope.allowed.iter().map(|allowed| &allowed.root);
-            if lent().any(|lent| lent.contains(root) || root.contains(lent)) {
+            let granted = || device.scope.allowed.iter().map(|allowed| &allowed.root);
+            if granted().any(|granted| granted.contains(root) || root.contains(granted)) {
                 continue;
             }
-            let near = lent().find(|lent| lent.may_contain(root) || root.may_contain(lent));
+            let near =
+                granted().find(|granted| granted.may_contain(root) || root.may_contain(granted));
             if let Some(near) = near {
                 let message = format!(
                     "`{}` pre-approves nothing on {}: what is lent there is `{near}`, and what allows is compared as it is written.",
                     shown(path),
-                    ground.name
+                    device.name
                 );
                 findings.warning(at, Code::Case, message, HINT);
             }
@@ -117,24 +118,24 @@ fn preapproved(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Find
     }
 }
 
-/// A path of a rule, and where it holds.
+/// A path of a rule, and where it applies.
 struct RulePath<'a> {
     entry: &'a RuleEntry,
     path: &'a str,
     members: &'a [usize],
 }
 
-/// Paths of rules that case alone tells apart, where one of the rules does not tell.
+/// Reports paths of rules that differ only in case, where one of the rules ignores case.
 fn alike<'a>(
     entry: &'a RuleEntry,
     members: &'a [usize],
     seen: &mut BTreeMap<String, Vec<RulePath<'a>>>,
     findings: &mut Findings,
 ) {
-    /// How many spellings of one path are remembered.
-    const MOST: usize = 8;
-    /// Of how many devices of a rule it is asked whether they are another's.
-    const ASKED: usize = 64;
+    /// The maximum number of remembered spellings of one path.
+    const MAX_SPELLINGS: usize = 8;
+    /// The maximum number of a rule's devices that are compared with another rule's.
+    const MAX_DEVICES: usize = 64;
     for (path, &at) in entry.rule.paths.iter().zip(&entry.paths_at) {
         let before = seen.entry(folded(path)).or_default();
         let together = |other: &&RulePath<'_>| {
@@ -143,12 +144,12 @@ fn alike<'a>(
                 && ((entry.is_for_all() && other.entry.is_for_all())
                     || members
                         .iter()
-                        .take(ASKED)
+                        .take(MAX_DEVICES)
                         .any(|member| other.members.binary_search(member).is_ok()))
         };
         if let Some(other) = before.iter().find(together) {
             report(entry, path, at, other, findings);
-        } else if before.len() < MOST && !before.iter().any(|other| other.path == path) {
+        } else if before.len() < MAX_SPELLINGS && !before.iter().any(|other| other.path == path) {
             before.push(RulePath { entry, path, members });
         }
     }

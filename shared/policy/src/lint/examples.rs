@@ -1,4 +1,4 @@
-//! Whether each rule speaks of the calls that its examples say, and of no other.
+//! Checks that each rule matches the calls of its examples as they say.
 
 use orion_domain::rule::{Counted, Moment, Quantity, Rule};
 use orion_domain::{Caller, DeviceName, Places, Question, Role, UserName};
@@ -9,8 +9,8 @@ use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
 use crate::finding::{Code, Findings, shown};
 
-/// Looks at every example.
-pub(super) fn check(policy: &PolicyFile, grounds: &[LintedDevice], findings: &mut Findings) {
+/// Checks every example.
+pub(super) fn check(policy: &PolicyFile, devices: &[LintedDevice], findings: &mut Findings) {
     for entry in &policy.rules {
         for example in &entry.examples {
             let line = shown(&example.text);
@@ -23,7 +23,7 @@ pub(super) fn check(policy: &PolicyFile, grounds: &[LintedDevice], findings: &mu
                     continue;
                 }
             };
-            match speaks(policy, entry, &call, grounds) {
+            match speaks(policy, entry, &call, devices) {
                 Err(why) => {
                     let message = format!("`{line}` is not a call: {why}.");
                     findings.error(example.at, Code::ExampleUnreadable, message, hint);
@@ -44,26 +44,26 @@ pub(super) fn check(policy: &PolicyFile, grounds: &[LintedDevice], findings: &mu
     }
 }
 
-/// Whether a rule speaks of a call. What the example leaves open is what the rule asks for, so that
-/// only what is said can keep them apart.
+/// Returns whether a rule matches a call. What the example omits is taken from the rule, so that only
+/// what the example says can prevent a match.
 fn speaks(
     policy: &PolicyFile,
     entry: &RuleEntry,
     call: &Call,
-    grounds: &[LintedDevice],
+    devices: &[LintedDevice],
 ) -> Result<bool, String> {
     let rule = &entry.rule;
-    let ground = match &call.device {
-        Some(name) => grounds.iter().find(|ground| ground.name == *name),
-        None => grounds.iter().find(|ground| policy.selects(entry, &ground.name)),
+    let device = match &call.device {
+        Some(name) => devices.iter().find(|device| device.name == *name),
+        None => devices.iter().find(|device| policy.selects(entry, &device.name)),
     };
-    let places = ground.map_or_else(
+    let places = device.map_or_else(
         || guess(rule.paths.iter().map(String::as_str)),
-        |ground| ground.places.clone(),
+        |device| device.places.clone(),
     );
     let parsed = call.parse(&places)?;
     let name: Option<DeviceName> =
-        call.device.clone().or_else(|| ground.map(|ground| ground.name.clone()));
+        call.device.clone().or_else(|| device.map(|device| device.name.clone()));
     if name.as_ref().is_some_and(|name| !policy.selects(entry, name)) {
         return Ok(false);
     }
@@ -97,7 +97,7 @@ fn compiled(rule: &Rule, places: &Places) -> orion_domain::rule::CompiledRule {
     rule.clone().compile(places).0
 }
 
-/// Counts at which the rule's limits are met.
+/// Returns counts at which the rule's limits are met.
 fn enough(rule: &Rule) -> Counted<'static> {
     if rule.action.tightens() {
         Counted { earlier: &[u32::MAX], quantity: None }
@@ -106,7 +106,8 @@ fn enough(rule: &Rule) -> Counted<'static> {
     }
 }
 
-/// The time that the example says, on a day of the rule's where it says none; or one of its hours.
+/// Returns the example's time, on a day of the rule's where it names none; or a time in the rule's
+/// hours.
 fn moment(rule: &Rule, call: &Call) -> Moment {
     let hours = rule.hours.as_ref();
     let first = hours.and_then(|hours| hours.days.first().copied());

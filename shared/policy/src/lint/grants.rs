@@ -1,4 +1,4 @@
-//! Grants: paths that mean nothing on their device, and entries that lend nearly everything.
+//! Checks grants: paths that are invalid on their device, and entries that grant nearly everything.
 
 use orion_domain::path::PathPattern;
 use orion_domain::{Access, DevicePath, Places};
@@ -7,16 +7,16 @@ use super::{LintContext, LintedDevice};
 use crate::file::PolicyFile;
 use crate::finding::{Code, Findings, did_you_mean, shown};
 
-/// Looks at what each device is lent.
+/// Checks each device's grants.
 pub(super) fn check(
     policy: &PolicyFile,
     environment: &LintContext,
-    grounds: &[LintedDevice],
+    devices: &[LintedDevice],
     findings: &mut Findings,
 ) {
-    for ground in grounds {
-        let Some(entry) = policy.devices.get(&ground.name) else { continue };
-        let name = &ground.name;
+    for device in devices {
+        let Some(entry) = policy.devices.get(&device.name) else { continue };
+        let name = &device.name;
         if let Some(enrolled) = &environment.devices
             && !enrolled.contains_key(name)
         {
@@ -24,11 +24,11 @@ pub(super) fn check(
             let hint = did_you_mean(name.as_str(), enrolled.keys().map(|name| name.as_str()));
             findings.warning(entry.lent.at, Code::UnknownDevice, message, hint);
         }
-        let lent = policy.granted_paths(entry);
-        let places = &ground.places;
-        // What is lent cannot be relative.
+        let granted = policy.granted_paths(entry);
+        let places = &device.places;
+        // A granted path cannot be relative.
         let anchored = Places { workspace: None, ..places.clone() };
-        for grant in lent.paths.iter().flatten() {
+        for grant in granted.paths.iter().flatten() {
             match DevicePath::resolve(&anchored, &grant.value.path) {
                 Err(error) => {
                     let message = format!("`{}` on {name}: {error}.", shown(&grant.value.path));
@@ -45,7 +45,7 @@ pub(super) fn check(
                 }
             }
         }
-        for entry in &lent.deny_paths {
+        for entry in &granted.deny_paths {
             if let Err(error) = PathPattern::parse(places, &entry.value) {
                 let message = format!(
                     "`{}` on {name}: {error}. Until it can be read, every path there is closed.",
@@ -57,7 +57,7 @@ pub(super) fn check(
     }
 }
 
-/// What a folder holds that is more than anybody means, where it does.
+/// Returns what a folder holds beyond any likely intent, if anything.
 pub(super) fn width(path: &DevicePath, places: &Places, changes: bool) -> Option<&'static str> {
     let home = places.home.as_ref();
     if path.components().len() == 0 {

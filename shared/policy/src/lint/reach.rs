@@ -1,4 +1,4 @@
-//! What a rule can reach at all: its devices, tools, paths and time.
+//! Checks what a rule can match: its devices, tools, paths and time.
 
 use orion_domain::DevicePath;
 use orion_domain::Risk;
@@ -12,17 +12,17 @@ use crate::file::PolicyFile;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::finding::{At, Code, Findings, Position, did_you_mean, shown};
 
-/// Looks at each rule for itself.
+/// Checks each rule alone.
 pub(super) fn check(
     policy: &PolicyFile,
     environment: &LintContext,
-    grounds: &[LintedDevice],
+    devices: &[LintedDevice],
     members: &Members,
     findings: &mut Findings,
 ) {
     for (entry, members) in policy.rules.iter().zip(members) {
-        let members: Vec<_> = members.iter().filter_map(|&index| grounds.get(index)).collect();
-        // Whether it is also for devices of which nothing is known.
+        let members: Vec<_> = members.iter().filter_map(|&index| devices.get(index)).collect();
+        // Whether the rule also applies to devices about which nothing is known.
         let mut open = entry.is_for_all();
         for selector in &entry.devices {
             open |= device(policy, environment, selector, findings);
@@ -44,7 +44,8 @@ pub(super) fn check(
     }
 }
 
-/// Tells a selector that selects nothing. Gives whether it selects what the file does not know.
+/// Reports a selector that selects nothing. Returns whether it selects devices that the file does not
+/// name.
 fn device(
     policy: &PolicyFile,
     environment: &LintContext,
@@ -114,34 +115,34 @@ fn preapproval(policy: &PolicyFile, entry: &RuleEntry, findings: &mut Findings) 
     }
 }
 
-/// Whether each path of a rule says something on each of its devices, and not everything.
+/// Checks that each path of a rule is valid on each of its devices, and does not cover everything.
 fn paths(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
     let rule = &entry.rule;
     if rule.paths.is_empty() {
         return;
     }
-    // A path says the same on every device whose places are the same.
+    // A path means the same on every device with the same places.
     let mut kinds: Vec<&LintedDevice> = Vec::new();
-    for ground in members {
-        if !kinds.iter().any(|kind| kind.places == ground.places) {
-            kinds.push(ground);
+    for device in members {
+        if !kinds.iter().any(|kind| kind.places == device.places) {
+            kinds.push(device);
         }
     }
     for (path, &at) in rule.paths.iter().zip(&entry.paths_at) {
-        for ground in &kinds {
-            match PathPattern::parse(&ground.places, path) {
+        for device in &kinds {
+            match PathPattern::parse(&device.places, path) {
                 Err(error) => {
                     let held = if rule.action.tightens() { "every path" } else { "no path" };
                     let message = format!(
                         "`{}` on {}: {error}. There the rule would speak of {held}.",
                         shown(path),
-                        ground.name
+                        device.name
                     );
                     let hint = "Name the devices that write paths so.";
                     findings.error(at, Code::BadPath, message, hint);
                 }
                 Ok(pattern) if !rule.action.tightens() => {
-                    too_wide(&pattern, path, ground, at, findings);
+                    too_wide(&pattern, path, device, at, findings);
                 }
                 Ok(_) => {}
             }
@@ -152,7 +153,7 @@ fn paths(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) 
 fn too_wide(
     pattern: &PathPattern,
     path: &str,
-    ground: &LintedDevice,
+    device: &LintedDevice,
     at: Position,
     findings: &mut Findings,
 ) {
@@ -160,11 +161,11 @@ fn too_wide(
     let all = pattern.root().is_none() && path.chars().all(stars);
     let opens = |root: &DevicePath| {
         let whole = pattern.is_folder() || path.rsplit(['/', '\\']).next() == Some("**");
-        whole.then(|| width(root, &ground.places, true)).flatten()
+        whole.then(|| width(root, &device.places, true)).flatten()
     };
     let wide = if all { Some("every path") } else { pattern.root().and_then(opens) };
     if let Some(what) = wide {
-        let message = format!("`{}` pre-approves {what} of {}.", shown(path), ground.name);
+        let message = format!("`{}` pre-approves {what} of {}.", shown(path), device.name);
         findings.warning(at, Code::TooWide, message, "Name the folders that are meant.");
     }
 }
@@ -173,9 +174,9 @@ fn tools_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Fi
     let rule = &entry.rule;
     let granted = |tool: &String| {
         orion_catalog::find(tool).is_some_and(|(spec, _)| {
-            members.iter().any(|ground| {
-                ground.scope.lists_tool(spec.name)
-                    && ground.scope.missing_capability(spec.capabilities).is_none()
+            members.iter().any(|device| {
+                device.scope.lists_tool(spec.name)
+                    && device.scope.missing_capability(spec.capabilities).is_none()
             })
         })
     };
@@ -185,12 +186,12 @@ fn tools_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Fi
 }
 
 fn paths_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) {
-    let reaches = |ground: &&LintedDevice| {
+    let reaches = |device: &&LintedDevice| {
         entry.rule.paths.iter().any(|path| {
-            // What cannot be read was told.
-            let Ok(pattern) = PathPattern::parse(&ground.places, path) else { return true };
+            // An unreadable path was reported already.
+            let Ok(pattern) = PathPattern::parse(&device.places, path) else { return true };
             let Some(root) = pattern.root() else { return true };
-            ground
+            device
                 .scope
                 .allowed
                 .iter()
@@ -202,7 +203,7 @@ fn paths_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Fi
     }
 }
 
-/// A rule that denies is kept as a second fence; any other is a mistake.
+/// Reports a rule that never matches. A denial is kept as a second barrier; any other rule is a mistake.
 fn never(entry: &RuleEntry, why: &str, findings: &mut Findings) {
     let message = format!("{} can never match: {why}.", entry.rule.id);
     let hint = "Remove it, or correct its tools, paths or devices.";

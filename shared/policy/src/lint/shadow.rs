@@ -1,4 +1,4 @@
-//! Rules that another rule makes useless, and rules that stand twice.
+//! Checks for rules that another rule makes ineffective, and for duplicate rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use crate::file::PolicyFile;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::finding::{Code, Findings};
 
-/// A rule made ready to be compared with every other one.
+/// A rule prepared for comparison with every other one.
 struct Compared<'a> {
     entry: &'a RuleEntry,
-    /// The rule without its names, its lists in order: two that are equal say the same.
+    /// The rule without its names, its lists sorted: two equal rules have the same effect.
     bare: Rule,
-    /// Which of the sets of devices it is for.
+    /// Position of its set of devices.
     devices: usize,
     patterns: Vec<Option<PathPattern>>,
 }
 
-/// The different sets of devices, and which of them hold which. Rules are many and sets are few.
+/// The different sets of devices, and which of them contain which. Rules are many and sets are few.
 #[derive(Default)]
 struct Sets {
     /// `None` is every device.
@@ -38,7 +38,7 @@ impl Sets {
         })
     }
 
-    /// Whether one set holds all of another, which is not empty.
+    /// Returns whether one set contains all of another, which is not empty.
     fn holds(&mut self, wide: usize, narrow: usize) -> bool {
         let all = &self.all;
         *self.subsets.entry((wide, narrow)).or_insert_with(|| {
@@ -53,7 +53,7 @@ impl Sets {
     }
 }
 
-/// Looks at each pair of rules.
+/// Compares each pair of rules.
 pub(super) fn check(
     policy: &PolicyFile,
     grounds: &[LintedDevice],
@@ -82,20 +82,20 @@ pub(super) fn check(
                     findings.error(rule.entry.at, Code::DuplicateRule, message, "Remove one.");
                 }
             } else if other.covers(rule, &mut sets) {
-                // Of two denials that cover each other the later one is told.
-                let is_told = other_index < index || !rule.covers(other, &mut sets);
-                report(rule.entry, other.entry, is_told, findings);
+                // Of two denials that cover each other the later one is reported.
+                let is_reported = other_index < index || !rule.covers(other, &mut sets);
+                report(rule.entry, other.entry, is_reported, findings);
             }
         }
     }
 }
 
-/// What it means that a rule is covered by another.
-fn report(entry: &RuleEntry, other: &RuleEntry, is_told: bool, findings: &mut Findings) {
+/// Reports a rule that is covered by another.
+fn report(entry: &RuleEntry, other: &RuleEntry, is_reported: bool, findings: &mut Findings) {
     let hint = "The strictest rule wins, wherever it stands. Narrow the other one.";
     let (id, of) = (&entry.rule.id, format!("{} in line {}", other.rule.id, other.at.line));
     match (other.rule.action, entry.rule.action) {
-        (RuleAction::Deny, RuleAction::Deny) if is_told => {
+        (RuleAction::Deny, RuleAction::Deny) if is_reported => {
             let message = format!("{id} denies what {of} denies already.");
             findings.warning(entry.at, Code::Shadowed, message, "Remove it.");
         }
@@ -122,19 +122,19 @@ fn compared<'a>(entry: &'a RuleEntry, members: &[&LintedDevice], sets: &mut Sets
     bare.users.sort();
     bare.roles.sort();
     let guessed: Places = guess(entry.rule.paths.iter().map(String::as_str));
-    let places = members.first().map_or(&guessed, |ground| &ground.places);
+    let places = members.first().map_or(&guessed, |device| &device.places);
     let patterns =
         entry.rule.paths.iter().map(|path| PathPattern::parse(places, path).ok()).collect();
     let devices = sets.index(named(entry, members));
     Compared { entry, bare, devices, patterns }
 }
 
-/// The devices of a rule by name; `None` for all.
+/// Returns the devices of a rule by name; `None` for all.
 fn named(entry: &RuleEntry, members: &[&LintedDevice]) -> Option<BTreeSet<DeviceName>> {
     if entry.is_for_all() {
         return None;
     }
-    let mut names: BTreeSet<_> = members.iter().map(|ground| ground.name.clone()).collect();
+    let mut names: BTreeSet<_> = members.iter().map(|device| device.name.clone()).collect();
     names.extend(entry.devices.iter().filter_map(|selector| match &selector.value {
         Selector::Device(name) => Some(name.clone()),
         Selector::All | Selector::Label { .. } => None,
@@ -143,7 +143,7 @@ fn named(entry: &RuleEntry, members: &[&LintedDevice]) -> Option<BTreeSet<Device
 }
 
 impl Compared<'_> {
-    /// Whether this rule, which has no conditions, speaks of everything that another speaks of.
+    /// Returns whether this rule, which has no conditions, matches everything that another matches.
     fn covers(&self, narrow: &Self, sets: &mut Sets) -> bool {
         let (a, b) = (&self.bare, &narrow.bare);
         let unconditional = a.hours.is_none()
@@ -174,7 +174,7 @@ impl Compared<'_> {
     }
 }
 
-/// Whether a list, which means all when it is empty, holds another. Both are in order.
+/// Returns whether a list contains another. An empty list means all. Both are sorted.
 fn holds<T: Ord>(wide: &[T], narrow: &[T]) -> bool {
     let holds = |item: &T| wide.binary_search(item).is_ok();
     wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(holds))

@@ -1,4 +1,4 @@
-//! What each device gets of a file.
+//! The compiled policy of each device.
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ rules:
         .map(|(id, action, preview, ignores)| (id.to_owned(), action, preview, ignores))
         .to_vec()
     };
-    // The last one would change nothing, and is left out.
+    // The last rule would change nothing, and is left out.
     let expected =
         [all(("allow-delete_directory", false)), all(("allow-delete_directory-2", true))];
     assert_eq!(says, expected.concat());

@@ -1,4 +1,4 @@
-//! The table of decisions against the evaluator.
+//! Checks the evaluator against the table of decisions.
 
 mod table;
 
@@ -9,8 +9,8 @@ use orion_domain::{Caller, Decision, Grants, PathStyle, Places, Policy, Question
 use crate::valid;
 use table::Row;
 
-/// What the evaluator says of a row, in the table's words.
-fn judged(row: &Row) -> (String, String) {
+/// Returns the evaluator's decision for a row, in the table's words.
+fn decide(row: &Row) -> (String, String) {
     let style = if row.style == "windows" { PathStyle::Windows } else { PathStyle::Posix };
     let places = Places::parse(style, Some(&row.workspace), Some(&row.home)).unwrap();
     let device = row.device.parse().unwrap();
@@ -31,7 +31,7 @@ fn judged(row: &Row) -> (String, String) {
     let Ok(parsed) = spec.parse(row.arguments.clone(), &places) else {
         return ("invalid".to_owned(), String::new());
     };
-    // A day on which no rule of the table speaks by its hours.
+    // A day on which no hours of the table's rules match.
     let (weekday, minute) = row.when.at.unwrap_or((2, 720));
     let earlier = vec![row.when.earlier.unwrap_or(0); policy.rules.len()];
     let quantity = row.when.entries.map(|entries| Quantity { entries: Some(entries), bytes: None });
@@ -53,7 +53,7 @@ fn judged(row: &Row) -> (String, String) {
     };
     let evaluation = evaluate(&question, &policy);
     let name = evaluation.rule_name(&question, &policy);
-    // Where a rule stands in its file is not the table's business.
+    // The table does not contain a rule's position in its file.
     let name = name.split(" (").next().unwrap_or_default().to_owned();
     let decision = match evaluation.decision() {
         Decision::Allow => "allow",
@@ -70,7 +70,7 @@ fn every_decision_of_the_table_is_the_evaluators() {
     let wrong: Vec<_> = rows
         .iter()
         .filter_map(|row| {
-            let (decision, rule) = judged(row);
+            let (decision, rule) = decide(row);
             let differs = decision != row.decision || rule != row.rule;
             differs.then(|| {
                 format!(

@@ -1,4 +1,4 @@
-//! What people read of a change.
+//! The text of a difference between two policies.
 
 use orion_policy::diff;
 
@@ -32,8 +32,8 @@ rules:
 
 #[test]
 fn a_change_is_told_by_device_and_rule() {
-    let told: Vec<_> = diff(&valid(OLD), &valid(NEW)).iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
+    let lines: Vec<_> = diff(&valid(OLD), &valid(NEW)).iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
     ~ timezone: UTC → Europe/Berlin
     ~ risk: {low:allow,medium:allow} → {low:allow,medium:ask}
     ~ device a: tools are listed, and nothing else is lent

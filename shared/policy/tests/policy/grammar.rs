@@ -1,4 +1,4 @@
-//! What is no policy, told at its place.
+//! Invalid policies, each reported at its place.
 
 use orion_policy::PolicyFile;
 use proptest::prelude::*;
@@ -84,8 +84,8 @@ fn what_is_wrong_is_told_at_its_place(#[case] text: &str, #[case] first: &str) {
 #[case::unknown("{ action: deny, when: always }", "1:26 !unknown-key")]
 fn a_rule_that_says_something_else_is_told_at_its_place(#[case] rule: &str, #[case] first: &str) {
     let text = format!("rules: [ {rule} ]");
-    let told = codes(&text);
-    assert!(told.iter().any(|code| code == first), "{:?}", findings(&text));
+    let reported = codes(&text);
+    assert!(reported.iter().any(|code| code == first), "{:?}", findings(&text));
 }
 
 #[test]
@@ -107,8 +107,8 @@ rules:
   - id: a
     action: dney
 ";
-    let told: Vec<_> = findings(text).iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    let reported: Vec<_> = findings(text).iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(reported.join("\n"), @r#"
     policy.yaml:5:5: error[unknown-key]: `profil` is no key of a device. Did you mean `profile`?
     policy.yaml:6:13: error[unknown-tool]: There is no tool `create_directry`. Did you mean `create_directory`?
     policy.yaml:6:30: error[unknown-tool]: There is no tool `mkfs`. `orion tools list` shows those there are.
@@ -163,8 +163,8 @@ fn a_file_says_no_more_than_can_be_compared() {
         format!("profiles: {{ p: {{ deny_paths: [{}] }} }}", list(1_001, "/srv")),
         format!("devices: {{ a: {{ apps: [{}] }} }}", list(10_001, "code")),
     ] {
-        let told = codes(&text);
-        assert!(told.iter().any(|code| code.ends_with("!too-large")), "{told:?}");
+        let reported = codes(&text);
+        assert!(reported.iter().any(|code| code.ends_with("!too-large")), "{reported:?}");
     }
     assert_eq!(codes(&rules(1, 200)), Vec::<String>::new());
 }
@@ -172,9 +172,9 @@ fn a_file_says_no_more_than_can_be_compared() {
 #[test]
 fn a_table_of_many_keys_is_read_in_no_time() {
     let keys: Vec<_> = (0..9_999).map(|key| format!("k{key}: x")).collect();
-    let told = codes(&format!("labels: {{ {}, k0: y }}", keys.join(", ")));
-    assert!(told.iter().any(|code| code.ends_with("!duplicate-key")), "{told:?}");
+    let reported = codes(&format!("labels: {{ {}, k0: y }}", keys.join(", ")));
+    assert!(reported.iter().any(|code| code.ends_with("!duplicate-key")), "{reported:?}");
     let more: Vec<_> = (0..150_000).map(|key| format!("a{key}: ")).collect();
-    let told = codes(&format!("{{{}}}", more.join(",")));
-    assert_eq!(told, ["1:1 !too-large"]);
+    let reported = codes(&format!("{{{}}}", more.join(",")));
+    assert_eq!(reported, ["1:1 !too-large"]);
 }

@@ -1,4 +1,4 @@
-//! What a policy says that cannot be meant, told with its rule and line.
+//! Lint findings, each with its rule and line.
 
 use std::collections::BTreeMap;
 
@@ -98,10 +98,10 @@ fn examples_are_held_to(#[case] examples: &str, #[case] expected: &[&str]) {
     let rule = format!(
         "tool: delete_file, devices: laptop-1, users: [ann], paths: [\"~/Projects\"], {hours}, action: ask, examples: {{ {examples} }}"
     );
-    let told: Vec<_> = fleet(&[&rule]);
-    let plain: Vec<_> = told.iter().map(|code| code.split_once(' ').unwrap().1).collect();
+    let reported: Vec<_> = fleet(&[&rule]);
+    let plain: Vec<_> = reported.iter().map(|code| code.split_once(' ').unwrap().1).collect();
     let wanted: Vec<_> = expected.iter().map(|code| code.split_once(' ').unwrap().1).collect();
-    assert_eq!(plain, wanted, "{examples}: {told:?}");
+    assert_eq!(plain, wanted, "{examples}: {reported:?}");
 }
 
 #[rstest]
@@ -139,18 +139,18 @@ rules:
     let places = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
     let posix = Facts { places, folds_case: false };
     let devices = BTreeMap::from([("web-2".parse().unwrap(), Some(posix.clone()))]);
-    let told = |devices, now_ms| -> Vec<_> {
+    let reported = |devices, now_ms| -> Vec<_> {
         let environment = LintContext { devices, now_ms };
         check(text, "policy.yaml", &environment).1.iter().map(code).collect()
     };
-    assert_eq!(told(None, None), ["4:52 unknown-device", "4:59 unknown-device"]);
+    assert_eq!(reported(None, None), ["4:52 unknown-device", "4:59 unknown-device"]);
     assert_eq!(
-        told(Some(devices), Some(1_800_000_000_000)),
+        reported(Some(devices), Some(1_800_000_000_000)),
         ["2:3 unknown-device", "4:5 !expired", "4:59 !unknown-device"]
     );
     let devices = BTreeMap::from([("web-1".parse().unwrap(), Some(posix))]);
-    let told = told(Some(devices), Some(0));
-    assert_eq!(told, ["2:39 !bad-path", "4:52 !unknown-device", "4:59 !unknown-device"]);
+    let reported = reported(Some(devices), Some(0));
+    assert_eq!(reported, ["2:39 !bad-path", "4:52 !unknown-device", "4:59 !unknown-device"]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn aliases_of_tools_are_resolved_and_told() {
     assert_eq!(grants.tools, Some([name.to_owned()].into()));
 }
 
-/// What is told of `case` on devices of one kind, by line.
+/// Returns the findings of `case` on devices of one kind, by line.
 fn by_case(text: &str, style: PathStyle, folds_case: bool) -> Vec<String> {
     let home = if style == PathStyle::Windows { "C:/Users/ann" } else { "/home/ann" };
     let places = Places::parse(style, None, Some(home)).unwrap();
@@ -182,8 +182,8 @@ fn by_case(text: &str, style: PathStyle, folds_case: bool) -> Vec<String> {
     let devices = ["a", "b"].map(|name| (name.parse().unwrap(), Some(facts.clone())));
     let environment = LintContext { devices: Some(devices.into()), now_ms: None };
     let findings = check(text, "policy.yaml", &environment).1;
-    let told = findings.iter().filter(|finding| finding.code == Code::Case);
-    told.map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
+    let reported = findings.iter().filter(|finding| finding.code == Code::Case);
+    reported.map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
 }
 
 #[test]
@@ -193,13 +193,13 @@ devices:
   a: { profile: operator, paths: [\"~/Work\", \"~/work\", \"~/other\"] }
   b: { profile: operator, paths: [\"~/Work/x\", \"~/Work/X/y\"] }
 ";
-    let told =
+    let reported =
         |so: &str| vec![format!("2: `~/work` and `~/Work` on a differ in case alone, and {so}.")];
     assert_eq!(
         by_case(text, PathStyle::Posix, false),
-        told("are two folders there: what is denied and rules that tighten hold for both")
+        reported("are two folders there: what is denied and rules that tighten hold for both")
     );
-    let one = told("are one folder there: it is lent for what either says");
+    let one = reported("are one folder there: it is lent for what either says");
     assert_eq!(by_case(text, PathStyle::Posix, true), one);
     assert_eq!(by_case(text, PathStyle::Windows, true), one);
     let unknown = findings(text);
@@ -221,11 +221,11 @@ devices:
   a: { profile: p }
   b: { profile: p, paths: [\"~/Work\", \"~/works\"] }
 ";
-    let told = [
+    let reported = [
         "2: `~/work/a` lends nothing on a: `~/Work` keeps it out, for what is denied is denied in either case.",
     ];
-    assert_eq!(by_case(text, PathStyle::Posix, false), told);
-    assert_eq!(by_case(text, PathStyle::Windows, true), told);
+    assert_eq!(by_case(text, PathStyle::Posix, false), reported);
+    assert_eq!(by_case(text, PathStyle::Windows, true), reported);
 }
 
 #[test]
@@ -236,10 +236,10 @@ devices:
 rules:
   - { id: spare, tool: delete_file, devices: [a], paths: [\"~/Work/tmp\", \"~/work/x\"], action: allow }
 ";
-    let told = [
+    let reported = [
         "4: `~/Work/tmp` pre-approves nothing on a: what is lent there is `/home/ann/work`, and what allows is compared as it is written.",
     ];
-    assert_eq!(by_case(text, PathStyle::Posix, false), told);
+    assert_eq!(by_case(text, PathStyle::Posix, false), reported);
     assert_eq!(by_case(text, PathStyle::Windows, true), [""; 0]);
 }
 
@@ -250,7 +250,7 @@ fn rules_whose_paths_only_case_tells_apart_are_told_where_one_of_them_tightens()
             "devices:\n  a: {{ profile: operator, paths: [\"~/work\", \"~/docs\"] }}\n  b: {{ profile: operator, paths: [\"~/work\"] }}\nrules:\n  - {{ id: one, tool: delete_file, {one} }}\n  - {{ id: other, tool: delete_file, {other} }}\n"
         )
     };
-    let told = |one: &str, other: &str| by_case(&rules(one, other), PathStyle::Posix, false);
+    let reported = |one: &str, other: &str| by_case(&rules(one, other), PathStyle::Posix, false);
     let both = |path: &str, before: &str, which: &str| {
         vec![format!(
             "6: `{path}` and `{before}` of one differ in case alone, which a rule that tightens does not tell apart: {which} speaks of both."
@@ -261,14 +261,14 @@ fn rules_whose_paths_only_case_tells_apart_are_told_where_one_of_them_tightens()
         format!("devices: [{devices}], {path}, action: {action}")
     };
     assert_eq!(
-        told(&on("a", upper, "deny"), &on("\"a\", \"b\"", lower, "allow")),
+        reported(&on("a", upper, "deny"), &on("\"a\", \"b\"", lower, "allow")),
         both("~/work/x", "~/work/X", "one")
     );
     assert_eq!(
-        told(&format!("{upper}, action: allow"), &format!("{lower}, action: ask")),
+        reported(&format!("{upper}, action: allow"), &format!("{lower}, action: ask")),
         both("~/work/x", "~/work/X", "other")
     );
-    assert_eq!(told(&on("a", upper, "deny"), &on("b", lower, "ask")), [""; 0], "elsewhere");
-    assert_eq!(told(&on("a", upper, "allow"), &on("a", lower, "allow")), [""; 0], "both tell");
-    assert_eq!(told(&on("a", upper, "deny"), &on("a", upper, "ask")), [""; 0], "the same");
+    assert_eq!(reported(&on("a", upper, "deny"), &on("b", lower, "ask")), [""; 0], "elsewhere");
+    assert_eq!(reported(&on("a", upper, "allow"), &on("a", lower, "allow")), [""; 0], "both tell");
+    assert_eq!(reported(&on("a", upper, "deny"), &on("a", upper, "ask")), [""; 0], "the same");
 }

@@ -1,4 +1,4 @@
-//! The policy file from outside: what is taken, what is told, and what comes of it.
+//! The policy file from outside: what is accepted, what is reported, and the compiled result.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,12 +15,12 @@ mod story;
 
 use orion_policy::{Finding, LintContext, PolicyFile, Severity, check};
 
-/// Every finding of a text, with everything looked at.
+/// Returns every finding of a text, with all checks enabled.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     check(text, "policy.yaml", &LintContext::default()).1
 }
 
-/// The findings by place and code, such as `3:5 unknown-key`; `!` before errors.
+/// Returns the findings by place and code, such as `3:5 unknown-key`; `!` before errors.
 pub(crate) fn codes(text: &str) -> Vec<String> {
     findings(text).iter().map(code).collect()
 }
@@ -31,11 +31,11 @@ pub(crate) fn code(finding: &Finding) -> String {
     format!("{line}:{column} {sign}{}", code.as_str())
 }
 
-/// A file in which nothing is an error.
+/// Parses a file without errors.
 pub(crate) fn valid(text: &str) -> PolicyFile {
     let (policy, findings) = check(text, "policy.yaml", &LintContext::default());
     policy.unwrap_or_else(|| {
-        let told: Vec<_> = findings.iter().map(ToString::to_string).collect();
-        panic!("{}", told.join("\n"))
+        let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        panic!("{}", lines.join("\n"))
     })
 }

@@ -1,4 +1,4 @@
-//! The first story: one laptop's permissions in the short form, and what follows for each call.
+//! The first story: one laptop's permissions in the short form, and the decision of each call.
 
 use orion_domain::rule::{Counted, Moment};
 use orion_domain::{
@@ -21,7 +21,7 @@ fn places() -> Places {
     Places::parse(PathStyle::Windows, Some("C:/Users/njsch"), Some("C:/Users/njsch")).unwrap()
 }
 
-fn judged(text: &str, tool: &str, arguments: &Value) -> Result<Decision, Box<ToolError>> {
+fn decide(text: &str, tool: &str, arguments: &Value) -> Result<Decision, Box<ToolError>> {
     let device = "laptop-123".parse().unwrap();
     let compiled = valid(text).compile(&device).unwrap();
     let (grants, bad) = compiled.grants.compile(&places());
@@ -64,14 +64,14 @@ fn folders_are_made_inside_and_nowhere_else(
     #[case] path: &str,
     #[case] refused: Option<ErrorCode>,
 ) {
-    let found = judged(STORY, "create_directory", &json!({ "path": path }));
+    let found = decide(STORY, "create_directory", &json!({ "path": path }));
     assert_eq!(found.err().map(|error| error.code), refused);
 }
 
 #[test]
 fn a_refusal_names_what_was_tried_what_is_allowed_and_what_would_help() {
     let path = "C:/Windows/System32/Test";
-    let error = judged(STORY, "create_directory", &json!({ "path": path })).unwrap_err();
+    let error = decide(STORY, "create_directory", &json!({ "path": path })).unwrap_err();
     assert_eq!(error.details["attempted_path"], path);
     assert_eq!(error.details["allowed_paths"], json!(["C:/Users/njsch", "D:/Projects"]));
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_refusal_names_what_was_tried_what_is_allowed_and_what_would_help() {
 #[case("notepad", Some(ErrorCode::AppNotWhitelisted))]
 #[case("Chrome", Some(ErrorCode::AppNotWhitelisted))]
 fn listed_applications_open(#[case] app: &str, #[case] refused: Option<ErrorCode>) {
-    let found = judged(STORY, "open_app", &json!({ "app": app }));
+    let found = decide(STORY, "open_app", &json!({ "app": app }));
     assert_eq!(found.err().map(|error| error.code), refused);
 }
 
@@ -96,12 +96,12 @@ fn listed_applications_open(#[case] app: &str, #[case] refused: Option<ErrorCode
 fn deleting_wants_a_grant_then_confirm_then_a_person() {
     let delete = |text: &str, confirm| {
         let arguments = json!({"path": "D:/Projects/old", "recursive": true, "confirm": confirm});
-        judged(text, "delete_directory", &arguments).map_err(|error| error.code)
+        decide(text, "delete_directory", &arguments).map_err(|error| error.code)
     };
     assert_eq!(delete(STORY, true), Err(ErrorCode::PermissionDenied));
-    let lent = STORY.replace("\"open_app\"]", "\"open_app\", \"delete_directory\"]");
-    assert_eq!(delete(&lent, false), Err(ErrorCode::ConfirmationRequired));
-    assert_eq!(delete(&lent, true), Ok(Decision::Ask));
+    let granted = STORY.replace("\"open_app\"]", "\"open_app\", \"delete_directory\"]");
+    assert_eq!(delete(&granted, false), Err(ErrorCode::ConfirmationRequired));
+    assert_eq!(delete(&granted, true), Ok(Decision::Ask));
     let switched =
         STORY.replace("\"open_app\"]", "\"open_app\", { name: delete_directory, enabled: false }]");
     assert_eq!(delete(&switched, true), Err(ErrorCode::PermissionDenied));
@@ -112,6 +112,6 @@ fn the_short_rules_ask_and_show_a_preview() {
     let text = format!(
         "{STORY}rules:\n  - tool: create_directory\n    action: allow\n    require_approval: true\n    dry_run_first: true\n"
     );
-    let made = judged(&text, "create_directory", &json!({"path": "D:/Projects/x"}));
+    let made = decide(&text, "create_directory", &json!({"path": "D:/Projects/x"}));
     assert_eq!(made, Ok(Decision::Ask));
 }

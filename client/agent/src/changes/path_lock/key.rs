@@ -1,5 +1,4 @@
-//! Where a path leads, as the disk tells it: the folders on the way by their numbers, each with the name
-//! that is gone on by.
+//! Keys of locked locations: the folders on the path by device and inode number, each with the next name.
 
 use std::path::PathBuf;
 
@@ -8,24 +7,24 @@ use orion_domain::{Access, DevicePath};
 
 use crate::roots::{Located, Roots};
 
-/// What a call may be about to do with a path.
+/// Accesses that a call may have to a path.
 const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
 
-/// A thing on a disk.
+/// Device and inode number.
 type Id = (u64, u64);
 
-/// See the module.
+/// The key of one location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LockKey {
-    /// Each folder on the way with the name in it, the last being the one that is meant. Of what is not
-    /// there yet, the names stand behind the deepest folder that is.
+    /// Each folder on the path with the name in it; the last pair is the location itself. Missing names
+    /// follow the deepest existing folder, joined by `/`.
     way: Vec<(Id, String)>,
-    /// What has the name, if anything: it may have others.
+    /// The entry that has the name, which may have other names as well. `None` if the name is free.
     thing: Option<Id>,
 }
 
 impl LockKey {
-    /// Whether changing the one may change the other, or what is in it.
+    /// Returns whether a change of one location may change the other or its contents.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.holds(other) || other.holds(self)
     }
@@ -39,8 +38,8 @@ impl LockKey {
     }
 }
 
-/// The places that a path stands for: where it leads, and its own last name where that is a link. None
-/// where it leads nowhere that is lent.
+/// Returns the locations of a path: its target, and the entry itself if that is a link. Empty if the path
+/// leads to no granted location.
 pub(super) fn keys_of(path: &DevicePath, roots: &Roots) -> Vec<LockKey> {
     let led = ANY.iter().find_map(|access| roots.locate(path, *access).ok());
     let entry = ANY.iter().find_map(|access| roots.locate_entry(path, *access).ok());
@@ -53,7 +52,7 @@ pub(super) fn keys_of(path: &DevicePath, roots: &Roots) -> Vec<LockKey> {
     places
 }
 
-/// None where the way is changed by somebody at this moment.
+/// Returns `None` if another process changes the path at this moment.
 fn of(located: &Located) -> Option<LockKey> {
     let mut folder = id(&located.root_dir.dir_metadata().ok()?);
     let mut way = Vec::new();
@@ -75,7 +74,7 @@ fn of(located: &Located) -> Option<LockKey> {
         below.push_str(&folded(name));
         way.push((folder, below.clone()));
     }
-    // Names that follow one that is missing, or no folder, have nothing behind them.
+    // Nothing can exist below a missing name or a file.
     let thing = thing.filter(|_| located.rest.len() <= 1);
     Some(LockKey { way, thing })
 }
@@ -84,7 +83,7 @@ fn here(dir: &Dir, name: &str) -> Option<Id> {
     dir.symlink_metadata(name).ok().map(|metadata| id(&metadata))
 }
 
-/// Names that some file system takes for one are one. Where they are two, one waits for the other.
+/// Folds names that some file systems treat as equal. Where they differ, one call merely waits for the other.
 fn folded(name: &str) -> String {
     name.to_lowercase()
 }
@@ -95,7 +94,8 @@ fn id(metadata: &Metadata) -> Id {
     (metadata.dev(), metadata.ino())
 }
 
-/// Windows tells the numbers for an open file only. Then all folders are one, and more wait than need to.
+/// Windows reports these numbers for open files only. All folders share one key, so more calls wait than need
+/// to.
 #[cfg(not(unix))]
 fn id(_: &Metadata) -> Id {
     (0, 0)

@@ -1,4 +1,4 @@
-//! Which names are one place.
+//! Which names share one location.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn path(device: &Device, name: &str) -> DevicePath {
     orion_catalog::tools::path(&device.places, name).unwrap()
 }
 
-/// Whether a call that changes the one waits for a call that changes the other.
+/// Returns whether a call that changes `wanted` waits for a call that changes `held`.
 fn waits(device: &mut Device, held: &str, wanted: &str) -> bool {
     device.time = Duration::from_secs(60);
     let (held, wanted) = (path(device, held), path(device, wanted));

@@ -1,5 +1,5 @@
-//! After a kill at each point of a change. A change that is forgotten in the middle leaves exactly what
-//! a killed process leaves.
+//! Recovery after a kill at each point of a change. A change that is forgotten midway leaves exactly what a
+//! killed process leaves.
 
 use std::fs;
 use std::io::Write;
@@ -68,14 +68,13 @@ fn a_folder_that_was_being_filled_goes() {
     assert_eq!((settled, device.files()), (vec![Recovered::Unchanged], before));
 }
 
-/// What the record says when the kill comes: everything that [`Change::place`] notes is there, and the
-/// names are as the test makes them.
+/// Writes all that [`Change::place`] records before the kill; the test makes the names itself.
 fn ready(context: &Context<'_>, change: &mut Change<'_>) -> String {
     let target = target(context, "a");
     let mut staged = change.stage(&target, None).unwrap();
     staged.write_all(b"new").unwrap();
-    let print = staged.seal().unwrap();
-    change.ready(&target, &print).unwrap();
+    let stamp = staged.seal().unwrap();
+    change.ready(&target, &stamp).unwrap();
     crate::changes::staged::temporary(context.call)
 }
 
@@ -150,8 +149,8 @@ fn what_was_deleted_or_moved_is_found_to_be_so() {
     device.put("files/a", "old");
     let settled = killed(&device, |context, change| {
         let target = target(context, "a");
-        let print = target.stamp().unwrap().unwrap();
-        change.discard(&target, &print, 1, 3).unwrap();
+        let stamp = target.stamp().unwrap().unwrap();
+        change.discard(&target, &stamp, 1, 3).unwrap();
     });
     assert_eq!(settled, [Recovered::Changed]);
     let deleted = device.last_call();

@@ -1,4 +1,4 @@
-//! Who is quicker, and what others did in between.
+//! Races between a change and other processes.
 
 use std::fs;
 use std::io::Write;
@@ -33,7 +33,7 @@ fn read(device: &Device, name: &str) -> String {
     fs::read_to_string(device.at(&format!("files/{name}"))).unwrap()
 }
 
-/// Once as the file system does it, and once as where it cannot exchange two names.
+/// Runs a test with and without the exchange of two names.
 fn both_ways(test: impl Fn(&Device)) {
     for off in [false, true] {
         NO_SWAP.set(off);
@@ -81,11 +81,11 @@ fn a_file_that_changed_since_it_was_read_is_put_back() {
         device.with_context(|context| {
             let (mut change, target) = begin(context, "a");
             let file = target.dir.open("a").unwrap();
-            let print = FileStamp::of_file(&file).unwrap();
+            let stamp = FileStamp::of_file(&file).unwrap();
             let mut staged = change.stage(&target, Some(&file)).unwrap();
             staged.write_all(b"mine").unwrap();
             device.put("files/a", "written by others");
-            let refused = change.place(&target, staged, Precondition::Unchanged(&print));
+            let refused = change.place(&target, staged, Precondition::Unchanged(&stamp));
             assert!(matches!(refused, Err(StepError::Changed(_))), "{refused:?}");
         });
         assert_eq!(read(device, "a"), "written by others");
@@ -115,10 +115,10 @@ fn what_was_looked_at_is_what_is_deleted() {
     device.put("files/a", "looked at");
     device.with_context(|context| {
         let (mut change, target) = begin(context, "a");
-        let print = target.stamp().unwrap().unwrap();
+        let stamp = target.stamp().unwrap().unwrap();
         fs::remove_file(device.at("files/a")).unwrap();
         device.put("files/a", "something else");
-        let refused = change.discard(&target, &print, 1, print.bytes);
+        let refused = change.discard(&target, &stamp, 1, stamp.bytes);
         assert!(matches!(refused, Err(StepError::Changed(_))), "{refused:?}");
     });
     assert_eq!(read(&device, "a"), "something else");
@@ -151,8 +151,8 @@ fn a_call_that_fails_takes_back_what_it_did() {
             staged.write_all(b"changed").unwrap();
             change.place(&old, staged, Precondition::AnyFile).unwrap();
             let gone = target(context, "gone");
-            let print = gone.stamp().unwrap().unwrap();
-            change.discard(&gone, &print, 1, 4).unwrap();
+            let stamp = gone.stamp().unwrap().unwrap();
+            change.discard(&gone, &stamp, 1, 4).unwrap();
             change
                 .rename(&target(context, "here"), &target(context, "over"), Precondition::AnyFile)
                 .unwrap();
@@ -189,7 +189,7 @@ fn writers_to_one_path_take_turns_and_others_do_not_wait() {
     let error =
         device.with_context(|context| crate::changes::lock_paths(context, &[&b, &a]).unwrap_err());
     assert_eq!(error.code, orion_domain::ErrorCode::Cancelled);
-    // Who moves a folder waits for who writes into it, and the other way round.
+    // A call that moves a folder waits for a call that writes into it, and the other way round.
     for path in [&above, &below] {
         let waiting = device.with_context(|context| crate::changes::lock_paths(context, &[path]));
         assert_eq!(waiting.unwrap_err().code, orion_domain::ErrorCode::Cancelled);
@@ -278,7 +278,7 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
     assert_eq!(error.details["reason"], "drift");
     assert_eq!(read(&device, "a"), "other");
 
-    // What was shown has the call's turn too, also where the call itself would not ask for it.
+    // The lock covers previewed paths too, even if the call itself would not lock them.
     device.put("files/a", "12345");
     let busy = device.with_context(|context| {
         crate::changes::lock_paths(&Context { expected: Some(expected), ..*context }, &[&b])

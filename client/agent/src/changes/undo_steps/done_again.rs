@@ -1,4 +1,4 @@
-//! What raises the risk of doing a call again, beyond what its arguments tell.
+//! Raises the risk of redoing a call beyond what its arguments show.
 
 use orion_domain::RiskRaise;
 
@@ -8,10 +8,10 @@ use crate::changes::{FileStamp, Target};
 use crate::tools::Context;
 
 impl UndoStep<'_> {
-    /// A call that is done again puts a program in its place, or adds to one, as it did the first time.
+    /// Raises the risk if a redone call places a program or appends to one, as the original call did.
     ///
     /// # Errors
-    /// A person has to see that first.
+    /// `APPROVAL_REQUIRED` if neither the policy nor an approval allows that.
     pub(super) fn raise_where_done_again(
         self,
         context: &Context<'_>,
@@ -38,8 +38,8 @@ impl UndoStep<'_> {
             | Step::Extended { .. }
             | Step::Shortened { .. } => None,
         };
-        let mut prints = self.noted.kept.iter().chain(&now).chain(moved);
-        if prints.any(FileStamp::is_executable) {
+        let mut stamps = self.noted.kept.iter().chain(&now).chain(moved);
+        if stamps.any(FileStamp::is_executable) {
             let raised = context.risk.raise(RiskRaise::StartsPrograms, &target.path);
             return raised.map_err(UndoError::Failed);
         }

@@ -1,4 +1,4 @@
-//! Tools, capabilities, applications and hosts of a ceiling.
+//! Checks the tools, capabilities, applications and hosts of a ceiling.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::{Findings, did_you_mean, get, list, shown};
 use crate::apps::Apps;
 
-/// Looks at everything that is no path.
+/// Checks the tools, capabilities and hosts.
 pub(super) fn check(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
     if let Some(tools) = get(ceiling, &["tools", "allowed_tools"]) {
         for (name, _) in tools.table().into_iter().flatten() {
@@ -60,7 +60,7 @@ fn tool(name: &str, at: usize, findings: &mut Findings<'_>) {
     }
 }
 
-/// Looks at the applications that are listed, and at those that are bound.
+/// Checks the applications that `[ceiling]` lists, and those that `[apps]` binds to a program.
 pub(super) fn apps(root: &DeTable<'_>, findings: &mut Findings<'_>) {
     let ceiling = get(root, &["ceiling"]).and_then(|it| it.table());
     let listed = ceiling.map(|it| list(it, &["apps", "allowed_apps"])).unwrap_or_default();

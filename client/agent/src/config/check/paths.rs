@@ -1,4 +1,4 @@
-//! The paths of a ceiling, beside what stands on this device's disk.
+//! Checks the paths of a ceiling against this device's disk.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::{CheckedDevice, Entry, Findings, list, shown};
 use crate::config::configured_path::{ConfiguredPath, Kind, ignores_case, other_case};
 
-/// A path that could be read.
+/// A valid path of the ceiling.
 struct CheckedPath<'a> {
     at: usize,
     text: &'a str,
@@ -17,28 +17,28 @@ struct CheckedPath<'a> {
     reads_only: bool,
 }
 
-/// Looks at every path.
-pub(super) fn check(ceiling: &DeTable<'_>, ground: &CheckedDevice, findings: &mut Findings<'_>) {
+/// Checks every path.
+pub(super) fn check(ceiling: &DeTable<'_>, device: &CheckedDevice, findings: &mut Findings<'_>) {
     let entries = list(ceiling, &["paths", "allowed_paths"]);
-    let mut lent = Vec::new();
+    let mut allowed = Vec::new();
     for entry in &entries {
-        lent.extend(read(entry, ground, findings));
+        allowed.extend(read(entry, device, findings));
     }
-    for one in &lent {
-        exists(one, ground, findings);
-        too_wide(one, ground, findings);
+    for one in &allowed {
+        exists(one, device, findings);
+        too_wide(one, device, findings);
     }
-    twice(&lent, findings);
-    let workspace = lent.first().map(|lent| lent.path.clone());
-    let places = Places { workspace, ..ground.places.clone() };
+    twice(&allowed, findings);
+    let workspace = allowed.first().map(|allowed| allowed.path.clone());
+    let places = Places { workspace, ..device.places.clone() };
     for entry in list(ceiling, &["deny_paths"]) {
-        denied(&entry, &lent, &places, findings);
+        denied(&entry, &allowed, &places, findings);
     }
 }
 
 fn read<'a>(
     entry: &Entry<'a>,
-    ground: &CheckedDevice,
+    device: &CheckedDevice,
     findings: &mut Findings<'_>,
 ) -> Option<CheckedPath<'a>> {
     let text = entry.text("path")?;
@@ -60,7 +60,7 @@ fn read<'a>(
     }
     let reads_only =
         access.is_some_and(|access| access.iter().all(|access| access.text("") == Some("read")));
-    match DevicePath::resolve(&ground.places, text) {
+    match DevicePath::resolve(&device.places, text) {
         Ok(path) => Some(CheckedPath { at: entry.at, text, path, reads_only }),
         Err(error) => {
             findings.error(entry.at, "bad-path", format!("`{}`: {error}.", shown(text)), "");
@@ -69,15 +69,15 @@ fn read<'a>(
     }
 }
 
-/// What is there, and whether it can be lent.
-fn exists(lent: &CheckedPath<'_>, ground: &CheckedDevice, findings: &mut Findings<'_>) {
-    let CheckedPath { at, text, path, .. } = lent;
+/// Checks what is at the path, and whether it can be allowed.
+fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Findings<'_>) {
+    let CheckedPath { at, text, path, .. } = allowed;
     let (at, text) = (*at, shown(text));
     let place = ConfiguredPath::of(path);
-    let nothing = Grants::default().compile(&ground.places).0;
-    let own = ground.own.iter().filter_map(|own| own.to_str());
+    let nothing = Grants::default().compile(&device.places).0;
+    let own = device.own.iter().filter_map(|own| own.to_str());
     let own: Vec<_> =
-        own.filter_map(|own| DevicePath::parse(ground.places.style, own).ok()).collect();
+        own.filter_map(|own| DevicePath::parse(device.places.style, own).ok()).collect();
     let kept_out = |path: &DevicePath| {
         nothing.denying(path).is_some() || own.iter().any(|own| own.contains(path))
     };
@@ -121,9 +121,9 @@ fn exists(lent: &CheckedPath<'_>, ground: &CheckedDevice, findings: &mut Finding
     }
 }
 
-fn too_wide(lent: &CheckedPath<'_>, ground: &CheckedDevice, findings: &mut Findings<'_>) {
-    let CheckedPath { at, text, path, reads_only } = lent;
-    let home = ground.places.home.as_ref();
+fn too_wide(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Findings<'_>) {
+    let CheckedPath { at, text, path, reads_only } = allowed;
+    let home = device.places.home.as_ref();
     let what = if path.components().len() == 0 {
         "the whole disk"
     } else if home.is_some_and(|home| path.contains(home) && !home.contains(path)) {
@@ -137,11 +137,11 @@ fn too_wide(lent: &CheckedPath<'_>, ground: &CheckedDevice, findings: &mut Findi
     findings.warn(*at, "too-wide", message, "Name the folders that are needed.");
 }
 
-/// Entries that mean one folder, also where they are written differently.
-fn twice(lent: &[CheckedPath<'_>], findings: &mut Findings<'_>) {
-    for (index, one) in lent.iter().enumerate() {
+/// Finds entries that mean the same folder, also if they are written differently.
+fn twice(allowed: &[CheckedPath<'_>], findings: &mut Findings<'_>) {
+    for (index, one) in allowed.iter().enumerate() {
         let written = one.path.to_string();
-        let same = lent.iter().take(index).find(|other| {
+        let same = allowed.iter().take(index).find(|other| {
             let before = other.path.to_string();
             before == written
                 || (before.to_lowercase() == written.to_lowercase()
@@ -162,7 +162,7 @@ fn twice(lent: &[CheckedPath<'_>], findings: &mut Findings<'_>) {
 
 fn denied(
     entry: &Entry<'_>,
-    lent: &[CheckedPath<'_>],
+    allowed: &[CheckedPath<'_>],
     places: &Places,
     findings: &mut Findings<'_>,
 ) {
@@ -176,15 +176,15 @@ fn denied(
         Ok(pattern) => {
             let Some(root) = pattern.root() else { return };
             let real = ConfiguredPath::of(root).real;
-            let meets = |lent: &CheckedPath<'_>| {
-                let place = ConfiguredPath::of(&lent.path).real;
+            let meets = |allowed: &CheckedPath<'_>| {
+                let place = ConfiguredPath::of(&allowed.path).real;
                 [root, &real].into_iter().any(|root| {
-                    [&lent.path, &place]
+                    [&allowed.path, &place]
                         .into_iter()
                         .any(|it| it.contains(root) || root.contains(it))
                 })
             };
-            if !lent.iter().any(meets) {
+            if !allowed.iter().any(meets) {
                 let message = format!("`{}` keeps out what no path lends.", shown(text));
                 findings.warn(entry.at, "never-matches", message, "Remove it, or correct it.");
             }

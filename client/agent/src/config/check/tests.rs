@@ -1,18 +1,18 @@
-//! Each thing that is told of a file, with its place.
+//! Each kind of finding, with its line and column.
 
 use rstest::rstest;
 
 use super::*;
 
-/// The findings as `line:column code`, `!` before errors, with the words.
-fn told(text: &str) -> Vec<(String, String)> {
-    let ground = CheckedDevice::new(Some("/home/ann".into()), vec!["/home/ann/state".into()]);
-    let told = check(text, &ground).into_iter().map(|finding| {
+/// Returns the findings as `line:column code`, with `!` before errors, and their message with its hint.
+fn reported(text: &str) -> Vec<(String, String)> {
+    let device = CheckedDevice::new(Some("/home/ann".into()), vec!["/home/ann/state".into()]);
+    let reported = check(text, &device).into_iter().map(|finding| {
         let sign = if finding.severity == Severity::Error { "!" } else { "" };
         let place = format!("{}:{} {sign}{}", finding.line, finding.column, finding.code);
         (place, format!("{} {}", finding.message, finding.hint))
     });
-    told.collect()
+    reported.collect()
 }
 
 #[rstest]
@@ -43,21 +43,21 @@ fn told(text: &str) -> Vec<(String, String)> {
 #[case("read_only = true", "1:1 no-ceiling", "no path")]
 #[case("[ceiling", "1:9 !not-taken", "")]
 fn each_thing_is_told_with_its_place(#[case] text: &str, #[case] at: &str, #[case] words: &str) {
-    let told = told(text);
-    let found = told.iter().find(|(place, _)| {
+    let reported = reported(text);
+    let found = reported.iter().find(|(place, _)| {
         place == at
             || at.ends_with("!not-taken")
                 && place.split(':').next() == at.split(':').next()
                 && place.ends_with("!not-taken")
     });
-    let (_, said) = found.unwrap_or_else(|| panic!("{told:?}"));
+    let (_, said) = found.unwrap_or_else(|| panic!("{reported:?}"));
     assert!(said.contains(words), "{said}");
 }
 
 #[test]
 fn all_is_told_at_once_and_what_is_well_is_not() {
     let text = "[ceiling]\nprofile = \"operator\"\ntools = [\"x\"]\npaths = [\"/srv/*\", \"/\"]\nhost = 1\n";
-    let places: Vec<_> = told(text).into_iter().map(|(place, _)| place).collect();
+    let places: Vec<_> = reported(text).into_iter().map(|(place, _)| place).collect();
     let expected = ["3:10 !unknown-tool", "4:10 !bad-path", "4:20 too-wide", "5:1 !unknown-key"];
     assert_eq!(places, expected);
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ fn all_is_told_at_once_and_what_is_well_is_not() {
         "[ceiling]\nprofile = \"operator\"\npaths = [{:?}]\n",
         folder.display().to_string()
     );
-    assert_eq!(told(&text), []);
+    assert_eq!(reported(&text), []);
 }
 
 #[cfg(unix)]
@@ -81,15 +81,15 @@ fn a_link_is_told_with_where_it_leads_and_one_to_what_is_kept_out_lends_nothing(
     std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
     std::os::unix::fs::symlink(at(".ssh"), at("keys")).unwrap();
     let text = |name: &str| format!("[ceiling]\npaths = [{:?}]\n", at(name));
-    let (place, words) = told(&text("link")).remove(0);
+    let (place, words) = reported(&text("link")).remove(0);
     assert_eq!(place, "2:10 link");
     assert!(words.contains(&at("real")), "{words}");
-    let (place, words) = told(&text("keys")).remove(0);
+    let (place, words) = reported(&text("keys")).remove(0);
     assert_eq!(place, "2:10 !link");
     assert!(words.contains("kept out"), "{words}");
-    // By its other case it is not there on a disk that tells case apart.
+    // On a case-sensitive disk, the name in another case is missing.
     if !crate::config::configured_path::ignores_case(&folder.join("Case")) {
-        let (place, words) = told(&text("case")).remove(0);
+        let (place, words) = reported(&text("case")).remove(0);
         assert_eq!(place, "2:10 missing");
         assert!(words.contains("There is `Case`"), "{words}");
     }

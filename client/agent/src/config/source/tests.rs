@@ -1,4 +1,4 @@
-//! The file on the disk: seen when it changes, and believed when its owner alone can have written it.
+//! The file on the disk: changes are detected, and the file is trusted only if its owner alone can write it.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The file behind settings, looked at often.
+/// The source of the settings, with short intervals.
 fn watched(file: &Path) -> Source {
     let settings = Settings::load(file, Required::Yes, Path::new("/nowhere")).unwrap();
     let (every, still) = (Duration::from_millis(5), Duration::from_millis(2));
@@ -26,7 +26,7 @@ fn a_file_that_others_may_write_or_replace_is_not_believed() {
         chmod(&file, mode);
         assert!(load().is_ok(), "{mode:o}");
     }
-    // Only root can give a file to a group of strangers.
+    // Only root can give a file to a foreign group.
     let strangers = |path: &Path| std::os::unix::fs::chown(path, None, Some(54_321)).is_ok();
     if rustix::process::geteuid().is_root() {
         for (path, alone, shared, words) in [
@@ -64,7 +64,7 @@ async fn a_change_is_found_however_it_is_made_and_nothing_else_is() {
     fs::write(&file, "").unwrap();
     let mut source = watched(&file);
     let reader = "[ceiling]\nprofile = \"reader\"\n";
-    // In place, and then by another file of the same length.
+    // The file is changed in place, then replaced by another file of the same length.
     for text in [reader.to_owned(), reader.replace("reader", "strict")] {
         let temporary = folder.path().join("new");
         fs::write(&temporary, &text).unwrap();

@@ -1,4 +1,4 @@
-//! Where a path really leads, and what lies in a folder, is judged by the whole policy on the disk.
+//! The real place of a path, and the content of a folder, are evaluated by the whole policy.
 
 use orion_domain::rule::{Approvers, CompiledRule};
 
@@ -8,7 +8,7 @@ use crate::tools::Outcome;
 use crate::tools::testing::Device;
 
 /// `current` leads to `releases/prod`, and `scratch/out` to `keep`.
-fn ground() -> Device {
+fn linked_device() -> Device {
     let device = Device::new();
     device.put("files/releases/prod/x.txt", "wanted");
     device.put("files/keep/x.txt", "kept");
@@ -31,18 +31,18 @@ fn rule(device: &Device, action: RuleAction, tools: &[&str], paths: &[&str]) -> 
     }
 }
 
-/// Admits the call, with a person's yes if there is one, and runs it where its paths lead.
+/// Admits the call, with an approval if there is one, and runs it where its paths lead.
 fn run(
     device: &mut Device,
     rules: &[Rule],
     (tool, arguments): (&str, Value),
-    yes: bool,
+    is_approved: bool,
 ) -> Result<Outcome, ToolError> {
-    let lent = grants(&[&device.text("files")]);
-    let policy = DevicePolicy { grants: lent.clone(), rules: rules.to_vec(), ..policy() };
-    let guard = guard_with(&lent, &policy);
+    let granted = grants(&[&device.text("files")]);
+    let policy = DevicePolicy { grants: granted.clone(), rules: rules.to_vec(), ..policy() };
+    let guard = guard_with(&granted, &policy);
     let asked = call(tool, arguments.clone());
-    let asked = if yes { approved(&guard, asked) } else { asked };
+    let asked = if is_approved { approved(&guard, asked) } else { asked };
     let admitted = guard.admit(&asked, |_| false).map_err(|error| *error)?;
     let Policy { ceiling, grants, rules, .. } = guard.policy();
     let named: Vec<_> = rules.iter().flat_map(CompiledRule::roots).cloned().collect();
@@ -66,7 +66,7 @@ fn erase(device: &Device, path: &str) -> (&'static str, Value) {
 
 #[test]
 fn a_link_does_not_lead_around_a_rule_that_denies() {
-    let mut device = ground();
+    let mut device = linked_device();
     let deny = [rule(&device, RuleAction::Deny, &["write_file"], &["files/releases/prod"])];
     let through = write(&device, "files/current/new.txt");
     let error = run(&mut device, &deny, through, false).unwrap_err();
@@ -80,11 +80,11 @@ fn a_link_does_not_lead_around_a_rule_that_denies() {
 
 #[test]
 fn a_link_does_not_lead_around_a_rule_that_asks_though_somebody_said_yes() {
-    let mut device = ground();
+    let mut device = linked_device();
     let asks = [rule(&device, RuleAction::Ask, &["write_file"], &["files/releases"])];
-    for yes in [false, true] {
+    for is_approved in [false, true] {
         let through = write(&device, "files/current/new.txt");
-        let error = run(&mut device, &asks, through, yes).unwrap_err();
+        let error = run(&mut device, &asks, through, is_approved).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed, "{error}");
     }
     let itself = write(&device, "files/releases/prod/new.txt");
@@ -93,7 +93,7 @@ fn a_link_does_not_lead_around_a_rule_that_asks_though_somebody_said_yes() {
 
 #[test]
 fn a_link_does_not_lead_from_one_persons_yes_to_where_two_are_wanted() {
-    let mut device = ground();
+    let mut device = linked_device();
     let asks = rule(&device, RuleAction::Ask, &["delete_file"], &["files/releases"]);
     let two = Rule { approvers: Approvers { count: 2, ..Approvers::default() }, ..asks.clone() };
     let through = erase(&device, "files/current/x.txt");
@@ -104,7 +104,7 @@ fn a_link_does_not_lead_from_one_persons_yes_to_where_two_are_wanted() {
 
 #[test]
 fn a_pre_approval_holds_where_a_link_leads_only_if_it_names_that_place() {
-    let mut device = ground();
+    let mut device = linked_device();
     let spare = [rule(&device, RuleAction::Preapprove, &["delete_file"], &["files/scratch"])];
     let through = erase(&device, "files/scratch/out/x.txt");
     let error = run(&mut device, &spare, through, false).unwrap_err();
@@ -116,7 +116,7 @@ fn a_pre_approval_holds_where_a_link_leads_only_if_it_names_that_place() {
 
 #[test]
 fn a_rule_that_names_a_link_speaks_of_where_it_leads() {
-    let mut device = ground();
+    let mut device = linked_device();
     let deny = [rule(&device, RuleAction::Deny, &["write_file"], &["files/current"])];
     let itself = write(&device, "files/releases/prod/new.txt");
     let error = run(&mut device, &deny, itself, false).unwrap_err();
@@ -127,7 +127,7 @@ fn a_rule_that_names_a_link_speaks_of_where_it_leads() {
 
 #[test]
 fn a_folder_does_not_go_with_what_a_rule_speaks_of_in_it() {
-    let mut device = ground();
+    let mut device = linked_device();
     for action in [RuleAction::Deny, RuleAction::Ask] {
         let floats = [rule(&device, action, &["delete_directory"], &["**/prod"])];
         let around = remove(&device, "files/releases");
@@ -146,7 +146,7 @@ fn a_folder_does_not_go_with_what_a_rule_speaks_of_in_it() {
 
 #[test]
 fn what_a_rule_denies_is_not_found_by_a_search_around_it() {
-    let mut device = ground();
+    let mut device = linked_device();
     let found = |device: &mut Device, rules: &[Rule]| {
         let search = json!({"path": device.text("files"), "pattern": "wanted"});
         let outcome = run(device, rules, ("search_text", search), false).unwrap();
@@ -161,7 +161,7 @@ fn what_a_rule_denies_is_not_found_by_a_search_around_it() {
 
 #[test]
 fn what_starts_programs_is_read_and_not_changed_by_any_way_to_it() {
-    let mut device = ground();
+    let mut device = linked_device();
     device.put("files/dots/.bashrc", "PS1=$");
     device.put("files/.config/autostart/a.desktop", "[Desktop Entry]");
     device.link("files/plain.txt", "dots/.bashrc");
@@ -171,7 +171,7 @@ fn what_starts_programs_is_read_and_not_changed_by_any_way_to_it() {
     let listed = run(&mut device, &[], ("list_directory", names), false).unwrap();
     assert_eq!(listed.data["entries"].as_array().unwrap().len(), 1);
     let renamed = json!({"source": device.text("files/other/x.txt"), "destination": device.text("files/.profile")});
-    for (call, yes) in [
+    for (call, is_approved) in [
         (write(&device, "files/dots/.bashrc"), false),
         (write(&device, "files/plain.txt"), false),
         (write(&device, "files/.config/autostart/b.desktop"), false),
@@ -180,7 +180,7 @@ fn what_starts_programs_is_read_and_not_changed_by_any_way_to_it() {
         (remove(&device, "files/dots"), true),
         (remove(&device, "files/.config"), true),
     ] {
-        let error = run(&mut device, &[], call.clone(), yes).unwrap_err();
+        let error = run(&mut device, &[], call.clone(), is_approved).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed, "{call:?} {error}");
     }
 }

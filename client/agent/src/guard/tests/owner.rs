@@ -1,8 +1,8 @@
-//! What changes while the agent runs: the ceiling by its owner's word, the policy by the backend's.
+//! Changes while the agent runs: of the ceiling by the owner, of the policy by the backend.
 
 use super::*;
 
-/// The ceiling as its owner writes it, with the workspace that it has.
+/// The owner's ceiling, with its workspace.
 fn owner(guard: &mut Guard, ceiling: &Value, workspace: &str) {
     let places = Places::parse(PathStyle::Posix, Some(workspace), Some("/home/ann")).unwrap();
     let ceiling: Grants = serde_json::from_value(ceiling.clone()).unwrap();
@@ -32,12 +32,12 @@ fn an_approval_holds_on_beneath_a_ceiling_that_still_leaves_the_call() {
     assert!(guard.admit(&call, |_| false).is_ok());
     owner(&mut guard, &json!({"profile": "reader", "paths": ["/srv/files"]}), "/srv/files");
     assert_eq!(code(&guard, &call), ErrorCode::PermissionDenied);
-    // Where the path means another place, it was not this call that a person said yes to.
+    // If the path means another place, the approval is not for this call.
     let relative = call_of("old");
-    let yes = approved(&guard_with(&grants(&["/srv"]), &policy()), relative);
+    let with_approval = approved(&guard_with(&grants(&["/srv"]), &policy()), relative);
     owner(&mut guard, &json!({"profile": "operator", "paths": ["/srv"]}), "/srv/other");
     guard.settle();
-    assert_eq!(code(&guard, &yes), ErrorCode::ApprovalRequired);
+    assert_eq!(code(&guard, &with_approval), ErrorCode::ApprovalRequired);
 }
 
 fn call_of(path: &str) -> Dispatched {
@@ -58,9 +58,9 @@ fn while_the_backend_has_not_heard_of_a_workspace_relative_paths_mean_nothing() 
 
 #[test]
 fn deny_entries_and_rules_follow_the_workspace() {
-    let lent = json!({"profile": "operator", "paths": ["/srv"], "deny_paths": ["private"]});
+    let written = json!({"profile": "operator", "paths": ["/srv"], "deny_paths": ["private"]});
     let rule = Rule { paths: vec!["kept".to_owned()], ..Rule::new("no-kept", RuleAction::Deny) };
-    let grants = serde_json::from_value(lent).unwrap();
+    let grants = serde_json::from_value(written).unwrap();
     let relative = DevicePolicy { grants, rules: vec![rule], ..DevicePolicy::default() };
     let mut guard = guard_with(&self::grants(&["/srv"]), &relative);
     assert_eq!(code(&guard, &make("/srv/files/private/x")), ErrorCode::PathNotAllowed);
@@ -102,13 +102,13 @@ fn a_pre_approval_saves_the_question_inside_the_ceiling_and_opens_nothing() {
         tools: vec!["delete_directory".to_owned()],
         ..Rule::new("spare", RuleAction::Preapprove)
     };
-    let lent = DevicePolicy { rules: vec![spare], ..policy() };
-    let guard = guard_with(&grants(&["/srv/files"]), &lent);
-    let judged = guard.judge(&delete()).unwrap();
-    assert_eq!((judged.decision, judged.rule.as_str()), (Decision::Allow, "rule spare"));
+    let written = DevicePolicy { rules: vec![spare], ..policy() };
+    let guard = guard_with(&grants(&["/srv/files"]), &written);
+    let evaluated = guard.judge(&delete()).unwrap();
+    assert_eq!((evaluated.decision, evaluated.rule.as_str()), (Decision::Allow, "rule spare"));
     assert_eq!(code(&guard, &call_of("/srv/other/x")), ErrorCode::PathNotAllowed);
     let ceiling = Grants { profile: Some(Profile::Strict), ..grants(&["/srv/files"]) };
-    assert_eq!(code(&guard_with(&ceiling, &lent), &delete()), ErrorCode::ApprovalRequired);
+    assert_eq!(code(&guard_with(&ceiling, &written), &delete()), ErrorCode::ApprovalRequired);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn where_the_hours_cannot_be_told_rules_that_tighten_hold_and_pre_approvals_do_n
     assert_eq!(code("UTC", &delete()), Ok(()));
     assert_eq!(code("Mars/Base", &make("x")), Err(ErrorCode::PermissionDenied));
     assert_eq!(code("Mars/Base", &delete()), Err(ErrorCode::ApprovalRequired));
-    // The next one is understood again.
+    // The next policy is valid again.
     let mut guard = guard_with(
         &grants(&["/srv/files"]),
         &DevicePolicy { timezone: "Mars/Base".to_owned(), ..policy() },

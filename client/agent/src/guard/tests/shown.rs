@@ -1,4 +1,4 @@
-//! An approval is to what was shown, and says so.
+//! An approval is bound to what the person was shown.
 
 use orion_domain::observation::Kind;
 use orion_domain::{DevicePath, Observation, Touches};
@@ -27,7 +27,7 @@ pub(super) fn with_proof(
     with_proof_of(guard, call, &parsed.touches, basis, expires_at)
 }
 
-/// The call with an approval of it as something that touches this.
+/// The call with an approval that is bound to these touches.
 pub(super) fn with_proof_of(
     guard: &Guard,
     mut call: Dispatched,
@@ -67,16 +67,16 @@ fn an_approval_of_a_preview_comes_with_what_that_observed_and_holds_for_nothing_
     let until = now_ms() + 60_000;
     let call = approved(&guard, delete());
     assert!(guard.admit(&call, |_| false).is_ok());
-    // Left out on the way, or exchanged.
+    // Observations that were left out on the way, or exchanged.
     let bare = Dispatched { observed: Vec::new(), ..call.clone() };
     assert_eq!(code(&guard, &bare), ErrorCode::ApprovalRequired);
     let mut other = call.clone();
     other.observed[0].bytes += 1;
     assert_eq!(code(&guard, &other), ErrorCode::ApprovalRequired);
-    // Never there, though the approval says that a preview was shown.
+    // No observations, though the approval says that a preview was shown.
     let blind = with_proof(&guard, delete(), ApprovalBasis::Preview, until);
     assert_eq!(code(&guard, &blind), ErrorCode::ApprovalRequired);
-    // An earlier approval that holds for the chat says that nothing was.
+    // A standing approval for the conversation says that no preview was shown.
     let standing = with_proof(&guard, delete(), ApprovalBasis::Standing, until);
     assert!(guard.admit(&standing, |_| false).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Undoings: judged as what they do, by what is kept on the device of the call that they name.
+//! Undo calls are evaluated as what they do, by the device's record of the call that they name.
 
 use orion_domain::Touches;
 
@@ -8,7 +8,7 @@ use crate::changes::as_it_acts;
 use crate::tools::testing::Device;
 use crate::trash::Trash;
 
-/// A guard of a device on which everything in `files` may be changed, with rules.
+/// A guard that allows every change in `files`, with rules.
 fn of(device: &Device, rules: Value) -> Guard {
     let grants: Grants =
         serde_json::from_value(json!({"profile": "operator", "paths": [device.text("files")]}))
@@ -28,7 +28,7 @@ fn undoing(call: &str, paths: &[&str]) -> Dispatched {
     super::call("undo_call", json!({"call_id": call, "paths": paths}))
 }
 
-/// Deletes a file, and undoes it, and that, and so on: the calls in order.
+/// Deletes a file, undoes that, undoes the undo, and so on. Returns the calls in order.
 fn chain(device: &Device, length: usize) -> Vec<String> {
     device.put("files/old.txt", "old");
     device.call("delete_file", json!({"path": "old.txt", "confirm": true})).unwrap();

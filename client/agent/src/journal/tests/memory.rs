@@ -1,4 +1,4 @@
-//! For how long a call is remembered, and what is said of those that are not.
+//! How long a call is remembered, and how a forgotten call is answered.
 
 use super::*;
 
@@ -14,7 +14,7 @@ async fn a_call_is_remembered_for_a_day_after_its_acknowledgement() {
     let journal = room.open(1_000 + DAY).await;
     assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
     journal.close().await;
-    // The clock may be wrong when the agent starts; it is right once a call has come.
+    // The clock may be wrong when the agent starts; it is right once a call has arrived.
     let mut journal = room.open(1_001 + DAY).await;
     assert_eq!(journal.seen(call(1)), CallStatus::Acknowledged);
     journal.begin(Begin { at: 1_001 + DAY, ..read(2) }).await.unwrap().wait().await.unwrap();
@@ -70,7 +70,7 @@ async fn a_journal_that_was_lost_says_nothing_of_the_time_before_and_one_that_is
     assert_eq!(remembers(&journal), [false, false, true]);
     journal.close().await;
     assert_eq!(remembers(&room.open(9_000).await), [false, false, true]);
-    // An empty one is of a device that has run nothing.
+    // An empty journal is the journal of a device that has run nothing.
     let room = Room::new();
     room.open(1_000).await.close().await;
     Journal::admit_loss(&room.path, 5_000).unwrap();
@@ -87,8 +87,8 @@ async fn what_a_damaged_line_was_about_stays_open_when_the_file_is_written_anew_
     let remembers = |journal: &Journal| [5_000, 5_001].map(|at| journal.remembers(made_at(at)));
     let mut journal = room.open(5_000).await;
     assert_eq!(remembers(&journal), [false, true]);
-    let anew: Vec<u8> = journal.index.snapshot().iter().flat_map(Entry::to_line).collect();
-    journal.writer.rewrite(anew).await;
+    let compacted: Vec<u8> = journal.index.snapshot().iter().flat_map(Entry::to_line).collect();
+    journal.writer.rewrite(compacted).await;
     journal.close().await;
     journal = room.open(9_000).await;
     assert_eq!(remembers(&journal), [false, true]);
@@ -105,9 +105,9 @@ fn of_a_time_that_was_forgotten_nothing_is_said_and_that_stays_so_when_the_file_
     index.expire(2 + DAY);
     let remembers = |index: &Index| [1, 2, 3, 4, 5].map(|number| index.remembers(call(number)));
     assert_eq!(remembers(&index), [false, false, false, false, true]);
-    let mut anew = Index::default();
-    index.snapshot().into_iter().for_each(|entry| anew.apply(entry));
-    assert_eq!((remembers(&anew), index.lines()), (remembers(&index), 1));
+    let mut rebuilt = Index::default();
+    index.snapshot().into_iter().for_each(|entry| rebuilt.apply(entry));
+    assert_eq!((remembers(&rebuilt), index.lines()), (remembers(&index), 1));
 }
 
 #[tokio::test]

@@ -6,16 +6,16 @@ use crate::tools::testing::{ALL, Device};
 
 const TOOL: &str = "analyze_disk";
 
-fn large(device: &Device, told: &Value) -> Vec<(String, u64)> {
+fn large(device: &Device, items: &Value) -> Vec<(String, u64)> {
     let root = device.text("files/");
     let one = |it: &Value| {
         let path = it["path"].as_str().unwrap().replace(&root, "");
         (path, it["size_bytes"].as_u64().unwrap())
     };
-    told.as_array().unwrap().iter().map(one).collect()
+    items.as_array().unwrap().iter().map(one).collect()
 }
 
-fn told(name: &str, size: u64) -> (String, u64) {
+fn item(name: &str, size: u64) -> (String, u64) {
     (name.to_owned(), size)
 }
 
@@ -29,14 +29,14 @@ fn folders_hold_what_is_below_them() {
     let outcome = device.call(TOOL, json!({"threshold_mb": 0})).unwrap();
     let data = outcome.data;
     let folders =
-        [told("a", 550), told("a/b", 520), told("d", 100), told("a/b/c", 20), told("e", 0)];
+        [item("a", 550), item("a/b", 520), item("d", 100), item("a/b/c", 20), item("e", 0)];
     assert_eq!(large(&device, &data["directories"]), folders);
     let files = [
-        told("a/b/y", 500),
-        told("d/w", 100),
-        told("a/x", 30),
-        told("a/b/c/z", 20),
-        told("top", 7),
+        item("a/b/y", 500),
+        item("d/w", 100),
+        item("a/x", 30),
+        item("a/b/c/z", 20),
+        item("top", 7),
     ];
     assert_eq!(large(&device, &data["files"]), files);
     assert_eq!(data["total_bytes"], json!(657));
@@ -52,8 +52,8 @@ fn what_is_smaller_than_the_threshold_is_counted_and_not_told() {
     let file = std::fs::OpenOptions::new().write(true).open(device.at("files/b/large")).unwrap();
     file.set_len(3 * 1024 * 1024).unwrap();
     let data = device.data(TOOL, json!({"threshold_mb": 3}));
-    assert_eq!(large(&device, &data["directories"]), [told("b", 3 * 1024 * 1024)]);
-    assert_eq!(large(&device, &data["files"]), [told("b/large", 3 * 1024 * 1024)]);
+    assert_eq!(large(&device, &data["directories"]), [item("b", 3 * 1024 * 1024)]);
+    assert_eq!(large(&device, &data["files"]), [item("b/large", 3 * 1024 * 1024)]);
     assert_eq!(data["total_bytes"], json!(3 * 1024 * 1024 + 1000));
     let none = device.data(TOOL, json!({"threshold_mb": u64::MAX}));
     assert_eq!((&none["directories"], &none["files"]), (&json!([]), &json!([])));
@@ -66,9 +66,9 @@ fn twenty_are_told_the_largest_first_and_then_by_path() {
         device.put(&format!("files/{number:03}/f"), vec![0; 1000 + number / 100]);
     }
     let data = device.data(TOOL, json!({"threshold_mb": 0}));
-    let files: Vec<_> = (200..220).map(|number| told(&format!("{number}/f"), 1002)).collect();
+    let files: Vec<_> = (200..220).map(|number| item(&format!("{number}/f"), 1002)).collect();
     assert_eq!(large(&device, &data["files"]), files);
-    let folders: Vec<_> = (200..220).map(|number| told(&number.to_string(), 1002)).collect();
+    let folders: Vec<_> = (200..220).map(|number| item(&number.to_string(), 1002)).collect();
     assert_eq!(large(&device, &data["directories"]), folders);
     assert_eq!(data["total_bytes"], json!(300_300));
 }
@@ -81,7 +81,7 @@ fn what_is_kept_out_is_not_counted() {
     }
     let data = device.data(TOOL, json!({"threshold_mb": 0}));
     assert_eq!((&data["total_bytes"], &data["entries"]), (&json!(0), &json!(1)));
-    assert_eq!(large(&device, &data["directories"]), [told("a", 0)]);
+    assert_eq!(large(&device, &data["directories"]), [item("a", 0)]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Files of environment variables. `$NAME` stays as it is written: nothing is put in its place, for
-//! the only values there would be are those of the agent's own environment.
+//! Parses files of environment variables. Keeps `$NAME` as written: the only values to expand it with would
+//! be those of the agent's own environment.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Reading {
     Reading::Values(Value::Object(map))
 }
 
-/// The variable that begins a text, if its first line holds one, and what follows.
+/// The variable in the first line of a text, if any, and the text after it.
 type Variable<'a> = (Option<(&'a str, String)>, &'a str);
 
 fn variable(text: &str) -> Result<Variable<'_>, &'static str> {
@@ -40,7 +40,7 @@ fn variable(text: &str) -> Result<Variable<'_>, &'static str> {
     let assigned = line.strip_prefix("export ");
     let named = assigned.unwrap_or(line).trim_start();
     let Some((key, _)) = named.split_once('=') else {
-        // `export A B` only passes on what others have set.
+        // `export A B` only exports variables that others have set.
         return if assigned.is_some_and(|it| it.split_whitespace().all(is_name)) {
             Ok((None, after))
         } else {
@@ -79,7 +79,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-'))
 }
 
-/// The value up to the quote, which may be lines further down, and what follows that.
+/// Returns the value up to the closing quote, which may be on a later line, and the text after it.
 fn quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {
     let mut value = String::new();
     let mut rest = text.char_indices();

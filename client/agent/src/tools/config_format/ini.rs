@@ -1,8 +1,8 @@
-//! INI, as Git, Python, systemd and desktops write it. There is no standard, so little is assumed:
-//! values are texts as they stand there, quotes and all.
+//! Parses INI as Git, Python, systemd and desktops write it. There is no standard, so the parser assumes
+//! little: values are text as written, quotes included.
 //!
-//! What stands several times, a key or a section, becomes a list. A line that is indented more than
-//! the key above it goes on with its value, as does one after a `\`.
+//! A repeated key or section becomes a list. A line continues the value above if it is indented more than the
+//! key, or if the previous line ends with `\`.
 
 use serde_json::{Map, Value};
 
@@ -31,11 +31,11 @@ struct Reader {
     property: Option<Property>,
 }
 
-/// A key with what is known of its value so far.
+/// A key and its value so far.
 struct Property {
     key: String,
     value: Option<String>,
-    /// How far it stands from the left.
+    /// Indentation of the key, in bytes.
     indent: usize,
 }
 
@@ -101,7 +101,7 @@ impl Reader {
     }
 }
 
-/// Whether a line may be a key that has no value, such as `skip-networking`.
+/// Returns whether a line may be a key without a value, such as `skip-networking`.
 fn is_word(text: &str) -> bool {
     text.chars().all(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | '.'))
 }

@@ -1,4 +1,4 @@
-//! JSON. Numbers that do not fit are kept as text, digit for digit.
+//! Parses JSON. Numbers that do not fit are kept as text, digit for digit.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::{Position, Reading};
 
 pub(super) fn read(text: &str) -> Reading {
     let as_read = quote_misfits(text);
-    // Values take many times what they take as text, so that they are counted before one is made.
+    // Values take much more memory than their text, so they are counted before any is created.
     let value = match count(&as_read) {
         Ok(false) => return too_much(),
         Ok(true) => serde_json::from_str::<Value>(&as_read),
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Reading {
         Ok(value) => return Reading::Values(value),
         Err(error) => error,
     };
-    // The place is that in the text as it stands there, if the same is wrong with that.
+    // The position is that in the original text, if the original has an error in the same line.
     let original = count(text).err().filter(|original| original.line() == error.line());
     let error = original.unwrap_or(error);
     let said = error.to_string();
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Reading {
     Position { line, column }.broken(what)
 }
 
-/// Whether the values of a text fit.
+/// Returns whether the values of a text fit the budget.
 fn count(text: &str) -> serde_json::Result<bool> {
     let mut budget = Budget::new();
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -40,7 +40,7 @@ fn count(text: &str) -> serde_json::Result<bool> {
     Ok(fits)
 }
 
-/// Counts a value and all in it against a budget, and says whether they fit. Nothing of it is kept.
+/// Counts a value and its contents against a budget, and returns whether they fit. Keeps no values.
 struct Counted<'a> {
     budget: &'a mut Budget,
     depth: usize,
@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for Counted<'_> {
     }
 }
 
-/// The text with quotes around each number that would lose digits or has no value.
+/// Returns the text with quotes around each number that would lose digits or has no JSON value.
 fn quote_misfits(text: &str) -> Cow<'_, str> {
     let mut quoted = String::new();
     let mut done = 0;
@@ -144,7 +144,7 @@ fn quote_misfits(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// Whether JSON's reader can hold it, or will say what is wrong with it.
+/// Returns whether the JSON parser can hold a number, or will report it as invalid.
 fn number_fits(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
     let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

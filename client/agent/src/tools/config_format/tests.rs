@@ -1,4 +1,4 @@
-//! Each format by samples of what people write, and by what nobody should.
+//! Each format by common samples and by hostile ones.
 
 use std::time::{Duration, Instant};
 
@@ -148,7 +148,7 @@ fn variables_are_read_and_nothing_is_put_in_their_place() {
     }
 }
 
-/// What is made to take much room or time.
+/// Returns texts made to take much memory or time.
 fn bombs() -> Vec<(Format, String)> {
     let most = MAX_BYTES;
     let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
@@ -177,7 +177,7 @@ fn bombs() -> Vec<(Format, String)> {
         (Format::Toml, format!("a{}=1", ".a".repeat(most / 2 - 3))),
         (Format::Toml, format!("a={}", "[".repeat(most - 2))),
         (Format::Toml, format!("a=[{}]", "1,".repeat(most / 2 - 3))),
-        // What fits as values, and takes more while it is read.
+        // Texts whose values fit, but that take more memory while they are parsed.
         (Format::Yaml, format!("[{}1]", "1,".repeat(40_000))),
         (Format::Json, format!("{{{}\"a\":1}}", "\"a\":1,".repeat(60_000))),
         (Format::Toml, format!("a=[{}]", "1,".repeat(60_000))),
@@ -215,7 +215,7 @@ fn any_text_is_read_or_refused(#[case] format: Format) {
     proptest!(|(text in texts)| {
         let text = text.concat();
         if let Reading::Values(values) = read(format, &text) {
-            // Others have to be able to read it.
+            // Other parsers must be able to read the values.
             prop_assert!(serde_json::from_str::<Value>(&values.to_string()).is_ok());
         }
     });

@@ -1,12 +1,12 @@
-//! TOML. Dates and times become text.
+//! Parses TOML. Dates and times become text.
 
 use serde_json::{Map, Value};
 
 use super::value::{Budget, MAX_DEPTH, float, too_much};
 use super::{Position, Reading};
 
-/// The most `=`, `,` and `[` of a file that is read: the library makes all values at once, with some four
-/// hundred bytes for each, before they can be counted.
+/// Maximum number of `=`, `,` and `[` in a file. The library creates all values at once, with about four
+/// hundred bytes each, before they can be counted.
 const MAX_SEPARATORS: usize = 30_000;
 
 pub(super) fn read(text: &str) -> Reading {
@@ -27,7 +27,7 @@ pub(super) fn read(text: &str) -> Reading {
     values.map_or_else(too_much, Reading::Values)
 }
 
-/// The value, or none where the bounds end.
+/// Converts a value. `None` if the limits are exceeded.
 fn json(value: toml::Value, budget: &mut Budget, depth: usize) -> Option<Value> {
     let below = depth.checked_sub(1)?;
     if !budget.take_text(value.as_str().unwrap_or_default()) {

@@ -1,5 +1,5 @@
-//! YAML 1.2, piece by piece, so that neither depth nor what anchors repeat is ever more than the
-//! bounds allow. Keys become text; `<<` is a key like any other; several documents become a list.
+//! Parses YAML 1.2 by events, so that neither depth nor text repeated by anchors exceeds the limits. Keys
+//! become text; `<<` is an ordinary key; several documents become a list.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::value::{Budget, MAX_DEPTH, Weight, float, too_much};
 use super::{Position, Reading};
 
-/// The most `,`, `[` and `{` of a file that is read: the library keeps the whole of a `[…]` in mind until
-/// it ends, with some three hundred bytes for each.
+/// Maximum number of `,`, `[` and `{` in a file. The library keeps a whole `[…]` in memory until it ends,
+/// with about three hundred bytes for each.
 const MAX_IN_BRACKETS: usize = 20_000;
 
 pub(super) fn read(text: &str) -> Reading {
@@ -24,12 +24,12 @@ pub(super) fn read(text: &str) -> Reading {
     while let Some(event) = events.next_event() {
         let (event, span) = match event {
             Ok(event) => event,
-            Err(error) => return spot(error.marker()).broken(error.info()),
+            Err(error) => return position(error.marker()).broken(error.info()),
         };
         match reader.event(event) {
             Ok(()) => {}
             Err(Stop::TooMuch) => return too_much(),
-            Err(Stop::Broken(what)) => return spot(&span.start).broken(&what),
+            Err(Stop::Broken(what)) => return position(&span.start).broken(&what),
         }
     }
     let mut documents = reader.documents;
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Reading {
     })
 }
 
-fn spot(at: &Marker) -> Position {
+fn position(at: &Marker) -> Position {
     Position { line: at.line().max(1), column: at.col() + 1 }
 }
 
@@ -48,7 +48,7 @@ enum Stop {
     Broken(String),
 }
 
-/// A list or a map that is not at its end.
+/// A list or map that has not ended.
 struct Open {
     anchor: usize,
     weight: Weight,
@@ -57,7 +57,7 @@ struct Open {
 
 enum Values {
     List(Vec<Value>),
-    /// The key waits for its value.
+    /// A map, and the key whose value comes next.
     Map(Map<String, Value>, Option<String>),
 }
 
@@ -95,7 +95,7 @@ impl Reader {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let weight = Weight { values: 1, text: text.len(), depth: 1 };
-                // As a key, a text is what it was written as.
+                // A key keeps the text as written.
                 let is_key = self.open.last().is_some_and(|open| open.waits_for_key());
                 let value = if is_key {
                     Value::from(text.as_ref())
@@ -133,7 +133,7 @@ impl Reader {
         if self.budget.take(weight) { Ok(()) } else { Err(Stop::TooMuch) }
     }
 
-    /// Puts a whole value where it belongs.
+    /// Adds a complete value to the open list or map, or to the documents.
     fn put(&mut self, value: Value, weight: Weight, anchor: usize) -> Result<(), Stop> {
         if self.open.len() + weight.depth > MAX_DEPTH {
             return Err(Stop::TooMuch);
@@ -186,7 +186,7 @@ impl Open {
     }
 }
 
-/// What a text stands for: by its tag, and if it has none by how it is written.
+/// Returns the value of a scalar: by its tag, or by its spelling if it has no tag.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     let plain = match tag {
         Some(tag) if tag.is_yaml_core_schema() => tag.suffix != "str",
@@ -205,8 +205,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     number(text).unwrap_or_else(|| Value::from(text))
 }
 
-/// The number that a text is. What would lose digits by becoming one is none: `0644` is most likely
-/// a mode, and a number that does not fit stays as it is written.
+/// Parses a number. Returns `None` for text that would lose digits: `0644` is most likely a mode, and a
+/// number that does not fit stays text.
 fn number(text: &str) -> Option<Value> {
     let radix = [("0x", 16), ("0o", 8)];
     for (prefix, radix) in radix {

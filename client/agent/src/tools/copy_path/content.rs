@@ -1,4 +1,4 @@
-//! Copying what is in files and folders, from handle to handle.
+//! Copies the content of files and folders, from handle to handle.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -16,10 +16,10 @@ use crate::roots::{FileKind, Located, Wanted, io_failure};
 use crate::tools::walk::{Mode, Next, Visit, walk};
 use crate::tools::{Context, regular};
 
-/// How much is copied between two looks at the clock, in bytes.
+/// Bytes copied between two checks of the deadline.
 const STEP_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Refuses a copy for which there is clearly no room.
+/// Refuses a copy if the free disk space is clearly too small.
 pub(in crate::tools) fn refuse_without_room(
     dir: &Dir,
     bytes: u64,
@@ -49,13 +49,14 @@ fn free(_: &Dir) -> Option<u64> {
     None
 }
 
-/// What has content, and holes where it has none.
+/// A file that may have holes.
 pub(in crate::tools) trait Holes {
-    /// Where its next content begins and ends, from a place on. Where that cannot be told, all is content.
+    /// Returns start and end of the next content at or after `from`. Without support for holes, everything is
+    /// content.
     fn content(&mut self, from: u64, end: u64) -> (u64, u64);
 }
 
-/// What can be gone on with behind a hole.
+/// A writer that can leave holes.
 pub(in crate::tools) trait Skip {
     /// Leaves a hole of so many bytes.
     fn skip(&mut self, bytes: u64) -> io::Result<()>;
@@ -97,7 +98,7 @@ fn content_of(file: &mut (impl std::os::fd::AsFd + Seek), from: u64, end: u64) -
         Err(_) => from,
     };
     let stop = seek(&*file, To::Hole(start)).map_or(end, |stop| stop.min(end));
-    // Asking has moved the place that is read from.
+    // The queries moved the read position.
     match file.seek(SeekFrom::Start(from)) {
         Ok(_) if stop > start || start == end => (start, stop.max(start)),
         Ok(_) | Err(_) => (from, end),
@@ -109,7 +110,7 @@ fn content_of<F>(_: &mut F, from: u64, end: u64) -> (u64, u64) {
     (from, end)
 }
 
-/// What was copied, as it is told while it goes on.
+/// Progress of a copy, reported while it runs.
 pub(in crate::tools) struct Progress<'a, 'c> {
     context: &'a Context<'c>,
     total: u64,
@@ -121,7 +122,7 @@ impl<'a, 'c> Progress<'a, 'c> {
         Self { context, total, done: 0 }
     }
 
-    /// Copies a file as far as it goes by now: one that grows meanwhile has an end all the same.
+    /// Copies up to `bytes` of a file, so that a growing file ends as well.
     pub(in crate::tools) fn copy(
         &mut self,
         from: &mut (impl Read + Seek + Holes),
@@ -135,7 +136,7 @@ impl<'a, 'c> Progress<'a, 'c> {
             self.context.check()?;
             let (start, end) = from.content(at, bytes);
             if start > at {
-                // A hole stays one: filled, it could take more than there is.
+                // A hole stays a hole: filled, it could exceed the disk.
                 to.skip(start - at).map_err(|error| failed(&error))?;
                 from.seek(SeekFrom::Start(start)).map_err(|error| failed(&error))?;
                 self.done += start - at;
@@ -155,13 +156,13 @@ impl<'a, 'c> Progress<'a, 'c> {
     }
 }
 
-/// Folders that are being filled, from the copy itself down, with what they will be like.
+/// A folder that is being filled, and the folder whose mode it will get.
 struct Filled {
     dir: Dir,
     like: Dir,
 }
 
-/// Copies what is in a located folder into an empty one. Everything is judged again on the way.
+/// Copies the contents of a located folder into an empty one. Evaluates every entry again.
 pub(in crate::tools) fn copy_folder(
     start: &Located,
     into: &Dir,
@@ -171,7 +172,7 @@ pub(in crate::tools) fn copy_folder(
 ) -> Result<(), ToolError> {
     let failed = |error: &io::Error| io_failure(error, Wanted::Path, landing.asked);
     let mut progress = Progress::new(context, count.bytes);
-    // Until it is whole, nobody else looks into it.
+    // No other account may look into the folder until it is complete.
     #[cfg(unix)]
     allow(into, rustix::fs::Mode::RWXU).map_err(|error| failed(&error))?;
     let top = Filled {
@@ -194,7 +195,7 @@ pub(in crate::tools) fn copy_folder(
                 let filled = folder(visit, into, last).map_err(|error| failed(&error))?;
                 open.push(filled);
             }
-            // Judged above.
+            // `judge` refused these above.
             FileKind::Special => {}
         }
         Ok(Next::On)
@@ -225,7 +226,7 @@ fn file(
         options.mode(0o600);
     }
     let to = into.open_with(last, &options).map_err(|error| failed(&error))?;
-    // Two files of the standard library's are copied inside the kernel, or share what they hold.
+    // Files of the standard library are copied inside the kernel, or share their blocks.
     let (mut from, mut to) = (from.into_std(), to.into_std());
     progress.copy(&mut from, &mut to, metadata.len(), &path)?;
     let to = File::from_std(to);
@@ -260,8 +261,7 @@ fn link(visit: &Visit<'_>, _: &Dir, _: &str) -> io::Result<Result<(), ToolError>
     )))
 }
 
-/// A folder is filled, and gets the mode that it is to have: a folder that nobody may write to could
-/// not have been filled.
+/// Sets the final mode of a filled folder. A read-only folder could not have been filled.
 fn close(open: &mut Vec<Filled>) -> io::Result<()> {
     let Some(Filled { dir, like }) = open.pop() else { return Ok(()) };
     let metadata = like.dir_metadata()?;
@@ -272,7 +272,7 @@ fn close(open: &mut Vec<Filled>) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the mode of a folder. Its handle is one to look through, which the mode cannot be set by.
+/// Sets the mode of a folder. Its handle is opened by path only, so `fchmod` does not work on it.
 #[cfg(unix)]
 fn allow(dir: &Dir, mode: rustix::fs::Mode) -> io::Result<()> {
     use rustix::fs::{AtFlags, chmodat};
@@ -289,7 +289,7 @@ fn like(file: &File, metadata: &cap_std::fs::Metadata) -> io::Result<()> {
     file.set_permissions(metadata.permissions())
 }
 
-/// Who may read, write and run it. Not as whom it runs: the copy belongs to the agent's account.
+/// Returns the permission bits without set-user-ID and set-group-ID: the copy belongs to the agent's account.
 #[cfg(unix)]
 fn mode(metadata: &cap_std::fs::Metadata) -> rustix::fs::Mode {
     use cap_fs_ext::OsMetadataExt;

@@ -1,4 +1,4 @@
-//! The two ends of a copy or a move: what may stand where.
+//! Checks the source and the destination of a copy or a move.
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
@@ -9,7 +9,7 @@ use crate::tools::create_directory::missing_parent;
 use crate::tools::write_file::refuse_unwritable;
 use crate::tools::{Context, invalid};
 
-/// Where a path that was located really is, or would be.
+/// Returns the resolved path of a location, which need not exist.
 pub(in crate::tools) fn real(located: &Located) -> Result<DevicePath, ToolError> {
     located.rest.iter().try_fold(located.real.clone(), |path, name| path.join(name)).map_err(|_| {
         ToolError::new(ErrorCode::InvalidPath, format!("{} is too long.", located.asked))
@@ -34,7 +34,7 @@ pub(in crate::tools) fn refuse_overlap(
     Err(invalid(message).with("attempted_path", to.to_string()))
 }
 
-/// What comes to the destination.
+/// The kind of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tools) enum CopySource {
     File,
@@ -42,7 +42,7 @@ pub(in crate::tools) enum CopySource {
 }
 
 impl CopySource {
-    /// How much it is, for a person.
+    /// Describes the amount for a person.
     pub(in crate::tools) fn describe(self, Count { entries, bytes, .. }: Count) -> String {
         let bytes = counted(bytes, "byte");
         match (self, entries) {
@@ -53,8 +53,8 @@ impl CopySource {
     }
 }
 
-/// Says whether a file at the destination is replaced, and refuses whatever else is in the way. The
-/// folder above has to be there.
+/// Returns whether a file at the destination is replaced, and refuses any other existing entry. The parent
+/// folder must exist.
 pub(in crate::tools) fn replaces(
     to: &Located,
     thing: CopySource,

@@ -1,5 +1,5 @@
-//! What of a folder may go to another place. Each thing in it is judged twice: where it is, which
-//! the walk does, and where it would be.
+//! Decides what in a folder may go to another location. Each entry is evaluated twice: at its source, by the
+//! walk, and at its destination.
 
 use std::path::{Component, Path};
 
@@ -10,27 +10,27 @@ use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 use crate::tools::Context;
 use crate::tools::walk::{Mode, Next, Visit, walk};
 
-/// How it gets there.
+/// How the folder gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tools) enum CopyMethod {
-    /// Content and all; what cannot be read is refused.
+    /// With its content; unreadable entries are refused.
     Copied,
-    /// By another name for the folder; nothing in it is opened.
+    /// By a rename of the folder; nothing in it is opened.
     Renamed,
 }
 
-/// How much it is.
+/// The amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tools) struct Count {
     /// Files and folders, itself included.
     pub(in crate::tools) entries: u64,
     /// Bytes in files.
     pub(in crate::tools) bytes: u64,
-    /// What that takes on the disk, in bytes.
+    /// Bytes used on the disk.
     pub(in crate::tools) disk_bytes: u64,
 }
 
-/// Where something is to be: as the call names it, where that really is, and the root above.
+/// The destination: as the call names it, resolved, and its root.
 #[derive(Debug)]
 pub(in crate::tools) struct Destination<'a> {
     pub(in crate::tools) asked: &'a DevicePath,
@@ -38,7 +38,7 @@ pub(in crate::tools) struct Destination<'a> {
     pub(in crate::tools) root: &'a DevicePath,
 }
 
-/// Counts what is in a folder that was located, and refuses it if any of it may not go there.
+/// Counts the contents of a located folder. Refuses the folder if an entry may not go to the destination.
 pub(in crate::tools) fn survey(
     start: &Located,
     landing: &Destination<'_>,
@@ -69,14 +69,13 @@ pub(in crate::tools) fn survey(
     Ok(count)
 }
 
-/// Whether something can be moved from the one place to the other by its name alone, as far as that can
-/// be told before.
+/// Returns whether a rename between the two locations should work, as far as that is known before.
 pub(in crate::tools) fn shares_file_system(from: &Located, to: &Located) -> bool {
     let of = |located: &Located| located.dir.dir_metadata().ok().map(|it| file_system(&it));
     of(from) == of(to)
 }
 
-/// Refuses to give a folder another name if anything in it may not go there.
+/// Refuses to rename a folder if an entry in it may not go to the destination.
 pub(crate) fn refuse_unfit_for(
     from: &Target,
     to: &Target,
@@ -86,7 +85,7 @@ pub(crate) fn refuse_unfit_for(
     survey(&from.entered()?, &landing, CopyMethod::Renamed, context).map(drop)
 }
 
-/// Judges one thing.
+/// Evaluates one entry.
 pub(super) fn judge(
     visit: &Visit<'_>,
     landing: &Destination<'_>,
@@ -132,8 +131,8 @@ pub(super) fn judge(
     }
 }
 
-/// The target of a link that may be copied as it is, for it leads to something in the same folder
-/// wherever that stands.
+/// Returns the target of a link that may be copied unchanged: it stays inside the folder wherever the folder
+/// is.
 pub(super) fn target(visit: &Visit<'_>) -> Result<std::path::PathBuf, ToolError> {
     let last = visit.below.last().map_or("", String::as_str);
     let target = visit.dir.read_link_contents(last).ok();
@@ -148,15 +147,15 @@ pub(super) fn target(visit: &Visit<'_>) -> Result<std::path::PathBuf, ToolError>
     })
 }
 
-/// Whether a link this many names below the folder leads to something inside. It has to climb first
-/// and then go down: only then does the text alone tell, whatever links are on the way.
+/// Returns whether a link at this depth below the folder leads to an entry inside. The link must climb first
+/// and then descend: only then does the text alone decide, whatever other links exist.
 fn stays(target: &Path, depth: usize) -> bool {
     let climbs = target.components().take_while(|it| *it == Component::ParentDir).count();
     let plain = |it: Component<'_>| matches!(it, Component::Normal(_) | Component::CurDir);
     climbs < depth && target.components().skip(climbs).all(plain)
 }
 
-/// How people know it.
+/// Returns the entry's path for a person.
 pub(super) fn name(visit: &Visit<'_>) -> String {
     visit.path().map_or_else(|| visit.below.join("/"), |path| path.to_string())
 }

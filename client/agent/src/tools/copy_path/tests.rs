@@ -26,12 +26,12 @@ fn a_file_is_copied() {
     let device = Device::new();
     device.put("files/a", "12345");
     device.folder("files/b");
-    let told = json!({
+    let expected = json!({
         "source": device.text("files/a"), "destination": device.text("files/b/c"), "bytes": 5,
         "entries": 1, "replaced": false,
     });
-    assert_eq!(device.dry(TOOL, copy("a", "b/c")).unwrap().data, told);
-    assert_eq!(device.data(TOOL, copy("a", "b/c")), told);
+    assert_eq!(device.dry(TOOL, copy("a", "b/c")).unwrap().data, expected);
+    assert_eq!(device.data(TOOL, copy("a", "b/c")), expected);
     assert_eq!((read(&device, "a"), read(&device, "b/c")), ("12345".into(), "12345".into()));
     device.put("files/b/c", "changed");
     assert_eq!(read(&device, "a"), "12345", "they are two files");
@@ -46,12 +46,12 @@ fn a_folder_is_copied_with_all_that_is_in_it() {
     device.put("files/a/deep/er/two", "22");
     device.folder("files/a/deep/empty");
     device.put("files/a/z", "");
-    let told = json!({
+    let expected = json!({
         "source": device.text("files/a"), "destination": device.text("files/b"), "bytes": 3,
         "entries": 7, "replaced": false,
     });
-    assert_eq!(device.dry(TOOL, copy("a", "b")).unwrap().data, told);
-    assert_eq!(device.data(TOOL, copy("a", "b")), told);
+    assert_eq!(device.dry(TOOL, copy("a", "b")).unwrap().data, expected);
+    assert_eq!(device.data(TOOL, copy("a", "b")), expected);
     let names = |name: &str| -> Vec<(String, String)> {
         let start = device.text(name);
         let below = device.tree().into_iter();
@@ -133,8 +133,8 @@ fn what_is_kept_out_is_neither_copied_nor_made() {
 
 #[test]
 fn the_source_is_read_and_the_destination_written() {
-    let lent: &[(&str, &[Access])] = &[("files", &[Access::Read]), ("state/in", ALL)];
-    let device = Device::granting(lent);
+    let granted: &[(&str, &[Access])] = &[("files", &[Access::Read]), ("state/in", ALL)];
+    let device = Device::granting(granted);
     device.put("files/a", "1");
     device.folder("state/in");
     let to = device.text("state/in/a");
@@ -203,8 +203,8 @@ fn links_inside_are_copied_and_others_refused() {
     for target in ["../outside/secret.txt", "/etc/passwd", "near/../../x", ".."] {
         device.link("files/a/bad", target);
         let error = device.error(TOOL, copy("a", "c"));
-        let told = (error.code, error.details["attempted_path"].as_str().unwrap());
-        assert_eq!(told, (ErrorCode::PathNotAllowed, &*device.text("files/a/bad")), "{target}");
+        let found = (error.code, error.details["attempted_path"].as_str().unwrap());
+        assert_eq!(found, (ErrorCode::PathNotAllowed, &*device.text("files/a/bad")), "{target}");
         std::fs::remove_file(device.at("files/a/bad")).unwrap();
     }
     let pipe = device.at("files/a/pipe");

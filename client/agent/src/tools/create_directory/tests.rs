@@ -41,9 +41,9 @@ fn it_makes_the_folders_above_only_when_asked() {
 #[test]
 fn a_preview_makes_nothing() {
     let device = Device::new();
-    let told = device.dry(TOOL, json!({"path": "a/b", "parents": true})).unwrap();
-    assert_eq!(told.message, format!("Would make the folder {}.", device.text("files/a/b")));
-    assert_eq!(told.data["created"], json!(true));
+    let outcome = device.dry(TOOL, json!({"path": "a/b", "parents": true})).unwrap();
+    assert_eq!(outcome.message, format!("Would make the folder {}.", device.text("files/a/b")));
+    assert_eq!(outcome.data["created"], json!(true));
 }
 
 #[test]

@@ -32,11 +32,11 @@ fn a_preview_counts_and_deletes_nothing() {
     for number in 0..30 {
         device.put(&format!("files/old/{number:02}"), "1");
     }
-    let told = device.dry(TOOL, delete("old")).unwrap().data;
-    assert_eq!((&told["entries"], &told["bytes"]), (&json!(31), &json!(30)));
-    assert_eq!(told["trash_id"], json!(null));
-    assert_eq!(told["first_entries"].as_array().unwrap().len(), 20);
-    assert_eq!(told["first_entries"][0], json!(device.text("files/old/00")));
+    let data = device.dry(TOOL, delete("old")).unwrap().data;
+    assert_eq!((&data["entries"], &data["bytes"]), (&json!(31), &json!(30)));
+    assert_eq!(data["trash_id"], json!(null));
+    assert_eq!(data["first_entries"].as_array().unwrap().len(), 20);
+    assert_eq!(data["first_entries"][0], json!(device.text("files/old/00")));
 }
 
 #[test]

@@ -16,9 +16,9 @@ fn a_file_goes_to_the_trash_and_comes_back() {
     let device = Device::new();
     device.put("files/a", "12345");
     let before = device.files();
-    let told = device.data(TOOL, delete("a"));
+    let data = device.data(TOOL, delete("a"));
     let id = device.last_call();
-    assert_eq!(told, json!({"path": device.text("files/a"), "bytes": 5, "trash_id": id}));
+    assert_eq!(data, json!({"path": device.text("files/a"), "bytes": 5, "trash_id": id}));
     assert!(!device.at("files/a").exists());
     let kept = device.at(&format!("state/trash/{id}/content-0"));
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "12345");
@@ -30,8 +30,8 @@ fn a_file_goes_to_the_trash_and_comes_back() {
 fn a_preview_deletes_nothing_and_needs_no_word() {
     let device = Device::new();
     device.put("files/a", "12345");
-    let told = device.dry(TOOL, json!({"path": "a"})).unwrap().data;
-    assert_eq!(told, json!({"path": device.text("files/a"), "bytes": 5, "trash_id": null}));
+    let data = device.dry(TOOL, json!({"path": "a"})).unwrap().data;
+    assert_eq!(data, json!({"path": device.text("files/a"), "bytes": 5, "trash_id": null}));
     assert_eq!(device.refused(TOOL, json!({"path": "a"})), ErrorCode::ConfirmationRequired);
 }
 
@@ -62,8 +62,8 @@ fn a_link_goes_and_what_it_leads_to_stays() {
     for (name, to) in [("in", "real"), ("out", "../outside/secret.txt"), ("nowhere", "none")] {
         device.link(&format!("files/{name}"), to);
         let before = device.files();
-        let told = device.data(TOOL, delete(name));
-        assert_eq!(told["bytes"], json!(0));
+        let data = device.data(TOOL, delete(name));
+        assert_eq!(data["bytes"], json!(0));
         assert!(std::fs::symlink_metadata(device.at(&format!("files/{name}"))).is_err());
         device.undo(&[name]).unwrap();
         assert_eq!(device.files(), before);

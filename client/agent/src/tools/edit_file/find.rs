@@ -1,22 +1,22 @@
-//! Where a text stands in another: once, or what to say. Each search takes time by the length of the
-//! two together, and between searches the clock is looked at.
+//! Finds the single occurrence of a text, or explains why there is none. Each search takes time linear in
+//! both texts, and the deadline is checked between searches.
 
 use memchr::memmem::Finder;
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
 use crate::tools::Context;
 
-/// How many places are told.
+/// Maximum number of occurrences in an error.
 const MAX_PLACES: usize = 10;
-/// How many places are counted. Where there are as many, there may be more.
+/// Maximum number of occurrences that are counted; there may be more.
 const MAX_COUNTED: usize = 1_000;
-/// How many lines are looked at for one that is similar, and how much of each, in characters.
+/// Maximum number of lines compared for similarity, and of characters compared in each.
 const MAX_LINES: usize = 20_000;
 const MAX_LINE: usize = 200;
-/// How alike a line has to be to be told, from 0 to 1.
+/// Minimum similarity of a suggested line, from 0 to 1.
 const ALIKE: f64 = 0.6;
 
-/// Where the only place begins, in bytes.
+/// Returns the offset of the only occurrence, in bytes.
 pub(super) fn only(
     text: &str,
     wanted: &str,
@@ -27,7 +27,7 @@ pub(super) fn only(
     let mut places = Vec::new();
     let mut count = 0;
     let mut from = 0;
-    // Places may overlap; each would be another edit.
+    // Occurrences may overlap; each would be another edit.
     while count < MAX_COUNTED
         && let Some(at) = text.as_bytes().get(from..).and_then(|rest| finder.find(rest))
     {
@@ -46,7 +46,7 @@ pub(super) fn only(
                 memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or_default()).count()
             };
             let lines: Vec<usize> = places.iter().map(|at| 1 + ends(*at)).collect();
-            let told: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            let numbers: Vec<String> = lines.iter().map(ToString::to_string).collect();
             let more = if count > MAX_PLACES { ", and more" } else { "" };
             let least = if count == MAX_COUNTED { "at least " } else { "" };
             Err(not_unique(
@@ -54,7 +54,7 @@ pub(super) fn only(
                 count,
                 format!(
                     "The text stands in {path} {least}{count} times, in lines {}{more}. Give more of the lines around the one that is meant.",
-                    told.join(", ")
+                    numbers.join(", ")
                 ),
             )
             .with("lines", lines))
@@ -62,7 +62,7 @@ pub(super) fn only(
     }
 }
 
-/// What is said where the text stands nowhere.
+/// Returns the error for a text that does not occur.
 fn missing(
     text: &str,
     wanted: &str,

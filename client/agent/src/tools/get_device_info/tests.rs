@@ -11,27 +11,27 @@ const TOOL: &str = "get_device_info";
 #[test]
 fn it_tells_the_parts_that_were_asked_for() {
     let device = Device::new();
-    let told: Returns = serde_json::from_value(device.data(TOOL, json!({}))).unwrap();
-    let system = told.system.clone().unwrap();
+    let data: Returns = serde_json::from_value(device.data(TOOL, json!({}))).unwrap();
+    let system = data.system.clone().unwrap();
     assert!(system.ram_gb > 0.0 && !system.os.is_empty(), "{system:?}");
     assert_eq!(
-        told,
+        data,
         Returns { device_id: "kiosk".into(), system: Some(system), ..Returns::default() }
     );
     let all = json!({"include": ["system", "cpu", "memory", "disk", "network", "processes", "workspace"]});
-    let told: Returns = serde_json::from_value(device.dry(TOOL, all).unwrap().data).unwrap();
-    let cpu = told.cpu.unwrap();
+    let data: Returns = serde_json::from_value(device.dry(TOOL, all).unwrap().data).unwrap();
+    let cpu = data.cpu.unwrap();
     assert!(cpu.cores > 0 && (0.0..=100.0).contains(&cpu.used_percent), "{cpu:?}");
-    let memory = told.memory.unwrap();
+    let memory = data.memory.unwrap();
     assert!(memory.total_bytes >= memory.available_bytes && memory.available_bytes > 0);
-    let processes = told.processes.unwrap();
+    let processes = data.processes.unwrap();
     assert!((1..=10).contains(&processes.len()));
     assert!(processes.is_sorted_by(|a, b| a.memory_bytes >= b.memory_bytes));
-    for drive in told.disk.unwrap().drives {
+    for drive in data.disk.unwrap().drives {
         assert!((0.0..=100.0).contains(&drive.percentage_free), "{drive:?}");
     }
-    assert!(told.network.is_some());
-    let workspace = told.workspace.unwrap();
+    assert!(data.network.is_some());
+    let workspace = data.workspace.unwrap();
     assert_eq!((workspace.paths, workspace.writable), (vec![device.text("files")], true));
 }
 

@@ -1,15 +1,15 @@
-//! The names of the device's accounts. The threads that run tools see nothing but the allowed paths,
-//! so the names are learnt when the agent starts.
+//! Names of the device's accounts. The threads that run tools see only the allowed paths, so the names are
+//! cached when the agent starts.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use cap_std::fs::Metadata;
 
-/// Names by number; empty until they are learnt.
+/// Account names by user id. Unset until [`cache_accounts`] ran.
 static ACCOUNTS: OnceLock<HashMap<u32, String>> = OnceLock::new();
 
-/// Looks up the names of the device's accounts, once. Until then owners are told by number. Blocks.
+/// Caches the names of the device's accounts, once. Before that, owners are shown by number. Blocks.
 pub fn cache_accounts() {
     ACCOUNTS.get_or_init(|| {
         #[cfg(unix)]
@@ -26,7 +26,7 @@ pub fn cache_accounts() {
     });
 }
 
-/// The account that something belongs to: its name if it is known, else its number.
+/// Returns the owner of an entry: the account's name if known, else its number.
 #[cfg(unix)]
 pub(super) fn owner(metadata: &Metadata) -> Option<String> {
     use cap_fs_ext::OsMetadataExt;

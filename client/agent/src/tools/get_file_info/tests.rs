@@ -9,7 +9,7 @@ use crate::tools::testing::Device;
 
 const TOOL: &str = "get_file_info";
 
-fn told(device: &Device, path: &str) -> Value {
+fn info(device: &Device, path: &str) -> Value {
     device.dry(TOOL, json!({"path": path})).unwrap().data
 }
 
@@ -30,7 +30,7 @@ fn it_tells_what_a_path_leads_to() {
     let users = sysinfo::Users::new_with_refreshed_list().unwrap();
     let name = users.iter().find(|user| **user.id() == number).map(|user| user.name().to_owned());
     let owner = name.unwrap_or_else(|| number.to_string());
-    let data = told(&device, "a.txt");
+    let data = info(&device, "a.txt");
     assert!(data["modified"].as_str().unwrap().ends_with('Z'));
     let file = |path: &str| {
         json!({
@@ -39,13 +39,13 @@ fn it_tells_what_a_path_leads_to() {
         })
     };
     assert_eq!(data, file("files/a.txt"));
-    assert_eq!(told(&device, "link"), file("files/link"));
-    let folder = told(&device, "folder");
+    assert_eq!(info(&device, "link"), file("files/link"));
+    let folder = info(&device, "folder");
     assert_eq!(
         (&folder["kind"], &folder["mode"], &folder["size_bytes"]),
         (&json!("directory"), &json!("1777"), &json!(0))
     );
-    assert_eq!(told(&device, ".")["kind"], json!("directory"));
+    assert_eq!(info(&device, ".")["kind"], json!("directory"));
 }
 
 #[test]

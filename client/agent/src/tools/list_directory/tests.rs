@@ -28,11 +28,11 @@ fn it_tells_what_is_there_in_order() {
             "is_dir": kind == "directory", "size_bytes": size,
         })
     };
-    let told = json!({
+    let expected = json!({
         "path": device.text("files"), "count": 2, "truncated": false,
         "entries": [entry("a", "directory", 0), entry("b.txt", "file", 5)],
     });
-    assert_eq!(data, told);
+    assert_eq!(data, expected);
     let data = device.data(TOOL, json!({"recursive": true, "pattern": "*.txt"}));
     assert_eq!(names(&data), ["inner.txt", "b.txt"]);
     device.dry(TOOL, json!({})).unwrap();

@@ -1,5 +1,4 @@
-//! Other text for some lines of a text. Line ends, a byte order mark and whether the last line has
-//! an end stay as they are.
+//! Replaces lines of a text. Keeps line ends, a byte order mark, and whether the last line has an end.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +8,17 @@ use orion_domain::{DevicePath, ErrorCode, ToolError};
 use crate::tools::invalid;
 
 const MARK: char = '\u{feff}';
-/// The longest that an error shows of a line, in characters.
+/// Maximum length of a line in an error, in characters.
 const MAX_SHOWN: usize = 200;
 
-/// A line and what ends it: nothing at the end of some texts.
+/// A line and its end, which is empty for an unfinished last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Line<'a> {
     text: &'a str,
     end: &'a str,
 }
 
-/// The text with the changes made, all of them or none.
+/// Returns the text with all changes made, or none.
 pub(super) fn edit(text: &str, changes: &[Change], path: &DevicePath) -> Result<String, ToolError> {
     let (mark, body) = match text.strip_prefix(MARK) {
         Some(body) => (text.get(..MARK.len_utf8()).unwrap_or_default(), body),
@@ -43,7 +42,7 @@ pub(super) fn edit(text: &str, changes: &[Change], path: &DevicePath) -> Result<
             return Err(mismatch(change, line.copied(), &lines, path));
         }
     }
-    // What ends a line that has no end of its own, once others follow it.
+    // The end for a line without one, if other lines follow it.
     let usual =
         lines.first().map_or("\n", |line| if line.end.is_empty() { "\n" } else { line.end });
     let open = lines.last().is_some_and(|line| line.end.is_empty());
@@ -68,7 +67,7 @@ pub(super) fn edit(text: &str, changes: &[Change], path: &DevicePath) -> Result<
     Ok(edited)
 }
 
-/// The lines of a text; an empty one has one line, with nothing in it.
+/// Splits a text into lines; an empty text has one empty line.
 fn split(text: &str) -> Vec<Line<'_>> {
     if text.is_empty() {
         return vec![Line { text: "", end: "" }];
@@ -85,7 +84,8 @@ fn split(text: &str) -> Vec<Line<'_>> {
         .collect()
 }
 
-/// The line is not what the call takes it for. Says where such a line stands, if anywhere.
+/// Returns the error for a line that differs from the call's `old`. Names the nearest line with that text, if
+/// any.
 fn mismatch(
     change: &Change,
     found: Option<Line<'_>>,

@@ -82,10 +82,10 @@ fn a_result_that_cannot_be_read_is_refused() {
     assert!(error.details["problem"].as_str().unwrap().starts_with("Line 1, column 5: "));
     device.put("files/b.json", "{?\n?}\n");
     let note = "It could not be read as its format before, and cannot after.";
-    let told = device.call(TOOL, modify("b.json", &set(1, "{?", "{"))).unwrap();
-    assert!(told.message.ends_with(note), "{}", told.message);
-    let told = device.call(TOOL, modify("b.json", &set(2, "?}", "}"))).unwrap();
-    assert!(!told.message.contains(note), "{}", told.message);
+    let outcome = device.call(TOOL, modify("b.json", &set(1, "{?", "{"))).unwrap();
+    assert!(outcome.message.ends_with(note), "{}", outcome.message);
+    let outcome = device.call(TOOL, modify("b.json", &set(2, "?}", "}"))).unwrap();
+    assert!(!outcome.message.contains(note), "{}", outcome.message);
 }
 
 #[test]

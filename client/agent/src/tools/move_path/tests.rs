@@ -25,11 +25,11 @@ fn a_file_gets_another_name() {
     device.put("files/a", "12345");
     device.folder("files/b");
     let paths = [device.text("files/a"), device.text("files/b/c")];
-    let told = json!({
+    let expected = json!({
         "source": paths[0], "destination": paths[1], "bytes": 5, "entries": 1, "replaced": false,
     });
-    assert_eq!(device.dry(TOOL, moving("a", "b/c")).unwrap().data, told);
-    assert_eq!(device.data(TOOL, moving("a", "b/c")), told);
+    assert_eq!(device.dry(TOOL, moving("a", "b/c")).unwrap().data, expected);
+    assert_eq!(device.data(TOOL, moving("a", "b/c")), expected);
     assert!(!device.at("files/a").exists());
     assert_eq!(read(&device, "b/c"), "12345");
     assert_eq!(device.litter(), Vec::<String>::new());
@@ -182,7 +182,7 @@ fn links_and_special_files_stay() {
     assert!(device.at("outside/secret.txt").exists());
 }
 
-/// Another file system than that of the tests' own folders, where there is one.
+/// Returns a folder on another file system than the tests' own, if there is one.
 #[cfg(target_os = "linux")]
 fn elsewhere() -> Option<tempfile::TempDir> {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Suggestions for what is not there.
+//! Suggestions for missing paths.
 
 use orion_domain::{Access, ErrorCode};
 use serde_json::json;
@@ -14,14 +14,14 @@ fn a_name_is_found_elsewhere_in_the_same_allowed_path() {
     device.folder("files/w/plan.txt");
     let error = device.error("read_file", json!({"path": "a/plan.txt"}));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
-    let told = ["w/plan.txt", "x/plan.txt", "x/y/z/Plan.txt"];
-    let told = told.map(|name| device.text(&format!("files/{name}")));
-    // Those beside the place come first, and are told once.
-    assert_eq!(error.suggestions, told);
+    let expected = ["w/plan.txt", "x/plan.txt", "x/y/z/Plan.txt"];
+    let expected = expected.map(|name| device.text(&format!("files/{name}")));
+    // Neighbours come first, and appear once.
+    assert_eq!(error.suggestions, expected);
     device.folder("files/a/b");
     let error = device.error("read_file", json!({"path": "a/b/plan.txt"}));
     assert_eq!(error.code, ErrorCode::FileNotFound);
-    assert_eq!(error.suggestions, told[1..]);
+    assert_eq!(error.suggestions, expected[1..]);
     let error = device.error("list_directory", json!({"path": "a/b/y"}));
     assert_eq!(error.suggestions, [device.text("files/x/y")]);
 }
@@ -35,8 +35,8 @@ fn no_more_than_five_are_told_and_the_nearest_to_the_top_first() {
     device.put("files/9/plan.txt", "");
     device.folder("files/deep/er");
     let error = device.error("read_file", json!({"path": "deep/er/plan.txt"}));
-    let told = ["9/", "0/0/", "1/1/", "2/2/", "3/3/"];
-    assert_eq!(error.suggestions, told.map(|at| device.text(&format!("files/{at}plan.txt"))));
+    let expected = ["9/", "0/0/", "1/1/", "2/2/", "3/3/"];
+    assert_eq!(error.suggestions, expected.map(|at| device.text(&format!("files/{at}plan.txt"))));
 }
 
 #[test]

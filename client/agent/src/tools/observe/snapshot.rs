@@ -1,6 +1,6 @@
-//! What stands at a name, by handle: what there is to compare later. Content tells where it may be read
-//! and is not too much; else the kernel's own number and times do, among them the time of change, which
-//! nobody can set.
+//! Snapshots of entries by handle, for later comparison. Readable content of limited size is identified by
+//! its digest. Other entries are identified by the kernel's inode number and times, among them the change
+//! time, which no program can set.
 
 use std::io::Read as _;
 
@@ -14,15 +14,14 @@ use crate::roots::{FileKind, Located, Wanted, io_failure};
 use crate::tools::walk::{Mode, Next, Visit, walk};
 use crate::tools::{Context, regular};
 
-/// See the module.
+/// The state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Snapshot {
     kind: Kind,
     bytes: u64,
     mode: u32,
     digest: Option<Digest>,
-    /// The newest time of change that the digest stands on, in nanoseconds since 1970; none where it
-    /// stands on content.
+    /// The newest change time in the digest, in Unix nanoseconds. `None` if the digest is of content.
     pub(super) changed_ns: Option<i64>,
 }
 
@@ -30,10 +29,10 @@ impl Snapshot {
     pub(super) const NOTHING: Self =
         Self { kind: Kind::Nothing, bytes: 0, mode: 0, digest: None, changed_ns: None };
 
-    /// What a name stands for. `whole` looks into a folder.
+    /// Returns the snapshot of a target. With `whole`, includes the contents of a folder.
     ///
     /// # Errors
-    /// What the operating system refuses, `TIMEOUT` and `CANCELLED`.
+    /// Errors of the operating system, `TIMEOUT` and `CANCELLED`.
     pub(super) fn at(
         target: &Target,
         whole: bool,
@@ -47,17 +46,17 @@ impl Snapshot {
             }
             Err(error) => return Err(io_failure(&error, Wanted::Path, path)),
         };
-        // By the name that was asked for and by the one that it leads to.
+        // Readable both as named and as resolved.
         let may_read = context.roots.grants(path, Access::Read)
             && context.roots.locate_real(&target.real, Access::Read).is_ok();
         let stamp = |kind| Self::stamp(kind, &metadata);
-        let told = |kind, digest| Self { digest, changed_ns: None, ..stamp(kind) };
+        let by_content = |kind, digest| Self { digest, changed_ns: None, ..stamp(kind) };
         Ok(match FileKind::of(metadata.file_type()) {
             FileKind::File if may_read && metadata.len() <= MAX_HASHED_BYTES => {
                 match content(target, context) {
-                    Ok(digest) => told(Kind::File, digest),
+                    Ok(digest) => by_content(Kind::File, digest),
                     Err(error) if is_over(&error) => return Err(error),
-                    // The agent's account may delete what it may not read.
+                    // The agent's account may delete files that it may not read.
                     Err(_) => stamp(Kind::File),
                 }
             }
@@ -65,19 +64,19 @@ impl Snapshot {
             FileKind::Link if may_read => {
                 let leads = target.dir.read_link_contents(&target.name);
                 let leads = leads.map_err(|error| io_failure(&error, Wanted::Path, path))?;
-                told(Kind::Link, Some(Digest::of(leads.as_os_str().as_encoded_bytes())))
+                by_content(Kind::Link, Some(Digest::of(leads.as_os_str().as_encoded_bytes())))
             }
-            // Where it leads may be for nobody to know; that it was replaced is.
+            // The target of the link may be secret; its replacement is still detected.
             FileKind::Link => stamp(Kind::Link),
             FileKind::Special => stamp(Kind::Special),
             FileKind::Folder => Self::of_folder(&target.entered()?, whole, context)?,
         })
     }
 
-    /// What a folder is, and with `whole` what it holds. One that cannot be looked through as a whole
-    /// has no digest, and so is never as it was.
+    /// Returns the snapshot of a folder, with its contents if `whole` is set. A folder that cannot be read
+    /// completely has no digest, so it always counts as changed.
     ///
-    /// # Errors
+    /// Errors of the operating system, `TIMEOUT` and `CANCELLED`.
     /// What the operating system refuses, `TIMEOUT` and `CANCELLED`.
     pub(super) fn of_folder(
         folder: &Located,
@@ -135,14 +134,14 @@ impl Snapshot {
         }
     }
 
-    /// As it is reported of a path.
+    /// Returns the observation of a path.
     pub(super) fn observation(self, path: String, real: String) -> Observation {
         let Self { kind, bytes, mode, digest, changed_ns: _ } = self;
         Observation { path, real, kind, bytes, mode, digest }
     }
 
-    /// What is different from before, where it has been given another name since: that alone is a
-    /// change to its own number and times, and none to its content or to what is in it.
+    /// Describes how a renamed entry differs from its observation before. A rename changes the entry's own
+    /// times, but not its content or its entries.
     pub(super) fn drift_of_moved(self, before: &Observation) -> Option<String> {
         let mut now = self.observation(before.path.clone(), before.real.clone());
         if self.kind != Kind::Folder && self.changed_ns.is_some() {
@@ -152,12 +151,12 @@ impl Snapshot {
     }
 }
 
-/// Whether the call has to stop.
+/// Returns whether the call must stop.
 const fn is_over(error: &ToolError) -> bool {
     matches!(error.code, ErrorCode::Timeout | ErrorCode::Cancelled)
 }
 
-/// SHA-256 of a file; none where it has become larger meanwhile than is read.
+/// Returns the SHA-256 of a file. `None` if the file grew beyond the limit.
 fn content(target: &Target, context: &Context<'_>) -> Result<Option<Digest>, ToolError> {
     let Target { dir, name, path, .. } = target;
     let (file, _) = regular::open(dir, name, path, OpenOptions::new().read(true))?;
@@ -166,11 +165,11 @@ fn content(target: &Target, context: &Context<'_>) -> Result<Option<Digest>, Too
         NoDigest::Io(error) => io_failure(&error, Wanted::File, path),
         NoDigest::Stopped(error) => error,
     })?;
-    // It may have grown since its size was told.
+    // The file may have grown since its size was read.
     Ok((file.limit() > 0).then_some(digest))
 }
 
-/// Number, size and times: any change to it changes them.
+/// Returns inode number, size and times; any change to the entry changes them.
 fn stamp_of(metadata: &Metadata) -> Vec<u8> {
     let Times { modified_ns, changed_ns } = times(metadata);
     let is_folder = FileKind::of(metadata.file_type()) == FileKind::Folder;
@@ -195,7 +194,7 @@ fn times(metadata: &Metadata) -> Times {
     }
 }
 
-/// Windows tells the time of change for an open file only; the time of writing has to do.
+/// Windows reports change times for open files only; the modification time must do.
 #[cfg(not(unix))]
 fn times(metadata: &Metadata) -> Times {
     let since = metadata

@@ -1,4 +1,4 @@
-//! What is seen is the same as long as nothing changes, and a change is told by path.
+//! Observations are equal as long as nothing changes, and name the path of a change.
 
 use orion_domain::{Access, Touches};
 
@@ -47,19 +47,19 @@ fn what_changes_is_told_with_its_path_and_what_does_not_is_not() {
     device.put("files/a.txt", "12345");
     assert_eq!(drift(&device, &touches, &before), None, "the same content again is no drift");
     device.put("files/a.txt", "54321");
-    let told = drift(&device, &touches, &before);
-    assert_eq!(told.unwrap(), "/a.txt: its content has changed, at the same size");
+    let difference = drift(&device, &touches, &before);
+    assert_eq!(difference.unwrap(), "/a.txt: its content has changed, at the same size");
     assert_eq!(drift(&device, &touches, &before[1..]), None, "only what is compared can drift");
     device.put("files/a.txt", "12345");
 
     device.put("files/folder/x/c.txt", "");
-    let told = drift(&device, &touches, &before);
-    assert_eq!(told.unwrap(), "/folder: what is in it has changed, at the same size");
+    let difference = drift(&device, &touches, &before);
+    assert_eq!(difference.unwrap(), "/folder: what is in it has changed, at the same size");
     let before = see(&device, &touches);
 
     device.put("files/none.txt", "");
-    let told = drift(&device, &touches, &before);
-    assert_eq!(told.unwrap(), "/none.txt: it was nothing and is a file");
+    let difference = drift(&device, &touches, &before);
+    assert_eq!(difference.unwrap(), "/none.txt: it was nothing and is a file");
 }
 
 #[cfg(unix)]
@@ -142,7 +142,7 @@ fn a_folder_that_holds_more_than_is_looked_at_has_no_digest() {
     assert_eq!((seen[0].digest, seen[0].bytes), (None, 0));
 }
 
-/// Gives a file other content of the same size, and its old times back.
+/// Writes other content of the same size, and restores the old times.
 #[cfg(unix)]
 fn forge(device: &Device, name: &str, content: &[u8]) {
     let modified = std::fs::metadata(device.at(name)).unwrap().modified().unwrap();
@@ -184,7 +184,7 @@ fn what_changes_all_the_time_cannot_be_compared() {
             std::fs::write(&log, "more").unwrap();
         }
     });
-    // On a busy machine the other may rest for as long as one look takes, which is then a true one.
+    // On a busy machine the writer may pause during an observation, which is then correct.
     let met = (0..1_000).map(|_| see(&device, &touches)).find(|seen| !seen[0].is_comparable());
     over.store(true, Ordering::Relaxed);
     writer.join().unwrap();
@@ -193,7 +193,7 @@ fn what_changes_all_the_time_cannot_be_compared() {
     assert!(see(&device, &touches)[0].is_comparable(), "by now it rests");
 }
 
-/// What others do between the comparison and the step is found in what the step took.
+/// A change by others between comparison and step is found in what the step took.
 #[cfg(unix)]
 #[test]
 fn what_a_step_took_and_was_not_shown_goes_back() {
@@ -218,10 +218,10 @@ fn what_a_step_took_and_was_not_shown_goes_back() {
             } else {
                 forge(&device, "files/file", b"54321");
             }
-            let print = target.stamp().unwrap().unwrap();
+            let stamp = target.stamp().unwrap().unwrap();
             let room = TrashSpace::take(&context, &target.path, 0).unwrap();
             let mut change = Change::begin(&context, "delete_directory", &[&target.path], room);
-            let error: ToolError = change.discard(&target, &print, 1, 5).unwrap_err().into();
+            let error: ToolError = change.discard(&target, &stamp, 1, 5).unwrap_err().into();
             assert_eq!(error.details["reason"], "drift", "{error:?}");
             drop(change);
             let elsewhere = located(&context, "elsewhere");

@@ -14,7 +14,7 @@ use crate::tools::testing::{Device, alone};
 
 const TOOL: &str = "open_app";
 
-/// A device with the app `note`, which writes what it was given beside itself.
+/// Returns a device with the app `note`, which writes its arguments beside itself.
 fn device() -> Device {
     let mut device = Device::new();
     let script = "#!/bin/sh\nfor it; do echo \"$it\"; done > \"$0.tmp\"\necho \"in $PWD, secret ${ORION_TEST_SECRET-none}\" >> \"$0.tmp\"\nmv \"$0.tmp\" \"$0.told\"\n";
@@ -28,7 +28,7 @@ fn device() -> Device {
     device
 }
 
-fn told(device: &Device) -> String {
+fn output(device: &Device) -> String {
     let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {
         if let Ok(text) = std::fs::read_to_string(device.at("outside/note.told")) {
@@ -57,7 +57,7 @@ fn it_starts_the_bound_program_with_what_it_may_open() {
         device.text("files/real/a b.txt"),
         device.text("files")
     );
-    assert_eq!(told(&device), expected);
+    assert_eq!(output(&device), expected);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_ended_application_leaves_no_zombie() {
     let device = device();
     let outcome = device.call(TOOL, json!({"app": "note"})).unwrap();
     let pid = outcome.data["pid"].as_u64().unwrap();
-    told(&device);
+    output(&device);
     let until = Instant::now() + Duration::from_secs(60);
     while std::path::Path::new(&format!("/proc/{pid}")).exists() {
         assert!(Instant::now() < until, "process {pid} is still there");
@@ -130,10 +130,10 @@ fn an_application_has_nothing_open_of_the_agents() {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     let (apps, _) = Apps::discover([], &BTreeMap::from([("note".to_owned(), path)]));
     device.apps = apps;
-    // As the agent may have been started with it.
+    // The agent may have been started with such a descriptor.
     let held = std::fs::File::open(device.at("outside/inherited")).unwrap();
     rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).unwrap();
     device.call(TOOL, json!({"app": "note"})).unwrap();
-    let told = told(&device);
-    assert!(told.contains("/dev/null") && !told.contains("inherited"), "{told}");
+    let output = output(&device);
+    assert!(output.contains("/dev/null") && !output.contains("inherited"), "{output}");
 }

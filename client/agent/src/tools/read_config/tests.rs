@@ -13,9 +13,9 @@ fn it_tells_format_values_and_text() {
     let device = Device::new();
     let text = "# ports\nport = 80 # http\n";
     device.put("files/a.toml", text);
-    let told = device.dry(TOOL, json!({"path": "a.toml"})).unwrap();
+    let outcome = device.dry(TOOL, json!({"path": "a.toml"})).unwrap();
     assert_eq!(
-        told.data,
+        outcome.data,
         json!({
             "path": device.text("files/a.toml"), "format": "toml", "parsed": {"port": 80},
             "content": text,

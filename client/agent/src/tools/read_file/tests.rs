@@ -18,15 +18,15 @@ fn it_reads_by_lines() {
         let get = |name: &str| data[name].clone();
         (get("content"), get("lines"), get("total_lines"), get("truncated"))
     };
-    let told = |content: &str, lines: u64, truncated: bool| {
+    let expected = |content: &str, lines: u64, truncated: bool| {
         (json!(content), json!(lines), json!(4), json!(truncated))
     };
-    assert_eq!(read(0, 200), told("one\ntwo\nthree\nfour", 4, false));
-    assert_eq!(read(0, 2), told("one\ntwo\n", 2, true));
-    assert_eq!(read(1, 2), told("two\nthree\n", 2, true));
-    assert_eq!(read(3, 1), told("four", 1, false));
-    assert_eq!(read(4, 1), told("", 0, false));
-    assert_eq!(read(u64::MAX, 1), told("", 0, false));
+    assert_eq!(read(0, 200), expected("one\ntwo\nthree\nfour", 4, false));
+    assert_eq!(read(0, 2), expected("one\ntwo\n", 2, true));
+    assert_eq!(read(1, 2), expected("two\nthree\n", 2, true));
+    assert_eq!(read(3, 1), expected("four", 1, false));
+    assert_eq!(read(4, 1), expected("", 0, false));
+    assert_eq!(read(u64::MAX, 1), expected("", 0, false));
     device.put("files/empty", "");
     let empty = device.data(TOOL, json!({"path": "empty"}));
     assert_eq!(
@@ -208,13 +208,13 @@ fn a_folder_that_turns_into_a_link_and_back_never_leads_out() {
         });
         for _ in 0..300 {
             let read = device.call(TOOL, json!({"path": "d/secret.txt"}));
-            let told = read.map(|outcome| outcome.data["content"].clone());
-            let code = told.as_ref().map_err(|error| error.code);
+            let text = read.map(|outcome| outcome.data["content"].clone());
+            let code = text.as_ref().map_err(|error| error.code);
             let held = matches!(code, Err(ErrorCode::PathNotAllowed | ErrorCode::FileNotFound))
                 || code.is_ok_and(|content| *content == json!("harmless"));
             if !held {
                 done.store(true, Ordering::Relaxed);
-                panic!("{told:?}");
+                panic!("{text:?}");
             }
         }
         done.store(true, Ordering::Relaxed);

@@ -1,17 +1,17 @@
-//! The first so many of any number of things, in an order, in bounded room.
+//! Keeps the first items of any number, in an order, in bounded memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Keeps what comes first, however late it comes by: the longest beginning of all that was offered
-/// that keeps within a number and a size in bytes.
+/// Keeps the first items whatever their order of arrival: the longest prefix of all offered items within a
+/// count and a size in bytes.
 #[derive(Debug)]
 pub(in crate::tools) struct Firsts<K, T> {
     heap: BinaryHeap<Item<K, T>>,
     count: usize,
     bytes: usize,
     taken: usize,
-    /// The first that was left out.
+    /// The smallest key that was left out. `None` if nothing was.
     barrier: Option<K>,
 }
 
@@ -23,12 +23,12 @@ struct Item<K, T> {
 }
 
 impl<K: Ord, T> Firsts<K, T> {
-    /// Room for this many, and this many bytes in all.
+    /// Creates a collector for so many items, and so many bytes in all.
     pub(in crate::tools) fn new(count: usize, bytes: usize) -> Self {
         Self { heap: BinaryHeap::new(), count, bytes, taken: 0, barrier: None }
     }
 
-    /// The key again, if something with it may be kept. If not, it counts as left out.
+    /// Returns the key if an item with it may be kept. If not, the item counts as left out.
     pub(in crate::tools) fn admit(&mut self, key: K) -> Option<K> {
         if self.barrier.as_ref().is_some_and(|barrier| key >= *barrier) {
             return None;
@@ -40,7 +40,7 @@ impl<K: Ord, T> Firsts<K, T> {
         Some(key)
     }
 
-    /// Takes something with what it counts for in bytes, if it is among the first.
+    /// Adds an item with its size in bytes, if it is among the first.
     pub(in crate::tools) fn put(&mut self, key: K, bytes: usize, value: T) {
         let Some(key) = self.admit(key) else { return };
         self.taken = self.taken.saturating_add(bytes);
@@ -51,7 +51,7 @@ impl<K: Ord, T> Firsts<K, T> {
         }
     }
 
-    /// Takes what another one kept, and knows what it left out.
+    /// Adds the items of another collector, and takes over what that one left out.
     pub(in crate::tools) fn merge(&mut self, other: Self) {
         for item in other.heap {
             self.put(item.key, item.bytes, item.value);
@@ -63,7 +63,7 @@ impl<K: Ord, T> Firsts<K, T> {
         self.barrier = Some(barrier);
     }
 
-    /// What was kept, in order, and whether something was left out.
+    /// Returns the items in order, and whether any were left out.
     pub(in crate::tools) fn into_sorted(self) -> (Vec<T>, bool) {
         let items = self.heap.into_sorted_vec();
         (items.into_iter().map(|item| item.value).collect(), self.barrier.is_some())
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// The same, the plain way.
+    /// The same by plain sorting.
     fn plain(all: &[u32], count: usize, bytes: usize) -> (Vec<u32>, bool) {
         let mut all: Vec<_> = all.to_vec();
         all.sort_unstable();

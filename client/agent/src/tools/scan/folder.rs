@@ -1,4 +1,4 @@
-//! Where a scan is.
+//! Position of a scan: its folders and entries.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use orion_domain::DevicePath;
 use super::{Handle, joined};
 use crate::roots::{FileKind, Located, Roots};
 
-/// A folder that a scan goes through.
+/// A folder in a scan.
 #[derive(Debug)]
 pub(in crate::tools) struct Folder {
-    /// The names from the start to it, each with a NUL behind it. Compared as text, paths in this
-    /// form stand in the order of their names, a folder before what is in it.
+    /// The names from the start to the folder, each followed by NUL. Sorted as text, such paths are in the
+    /// order of their names, a folder before its contents.
     key: String,
-    /// How many folders it lies below the start.
+    /// Depth below the start, in folders.
     pub(in crate::tools) depth: usize,
     above: Option<Arc<Folder>>,
     tally: AtomicU64,
@@ -36,17 +36,17 @@ impl Folder {
         Self { key, depth, above: Some(above), tally: AtomicU64::new(0) }
     }
 
-    /// Counts something for this folder, and so for all that it lies in.
+    /// Adds to the tally of the folder, and so of all folders above.
     pub(in crate::tools) fn add(&self, count: u64) {
         self.tally.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// What was counted for it and, once it is left, for all below it.
+    /// Returns the tally of the folder. Includes everything below once the scan has left the folder.
     pub(in crate::tools) fn tally(&self) -> u64 {
         self.tally.load(Ordering::Relaxed)
     }
 
-    /// The folder above, which is told what was counted here.
+    /// Adds the tally to the folder above, and returns that folder.
     pub(super) fn into_above(self) -> Option<Arc<Self>> {
         let tally = self.tally();
         if let Some(above) = &self.above {
@@ -55,18 +55,18 @@ impl Folder {
         self.above
     }
 
-    /// Its path below a start; none when no path of this device can name it.
+    /// Returns the path below a start. `None` if this device has no such path.
     pub(in crate::tools) fn path(&self, start: &DevicePath) -> Option<DevicePath> {
         joined(start, self.key.split_terminator('\0'))
     }
 
-    /// Where it stands in the order of paths.
+    /// Returns the sort key among paths.
     pub(in crate::tools) fn key(&self) -> &str {
         self.key.strip_suffix('\0').unwrap_or(&self.key)
     }
 }
 
-/// A folder's paths, made when they are first wanted.
+/// A folder's paths, computed on first use.
 pub(super) struct Place<'a> {
     start: &'a Located,
     folder: &'a Folder,
@@ -83,7 +83,7 @@ impl<'a> Place<'a> {
         self.asked.get_or_init(|| self.folder.path(&self.start.asked)).as_ref()
     }
 
-    /// Where it really is.
+    /// Returns the resolved path.
     fn real(&self) -> Option<&DevicePath> {
         if self.start.real == self.start.asked {
             return self.asked();
@@ -91,7 +91,7 @@ impl<'a> Place<'a> {
         self.real.get_or_init(|| self.folder.path(&self.start.real)).as_ref()
     }
 
-    /// Whether something here is kept out. What cannot be judged is.
+    /// Returns whether an entry in the folder is denied. An entry that cannot be evaluated is.
     pub(super) fn hides(&self, roots: &Roots, name: &str) -> bool {
         let join = |folder: Option<&DevicePath>| folder?.join(name).ok();
         let (Some(asked), Some(real)) = (join(self.asked()), join(self.real())) else {
@@ -101,20 +101,20 @@ impl<'a> Place<'a> {
     }
 }
 
-/// One name that a scan came by. A link is never followed.
+/// One name found by a scan. Links are never followed.
 pub(in crate::tools) struct Entry<'a> {
     pub(super) handle: &'a Handle,
-    /// The folder that holds it.
+    /// The folder that holds the entry.
     pub(in crate::tools) folder: &'a Folder,
     pub(super) place: &'a Place<'a>,
-    /// Its name there.
+    /// The name.
     pub(in crate::tools) name: &'a str,
-    /// What it is.
+    /// The kind of the entry.
     pub(in crate::tools) what: FileKind,
 }
 
 impl Entry<'_> {
-    /// Where it stands in the order of paths.
+    /// Returns the sort key among paths.
     pub(in crate::tools) fn key(&self) -> String {
         let mut key = String::with_capacity(self.folder.key.len() + self.name.len());
         key.push_str(&self.folder.key);
@@ -122,17 +122,17 @@ impl Entry<'_> {
         key
     }
 
-    /// The names from the start to it.
+    /// Returns the names from the start to the entry.
     pub(in crate::tools) fn below(&self) -> impl Iterator<Item = &str> {
         self.folder.key.split_terminator('\0').chain([self.name])
     }
 
-    /// Its path; none when no path of this device can name it.
+    /// Returns the path. `None` if this device has no such path.
     pub(in crate::tools) fn path(&self) -> Option<DevicePath> {
         self.place.asked()?.join(self.name).ok()
     }
 
-    /// Its metadata; none when it has gone in the meantime, or something else has its name.
+    /// Returns the metadata. `None` if the entry is gone or replaced by another kind.
     pub(in crate::tools) fn metadata(&self) -> Option<Metadata> {
         let metadata = self.handle.dir.symlink_metadata(self.name).ok()?;
         (FileKind::of(metadata.file_type()) == self.what).then_some(metadata)

@@ -1,5 +1,5 @@
-//! Folders and files that are opened one name below a handle, and the names in a folder. A name is
-//! never a path here and no link is followed, so nothing that is swapped meanwhile leads elsewhere.
+//! Opens folders and files one name below a handle, and lists folders. A name is never a path here, and no
+//! link is followed, so a swapped entry never leads elsewhere.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -8,24 +8,24 @@ use cap_std::fs::{Dir, File};
 
 use crate::roots::FileKind;
 
-/// A folder that is open to be listed.
+/// A folder opened for listing.
 #[derive(Debug)]
 pub(in crate::tools) struct Handle {
     pub(in crate::tools) dir: Dir,
-    /// The file system that it lies on; 0 where that is not told apart.
+    /// Device number of the file system. 0 where systems are not distinguished.
     device: u64,
 }
 
 impl Handle {
-    /// A folder that is held, opened once more: listing needs a place in the list of its own.
+    /// Opens a held folder again: listing needs its own position.
     pub(in crate::tools) fn again(dir: &Dir) -> io::Result<Self> {
         let dir = system::open_again(dir)?;
         let device = system::device(&dir)?;
         Ok(Self { dir, device })
     }
 
-    /// The folder of this name. None if it lies on a file system that holds no files, such as
-    /// `/proc`, and its parent does not.
+    /// Opens the subfolder of this name. `None` if it lies on a file system without files, such as `/proc`,
+    /// and its parent does not.
     pub(in crate::tools) fn enter(&self, name: &str) -> io::Result<Option<Self>> {
         let dir = system::open_folder(&self.dir, name)?;
         let device = system::device(&dir)?;
@@ -35,8 +35,8 @@ impl Handle {
         Ok(Some(Self { dir, device }))
     }
 
-    /// The regular file of this name with its size. None for anything else that the name was given
-    /// to, and for a file of the kernel's own that is mounted there. Opening does not wait.
+    /// Opens the regular file of this name. Returns it with its size in bytes. `None` for any other entry,
+    /// and for a file of the kernel that is mounted there. The open does not block.
     pub(in crate::tools) fn file(&self, name: &str) -> io::Result<Option<(File, u64)>> {
         let file = system::open_file(&self.dir, name)?;
         let metadata = file.metadata()?;
@@ -55,8 +55,8 @@ pub(in crate::tools) struct Reader {
 }
 
 impl Reader {
-    /// Every name in the folder, in no order, with what it stands for; none for a name that is no
-    /// text. What is gone before it could be looked at is left out.
+    /// Calls `each` for every name in the folder, in no order, with its kind. The name is `None` if it is not
+    /// text. Skips entries that are gone before they are inspected.
     pub(in crate::tools) fn each(
         &mut self,
         folder: &Handle,
@@ -66,7 +66,7 @@ impl Reader {
     }
 }
 
-/// A name in a folder is one name, whatever a file system says.
+/// Returns the name if it is a single name, whatever a file system reports.
 fn plain(name: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains('/')).then_some(name)
 }
@@ -103,7 +103,7 @@ mod system {
         open(dir, name, FILE).map(|fd| File::from_std(fd.into()))
     }
 
-    /// One component, and no link: the kernel looks nowhere but in `dir`.
+    /// Opens one component and follows no link: the kernel resolves nothing outside `dir`.
     fn open(dir: &Dir, name: &str, flags: OFlags) -> io::Result<OwnedFd> {
         Ok(openat(dir, name, flags, Mode::empty())?)
     }
@@ -173,7 +173,7 @@ mod system {
 
     pub(super) fn open_file(dir: &Dir, name: &str) -> io::Result<File> {
         let name = plain(name).ok_or(io::ErrorKind::InvalidInput)?;
-        // Elsewhere than on Linux a device may be what is waited for, so it is not opened at all.
+        // Outside Linux even the open of a device may block, so devices are not opened at all.
         if !dir.symlink_metadata(name)?.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
         }

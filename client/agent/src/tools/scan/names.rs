@@ -1,13 +1,13 @@
-//! Many names in little room.
+//! Stores many names in little memory.
 
 use crate::roots::FileKind;
 
-/// The most that names which wait may take, in bytes.
+/// Maximum size of queued names, in bytes.
 pub(in crate::tools) const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// What a name takes besides its letters.
+/// Size of a name besides its text, in bytes.
 const EACH: usize = 12;
 
-/// Names one behind the other in one text.
+/// Names stored one after the other in one text.
 #[derive(Debug, Default)]
 pub(in crate::tools) struct Names {
     text: String,
@@ -15,7 +15,7 @@ pub(in crate::tools) struct Names {
 }
 
 impl Names {
-    /// Adds a name; false when there is no room for it.
+    /// Adds a name. Returns false if there is no space.
     pub(in crate::tools) fn push(&mut self, name: &str, what: FileKind) -> bool {
         let (Ok(start), Ok(length)) = (u32::try_from(self.text.len()), u16::try_from(name.len()))
         else {
@@ -29,23 +29,23 @@ impl Names {
         true
     }
 
-    /// What they take, in bytes.
+    /// Returns the size in bytes.
     pub(in crate::tools) fn bytes(&self) -> usize {
         self.text.len() + self.at.len() * EACH
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no names.
     pub(in crate::tools) fn is_empty(&self) -> bool {
         self.at.is_empty()
     }
 
-    /// Puts them in reverse order, so that the first is the next to be taken.
+    /// Sorts in reverse order, so that the first name is taken next.
     pub(in crate::tools) fn sort(&mut self) {
         let text = &self.text;
         self.at.sort_unstable_by(|one, other| name(text, *other).cmp(name(text, *one)));
     }
 
-    /// Takes the last one.
+    /// Takes the last name.
     pub(in crate::tools) fn pop(&mut self) -> Option<(&str, FileKind)> {
         let last = self.at.pop()?;
         Some((name(&self.text, last), last.2))

@@ -1,15 +1,15 @@
-//! The folders that a scan still has to go through. The last that was found is the first that is
-//! taken, so that few handles are open at a time, and a folder is opened only when it is taken.
+//! Queue of the folders that a scan has yet to visit. The last folder in is the first out, so that few
+//! handles are open at a time. A folder is opened only when it is taken.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Folder, Handle, Names, names};
 
-/// How long a thread with nothing to do waits before it looks at the clock.
+/// How long an idle thread waits before it checks the deadline.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// See the module.
+/// The queue of one scan.
 pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
@@ -18,32 +18,32 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     blocks: Vec<Block>,
-    /// What the names in them take.
+    /// Size of the queued names, in bytes.
     bytes: usize,
-    /// Threads that may still find more.
+    /// Threads that may still add folders.
     busy: usize,
     closed: bool,
 }
 
-/// Folders of one folder.
+/// Subfolders of one folder.
 struct Block {
     folder: Arc<Folder>,
     handle: Arc<Handle>,
     names: Names,
 }
 
-/// One folder to go through.
+/// One folder to visit.
 pub(super) struct Work {
-    /// The folder that holds it.
+    /// The parent folder.
     pub(super) folder: Arc<Folder>,
     pub(super) parent: Arc<Handle>,
     pub(super) name: String,
 }
 
-/// What there is to do.
+/// The next thing to do.
 pub(super) enum Next {
     Folder(Work),
-    /// Nothing yet; ask again.
+    /// Nothing yet; try again.
     Wait,
     /// Nothing any more.
     End,
@@ -58,7 +58,7 @@ impl Queue {
         self.state().blocks.is_empty()
     }
 
-    /// Adds the folders of one folder; false when there is no room for them.
+    /// Adds the subfolders of one folder. Returns false if there is no space.
     pub(super) fn put(&self, folder: Arc<Folder>, handle: Handle, names: Names) -> bool {
         let mut state = self.state();
         if state.closed {
@@ -74,7 +74,7 @@ impl Queue {
         true
     }
 
-    /// Takes a folder. Whoever does is busy until it drops [`Queue::busy`].
+    /// Takes a folder. The thread is busy until it drops [`Queue::busy`].
     pub(super) fn take(&self) -> Next {
         let mut state = self.state();
         if state.blocks.is_empty() {
@@ -103,7 +103,7 @@ impl Queue {
         Next::Folder(Work { folder, parent, name })
     }
 
-    /// Lets go of everything that waits, and takes no more. Gives the folders that were waited for.
+    /// Empties and closes the queue. Returns the parents of the queued folders.
     #[must_use]
     pub(super) fn close(&self) -> Vec<Arc<Folder>> {
         let mut state = self.state();
@@ -120,11 +120,11 @@ impl Queue {
     }
 }
 
-/// Someone who may still find more, until this is dropped: also by a panic.
+/// Marks a thread that may still add folders, until dropped, also by a panic.
 pub(super) struct Busy<'a>(&'a Queue);
 
 impl Queue {
-    /// For whoever took a folder.
+    /// Returns the guard for a thread that took a folder.
     pub(super) fn busy(&self) -> Busy<'_> {
         Busy(self)
     }

@@ -1,4 +1,4 @@
-//! The scan by the tools that use it, against a plain walk of the same folders.
+//! The scan as its tools use it, compared with a plain walk of the same folders.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::tools::testing::Device;
 
-/// Every file below a folder by the names that lead there, in order.
+/// Returns every file below a folder by its names from the start, in order.
 fn files(root: &Path) -> BTreeSet<Vec<String>> {
     let mut files = BTreeSet::new();
     let mut folders = vec![(root.to_owned(), Vec::new())];
@@ -60,12 +60,12 @@ proptest! {
     }
 }
 
-/// One tree for all that has to do with many: making it is what takes the time.
+/// One tree for all tests with many files, because creating it takes most of the time.
 #[test]
 fn two_hundred_thousand_entries_are_gone_through_in_order() {
     const FOLDERS: usize = 2_000;
     const FILES: usize = 200_000 - FOLDERS;
-    // Links take a disk less than files do, but a file can't have more than 65,000.
+    // Links take less disk space than files, but a file can have at most 65,000.
     const LINKS: usize = 50_000;
     let device = Device::new();
     device.folder("files/many");
@@ -180,6 +180,6 @@ fn few_handles_are_open_at_a_time() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    // Other tests in the same process have some open as well.
+    // Other tests in the same process have handles open as well.
     assert!(most.into_inner() < before + 300);
 }

@@ -1,5 +1,4 @@
-//! One thread of a scan: takes folders, visits what is in them, and leaves the folders in those to
-//! whoever comes next.
+//! One thread of a scan. Takes folders, visits their entries, and queues their subfolders for any thread.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -11,10 +10,10 @@ use super::queue::Next;
 use super::{Entry, Folder, Handle, MAX_DEPTH, Names, Reader, Scan, Visitor, is_short_of_handles};
 use crate::roots::FileKind;
 
-/// How many names are looked at between two looks at the clock and at the other threads.
+/// Names between two checks of the deadline and of the shared counter.
 const FLUSH_EVERY: u64 = 500;
 
-/// See the module.
+/// The worker of one thread.
 pub(super) struct Worker<'s, 'a, V> {
     scan: &'s Scan<'a>,
     pub(super) visitor: V,
@@ -26,8 +25,8 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
         Self { scan, visitor, reader: Reader::default() }
     }
 
-    /// Takes folders as long as there are any.
-    pub(super) fn work(&mut self, tell: &mut dyn FnMut(u64)) {
+    /// Takes folders until there are no more.
+    pub(super) fn work(&mut self, report: &mut dyn FnMut(u64)) {
         loop {
             if self.scan.watch.is_over() {
                 self.close();
@@ -35,7 +34,7 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
             let next = match self.scan.queue.take() {
                 Next::Folder(next) => next,
                 Next::Wait => {
-                    tell(self.scan.seen.load(Ordering::Relaxed));
+                    report(self.scan.seen.load(Ordering::Relaxed));
                     continue;
                 }
                 Next::End => return,
@@ -43,10 +42,10 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
             let _busy = self.scan.queue.busy();
             let folder = Arc::new(Folder::below(next.folder, &next.name));
             let opened = next.parent.enter(&next.name);
-            // The parent's handle is given back before more are opened.
+            // Closes the parent's handle before others are opened.
             drop(next.parent);
             match opened.and_then(|opened| match opened {
-                Some(handle) => self.read(handle, Arc::clone(&folder), tell),
+                Some(handle) => self.read(handle, Arc::clone(&folder), report),
                 None => Ok(()),
             }) {
                 Ok(()) => {}
@@ -61,12 +60,12 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
         }
     }
 
-    /// Visits what is in a folder and leaves the folders in it in the queue.
+    /// Visits the entries of a folder and queues its subfolders.
     pub(super) fn read(
         &mut self,
         handle: Handle,
         folder: Arc<Folder>,
-        tell: &mut dyn FnMut(u64),
+        report: &mut dyn FnMut(u64),
     ) -> io::Result<()> {
         let Self { scan, visitor, reader } = self;
         let place = Place::new(scan.start, &folder);
@@ -77,7 +76,7 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
             seen += 1;
             if seen >= FLUSH_EVERY {
                 let whole = scan.count(&mut seen);
-                tell(whole);
+                report(whole);
                 if whole > scan.bounds.entries || scan.watch.is_over() {
                     return ControlFlow::Break(());
                 }
@@ -105,7 +104,7 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
             ControlFlow::Continue(())
         });
         let whole = scan.count(&mut seen);
-        tell(whole);
+        report(whole);
         drop(place);
         if whole > scan.bounds.entries {
             self.close();
@@ -115,14 +114,14 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
         result
     }
 
-    /// Leaves what is still to be gone through.
+    /// Drops all queued folders.
     fn close(&mut self) {
         for folder in self.scan.queue.close() {
             self.leave(folder);
         }
     }
 
-    /// Passes a folder's tally on to the ones above that wait for no others.
+    /// Passes a finished folder's tally on to the folders above that are finished as well.
     pub(super) fn leave(&mut self, folder: Arc<Folder>) {
         let mut last = Arc::into_inner(folder);
         while let Some(folder) = last {
@@ -133,7 +132,7 @@ impl<'s, 'a, V: Visitor> Worker<'s, 'a, V> {
 }
 
 impl Scan<'_> {
-    /// Adds to the names looked at, and tells how many they are.
+    /// Adds to the number of names, and returns the total.
     fn count(&self, seen: &mut u64) -> u64 {
         let new = std::mem::take(seen);
         let whole = self.seen.fetch_add(new, Ordering::Relaxed) + new;

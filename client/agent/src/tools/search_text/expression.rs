@@ -1,4 +1,4 @@
-//! The regular expression, within bounds.
+//! Compiles the regular expression within limits.
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use orion_domain::ToolError;
@@ -6,42 +6,41 @@ use regex_automata::nfa::thompson::{self, NFA};
 
 use crate::tools::invalid;
 
-/// The longest expression, in bytes.
+/// Maximum length of an expression, in bytes.
 const MAX_BYTES: usize = 4096;
-/// The longest that is small, in bytes.
+/// Maximum length of a small expression, in bytes.
 const MAX_SMALL_BYTES: usize = 128;
-/// What it may take once it is compiled, in bytes.
+/// Maximum size of the compiled expression, in bytes.
 const MAX_COMPILED_BYTES: usize = 4 * 1024 * 1024;
-/// How many states it may have once it is compiled.
+/// Maximum number of states of the compiled expression.
 const MAX_STATES: usize = 50_000;
-/// What a thread may keep of it while it searches, in bytes.
+/// Maximum cache of the expression in a thread, in bytes.
 const MAX_CACHE_BYTES: usize = 512 * 1024;
-/// How much is done between two looks at the clock: a library that matches does not look at it. For
-/// each byte it may have to follow every state, so that this is states times bytes; about a tenth of a
-/// second at worst.
+/// Maximum work between two checks of the deadline, as states times bytes. The library may follow every state
+/// for each byte, and does not check the deadline itself. At worst about a tenth of a second.
 const MAX_WORK: usize = 100_000_000;
-/// The longest line that is searched by any expression, in bytes. What takes more is hardly text.
+/// Maximum length of a line for any expression, in bytes. Longer lines are hardly text.
 const MAX_LINE_BYTES: usize = 256 * 1024;
-/// How deep groups may stand in each other.
+/// Maximum nesting of groups.
 const MAX_NESTING: u32 = 100;
 
 /// An expression that is matched line by line.
 #[derive(Debug, Clone)]
 pub(super) struct Expression {
     pub(super) matcher: RegexMatcher,
-    /// The longest line that is searched by it, in bytes: the larger the expression, the shorter.
+    /// Maximum length of a line for this expression, in bytes: the larger the expression, the shorter.
     pub(super) max_line_bytes: usize,
 }
 
-/// What a search may take, in bytes: the expression in all the forms that the library makes of it, what each
-/// thread keeps of it, and what is found. Told before the expression is read, since that takes most: a short
-/// one without counted repetitions is small.
+/// Returns the memory of a search, in bytes: the expression in all its compiled forms, the caches of the
+/// threads, and the results. Estimated before compilation, which takes most. A short expression without
+/// counted repetitions is small.
 pub(super) fn room_bytes(text: &str) -> u64 {
     let is_small = text.len() <= MAX_SMALL_BYTES && !text.contains('{');
     if is_small { 4 * 1024 * 1024 } else { 16 * 1024 * 1024 }
 }
 
-/// Reads an expression.
+/// Compiles an expression.
 pub(super) fn parse(text: &str) -> Result<Expression, ToolError> {
     if text.is_empty() || text.len() > MAX_BYTES {
         return Err(invalid(format!("A regular expression has 1 to {MAX_BYTES} bytes.")));
@@ -60,7 +59,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, ToolError> {
         .nest_limit(MAX_NESTING + 1)
         .size_limit(MAX_COMPILED_BYTES)
         .dfa_size_limit(MAX_CACHE_BYTES)
-        // A line ends with LF or with CR LF, and `$` matches before both.
+        // A line ends with LF or CR LF, and `$` matches before both.
         .crlf(true)
         .build(text)
         .map_err(|error| match error.kind() {
@@ -71,7 +70,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, ToolError> {
             ErrorKind::Regex(_) | ErrorKind::InvalidLineTerminator(_) | ErrorKind::Banned(_) => {
                 too_large(text)
             }
-            // The library may come to know more.
+            // Future versions of the library may add kinds.
             _ => invalid(format!(
                 "`{}` is not a regular expression that can be matched line by line.",
                 shown(text)

@@ -1,4 +1,4 @@
-//! The files to search, in order, a few at a time to whoever asks.
+//! Lists the files to search, in order, a few at a time to any thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,47 +10,46 @@ use crate::tools::glob::Pattern;
 use crate::tools::scan::{Handle, Watch};
 use crate::tools::walk::{Mode, Walk};
 
-/// How many files are given at once. Each may hold a handle of its folder open.
+/// Number of files in one batch. Each may hold a handle of its folder open.
 const AT_ONCE: usize = 16;
 
 /// A file to search.
 pub(super) struct Source {
-    /// The folder that holds it.
+    /// The folder that holds the file.
     pub(super) folder: Arc<Handle>,
-    /// Its name there.
+    /// The name.
     pub(super) name: String,
-    told: FileSource,
+    shown: FileSource,
 }
 
-/// How a file is told of.
+/// How results name the file.
 enum FileSource {
-    /// By its name behind the path of its folder.
+    /// By its name below the path of its folder.
     In(Arc<DevicePath>),
-    /// As it was asked for.
+    /// As the call named it.
     As(DevicePath),
 }
 
 impl Source {
-    /// Its path, which only a file in which something is found needs; none when no path of this
-    /// device can name it.
+    /// Returns the path; only files with results need it. `None` if this device has no such path.
     pub(super) fn path(&self) -> Option<String> {
-        match &self.told {
+        match &self.shown {
             FileSource::In(folder) => Some(folder.join(&self.name).ok()?.to_string()),
             FileSource::As(path) => Some(path.to_string()),
         }
     }
 }
 
-/// See the module.
+/// The files of one search.
 pub(super) struct Feed<'a> {
     state: Mutex<State<'a>>,
     glob: &'a Pattern,
     watch: Watch<'a>,
-    /// Lines found by all threads. What is given later comes later, so once these are more than are
-    /// wanted, nothing needs to be.
+    /// Lines found by all threads. Later files come later in the result, so no more files are needed once
+    /// this exceeds `most`.
     pub(super) found: AtomicU64,
     most: u64,
-    /// Files that were searched by all threads.
+    /// Files searched by all threads.
     pub(super) searched: AtomicU64,
 }
 
@@ -63,7 +62,7 @@ struct State<'a> {
 }
 
 impl<'a> Feed<'a> {
-    /// All files below a folder whose name fits.
+    /// Returns the feed of all files below a folder whose names match.
     pub(super) fn of_folder(
         start: &'a Located,
         glob: &'a Pattern,
@@ -74,7 +73,7 @@ impl<'a> Feed<'a> {
         Ok(Self::new(Some(walk), None, glob, watch, most))
     }
 
-    /// One file.
+    /// Returns the feed of one file.
     pub(super) fn of_file(
         located: &'a Located,
         name: &str,
@@ -84,8 +83,8 @@ impl<'a> Feed<'a> {
     ) -> Result<Self, ToolError> {
         let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, &located.asked);
         let folder = Arc::new(Handle::again(&located.dir).map_err(|error| failed(&error))?);
-        let told = FileSource::As(located.asked.clone());
-        let source = Source { folder, name: name.to_owned(), told };
+        let shown = FileSource::As(located.asked.clone());
+        let source = Source { folder, name: name.to_owned(), shown };
         let one = glob.fits([name]).then_some(source);
         Ok(Self::new(None, one, glob, watch, most))
     }
@@ -102,8 +101,7 @@ impl<'a> Feed<'a> {
         Self { state: Mutex::new(state), glob, watch, found, most, searched }
     }
 
-    /// The next files, with the number of their turn; none when there are no more, or no more are
-    /// needed.
+    /// Returns the next batch with its number. `None` if there are no more files, or no more are needed.
     pub(super) fn next(&self) -> Option<(u64, Vec<Source>)> {
         if self.found.load(Ordering::Relaxed) > self.most || self.watch.is_over() {
             return None;
@@ -130,17 +128,17 @@ impl<'a> Feed<'a> {
         (!files.is_empty()).then_some((number, files))
     }
 
-    /// What the walk is at, if it is a file to be searched.
+    /// Returns the current entry of the walk, if it is a file to search.
     fn file(&self, walk: &Walk<'_>) -> Option<Source> {
         let at = walk.visit().filter(|at| at.what == FileKind::File)?;
         if !self.glob.fits(at.below.iter().map(String::as_str)) {
             return None;
         }
-        let (folder, told) = (Arc::clone(at.handle), FileSource::In(Arc::clone(at.folder)));
-        Some(Source { folder, name: at.below.last()?.clone(), told })
+        let (folder, shown) = (Arc::clone(at.handle), FileSource::In(Arc::clone(at.folder)));
+        Some(Source { folder, name: at.below.last()?.clone(), shown })
     }
 
-    /// Whether files were left out at a bound, and what the walk failed with.
+    /// Returns whether a limit cut off files, and the error of the walk.
     pub(super) fn end(self) -> (bool, Option<ToolError>) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let unfinished = state.walk.is_some_and(|walk| walk.cut);

@@ -1,4 +1,4 @@
-//! The lines of files that match.
+//! Finds the matching lines of files.
 
 use std::io::{self, Read};
 
@@ -14,19 +14,19 @@ use crate::report::MAX_RESULT_BYTES;
 use crate::tools::list_directory::{Limits, json_bytes};
 use crate::tools::scan::Watch;
 
-/// How much of a file is searched, in bytes.
+/// Maximum part of a file that is searched, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024 * 1024;
-/// How much of a line is told, in characters.
-const MAX_TOLD_CHARACTERS: usize = 500;
+/// Maximum part of a line that is returned, in characters.
+const MAX_SHOWN_CHARACTERS: usize = 500;
 
-/// What was found in some files.
+/// The result for some files.
 #[derive(Default)]
 pub(super) struct Lines {
     /// Files that were searched.
     pub(super) searched: u64,
-    /// Files that could not be read, or not to their end.
+    /// Files that could not be read to their end.
     pub(super) skipped: u64,
-    /// Files among those that were searched only up to a line that is too long.
+    /// Skipped files that were searched only up to a line that is too long.
     pub(super) long_lines: u64,
     /// The lines, in order.
     pub(super) found: Vec<Line>,
@@ -35,19 +35,19 @@ pub(super) struct Lines {
 
 /// One line.
 pub(super) struct Line {
-    /// Files among these that were searched when it was found.
+    /// Files of the batch that were searched, up to and including this line's file.
     pub(super) searched: u64,
-    /// Files among these that were skipped by then.
+    /// Files of the batch that were skipped, up to and including this line's file.
     pub(super) skipped: u64,
-    /// Files among those that have a line that is too long.
+    /// Skipped files with a line that is too long, up to and including this line's file.
     pub(super) long_lines: u64,
-    /// What it counts for in the result.
+    /// Size that the line counts as in the result, in bytes.
     pub(super) bytes: usize,
     pub(super) told: Match,
 }
 
 impl Lines {
-    /// How many lines these are; where they fill a result by themselves, more than can be asked for.
+    /// Returns the number of lines. If they fill a result by themselves, more than a call can request.
     pub(super) fn weight(&self) -> u64 {
         if self.bytes > MAX_RESULT_BYTES { u64::from(u32::MAX) } else { self.found.len() as u64 }
     }
@@ -62,20 +62,20 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search for at most one line more than `most`, which tells that there are more.
+    /// Creates a search for at most `most` lines and one more, which shows that there are more.
     pub(super) fn new(expression: Expression, watch: Watch<'a>, most: u64) -> Self {
         let Expression { matcher, max_line_bytes } = expression;
         let searcher = SearcherBuilder::new()
             .line_number(true)
             .line_terminator(LineTerminator::crlf())
             .binary_detection(BinaryDetection::quit(0))
-            // No more than this is given to the matcher at once, either.
+            // This also limits what the matcher gets at once.
             .heap_limit(Some(max_line_bytes))
             .build();
         Self { matcher, searcher, watch, most }
     }
 
-    /// Searches these, in their order, as long as it is of use.
+    /// Searches files in order, as long as more lines are needed.
     pub(super) fn all(&mut self, files: &[Source]) -> Lines {
         let mut lines = Lines::default();
         for file in files {
@@ -90,7 +90,7 @@ impl<'a> Search<'a> {
     fn one(&mut self, source: &Source, lines: &mut Lines) {
         let (file, size) = match source.folder.file(&source.name) {
             Ok(Some(opened)) => opened,
-            // Something else has its name by now.
+            // Another entry has the name by now.
             Ok(None) => return,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(_) => {
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
                 return;
             }
         };
-        // A file that grows is searched as far as it went; some file systems tell no sizes.
+        // A growing file is searched up to its first size; some file systems report no sizes.
         let left = if size == 0 { MAX_FILE_BYTES } else { size.min(MAX_FILE_BYTES) };
         let before = (lines.found.len(), lines.bytes);
         let (most, watch) = (self.most, self.watch);
@@ -123,20 +123,20 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether the searcher stopped at a line that is longer than its buffer may be: an error of its own,
-/// behind which no operating system stands.
+/// Returns whether the searcher stopped at a line longer than its buffer. That error is its own, so it has no
+/// operating system code.
 fn is_long_line(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none()
 }
 
 struct Collect<'a> {
     source: &'a Source,
-    /// The file's path, once something is found in it.
+    /// The file's path. `None` until a line is found.
     path: Option<String>,
     most: u64,
     watch: Watch<'a>,
     lines: &'a mut Lines,
-    /// It is no text, or has a name that cannot be told.
+    /// Whether the file is binary, or has a name that this device cannot express.
     useless: bool,
 }
 
@@ -164,17 +164,17 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// The beginning of a line as text.
+/// Returns the beginning of a line as text.
 fn shortened(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     // A character has at most four bytes.
-    let most = line.len().min(4 * MAX_TOLD_CHARACTERS);
+    let most = line.len().min(4 * MAX_SHOWN_CHARACTERS);
     let text = String::from_utf8_lossy(line.get(..most).unwrap_or(line));
-    text.chars().take(MAX_TOLD_CHARACTERS).collect()
+    text.chars().take(MAX_SHOWN_CHARACTERS).collect()
 }
 
-/// A file that ends at a bound, and that fails when the call is over.
+/// A file that ends at a limit, and whose reads fail when the call is over.
 struct Watched<'a> {
     file: File,
     left: u64,

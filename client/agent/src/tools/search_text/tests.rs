@@ -195,7 +195,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
 fn it_stops_at_the_deadline_in_the_middle_of_a_file() {
     let mut device = Device::new();
     device.time = std::time::Duration::from_millis(50);
-    // An expression that no shortcut helps, on much that nearly matches.
+    // An expression without optimisations, on much text that nearly matches.
     device.put("files/text", format!("{}\n", "ab".repeat(40)).repeat(400_000));
     let error = device.call(TOOL, json!({"pattern": "(a|b|ab)*[^ab]\\w{20}c"})).unwrap_err();
     assert_eq!(error.code, ErrorCode::Timeout);
@@ -247,18 +247,18 @@ fn a_file_and_a_folder_that_turn_into_links_and_back_never_lead_out() {
                 }
             }
         });
-        let mut told = Vec::new();
+        let mut results = Vec::new();
         for _ in 0..300 {
-            told.push(device.call(TOOL, json!({"pattern": "."})).map(|outcome| outcome.data));
-            told.push(device.call("search_files", json!({"query": "*"})).map(|it| it.data));
-            told.push(device.call("analyze_disk", json!({})).map(|it| it.data));
+            results.push(device.call(TOOL, json!({"pattern": "."})).map(|outcome| outcome.data));
+            results.push(device.call("search_files", json!({"query": "*"})).map(|it| it.data));
+            results.push(device.call("analyze_disk", json!({})).map(|it| it.data));
         }
         done.store(true, Ordering::Relaxed);
-        for told in told {
-            let told = told.unwrap();
-            assert!(!told.to_string().contains("\"secret\""), "{told}");
-            if told["total_bytes"].is_u64() {
-                assert!(told["total_bytes"].as_u64().unwrap() <= 18, "{told}");
+        for result in results {
+            let result = result.unwrap();
+            assert!(!result.to_string().contains("\"secret\""), "{result}");
+            if result["total_bytes"].is_u64() {
+                assert!(result["total_bytes"].as_u64().unwrap() <= 18, "{result}");
             }
         }
     });
@@ -300,8 +300,8 @@ fn an_expression_that_takes_long_for_each_byte_skips_long_lines_and_says_so() {
     let begun = std::time::Instant::now();
     let outcome = device.call(TOOL, json!({"pattern": "a[ab]{20000}[xyz]"})).unwrap();
     assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
-    let told = ["files_searched", "files_skipped", "files_with_long_lines"];
-    assert_eq!(told.map(|name| outcome.data[name].clone()), [json!(1), json!(1), json!(1)]);
+    let counts = ["files_searched", "files_skipped", "files_with_long_lines"];
+    assert_eq!(counts.map(|name| outcome.data[name].clone()), [json!(1), json!(1), json!(1)]);
     assert!(outcome.message.contains("1 file was left at one"), "{}", outcome.message);
     let plain = device.data(TOOL, json!({"pattern": "a[ab]{20}[xyz]"}));
     assert_eq!(plain["count"], json!(1));

@@ -1,4 +1,4 @@
-//! `undo_call` on what each tool did: it comes back, once, and never over what others did since.
+//! `undo_call` for each tool: undoes a call once, and never overwrites later changes of others.
 
 use std::fs;
 
@@ -10,12 +10,12 @@ use crate::tools::testing::{ALL, Device};
 
 const TOOL: &str = "undo_call";
 
-/// A tool, a call of it, the paths that it changes, and something that it left, for others to change.
+/// A tool, a call of it, the paths that it changes, and one of its results for others to change.
 struct Case {
     tool: &'static str,
     arguments: Value,
     paths: &'static [&'static str],
-    /// A file or folder of which others change something.
+    /// A file or folder that others change.
     left: &'static str,
 }
 
@@ -89,7 +89,7 @@ fn case(name: &str) -> Case {
     Case { tool, arguments, paths, left }
 }
 
-/// A device on which the call was made, and what was there before and after it.
+/// Returns a device after the call, with the trees before and after it.
 fn done(case: &Case) -> (Device, Tree, Tree) {
     let device = Device::new();
     device.put("files/old.txt", "an old text");
@@ -134,13 +134,13 @@ fn a_call_is_taken_back_once_and_that_can_be_taken_back_too(
     let call = device.last_call();
     let arguments = json!({"call_id": call, "paths": case.paths});
     let preview = device.dry(TOOL, arguments.clone()).unwrap();
-    let told = device.data(TOOL, arguments);
-    assert_eq!(told, preview.data);
-    assert_eq!((&told["call_id"], &told["tool"]), (&json!(call), &json!(case.tool)));
+    let data = device.data(TOOL, arguments);
+    assert_eq!(data, preview.data);
+    assert_eq!((&data["call_id"], &data["tool"]), (&json!(call), &json!(case.tool)));
     let paths: Vec<String> =
         case.paths.iter().map(|path| device.text(&format!("files/{path}"))).collect();
-    let told: Vec<_> = told["paths"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
-    assert_eq!(json!(told), json!(paths));
+    let data: Vec<_> = data["paths"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
+    assert_eq!(json!(data), json!(paths));
     let undoing = device.last_call();
     assert_eq!(device.files(), before);
     assert_eq!(device.litter(), [""; 0]);
@@ -271,7 +271,7 @@ fn a_chmod_or_a_touch_since_is_not_lost() {
         refused(&device, &call, &["a"]);
         fs::set_permissions(&at, mode).unwrap();
     }
-    // The same content, saved again by an editor, is no change.
+    // Content that an editor saved again unchanged is no change.
     fs::remove_file(&at).unwrap();
     device.put("files/a", "new");
     device.undo_of(&call, &["a"]).unwrap();

@@ -1,4 +1,4 @@
-//! What is kept out of a folder is told by no tool that goes through the folder, at any depth.
+//! No tool that walks a folder reveals a denied entry in it, at any depth.
 
 use orion_domain::ErrorCode;
 use rstest::rstest;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::tools::testing::Device;
 
-/// A folder with a file to be found, and beside it what is kept out from the start and by an entry.
-fn ground(kept_out_in: &str) -> Device {
+/// Returns a folder with a file to find, and beside it entries denied by default and by an entry.
+fn denied_device(kept_out_in: &str) -> Device {
     let device = Device::new();
     device.put("files/project/notes.txt", "needle");
     device.put(&format!("files/project/{kept_out_in}.netrc"), "needle");
@@ -27,8 +27,8 @@ fn what_lists_tells_neither_its_name_nor_that_it_is_there(
     #[case] arguments: Value,
     #[values("", "deep/")] kept_out_in: &str,
 ) {
-    let device = ground(kept_out_in);
-    let told = device.data(tool, arguments.clone());
+    let device = denied_device(kept_out_in);
+    let data = device.data(tool, arguments.clone());
     for name in [".netrc", ".ssh"] {
         std::fs::rename(
             device.at(&format!("files/project/{kept_out_in}{name}")),
@@ -37,13 +37,13 @@ fn what_lists_tells_neither_its_name_nor_that_it_is_there(
         .unwrap();
     }
     let without = device.data(tool, arguments);
-    let timeless = |told: &Value| told.to_string().replace(|c: char| c.is_ascii_digit(), "");
-    assert!(!told.to_string().contains("netrc") && !told.to_string().contains(".ssh"), "{told}");
+    let timeless = |data: &Value| data.to_string().replace(|c: char| c.is_ascii_digit(), "");
+    assert!(!data.to_string().contains("netrc") && !data.to_string().contains(".ssh"), "{data}");
     for counted in ["count", "total_bytes", "entries"] {
-        assert!(told[counted].is_array() || told[counted] == without[counted], "{told}");
+        assert!(data[counted].is_array() || data[counted] == without[counted], "{data}");
     }
-    // When a folder was changed last is told in digits.
-    assert_eq!(timeless(&told), timeless(&without));
+    // A folder's modification time appears in digits.
+    assert_eq!(timeless(&data), timeless(&without));
 }
 
 #[rstest]
@@ -55,7 +55,7 @@ fn what_takes_a_folder_whole_says_only_that_it_stays(
     #[case] arguments: Value,
     #[values("", "deep/")] kept_out_in: &str,
 ) {
-    let device = ground(kept_out_in);
+    let device = denied_device(kept_out_in);
     let error = device.error(tool, arguments);
     assert_eq!(error.code, ErrorCode::PathNotAllowed, "{error}");
     let said = serde_json::to_string(&(error.message, error.details, error.suggestions)).unwrap();

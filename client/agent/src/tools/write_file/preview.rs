@@ -1,5 +1,4 @@
-//! What a write would change. Nothing is opened for writing, and the old content is shown only to
-//! those who may read it.
+//! Previews a write. Opens nothing for writing, and shows the old content only to callers who may read it.
 
 use std::io::Read;
 
@@ -13,7 +12,7 @@ use crate::tools::difference::{MAX_COMPARED_BYTES, replaced, unified};
 use crate::tools::memory::room;
 use crate::tools::{Context, regular};
 
-/// The size in bytes that the file would have, and the difference.
+/// Returns the new size of the file in bytes, and the difference.
 pub(super) fn preview(
     located: &Located,
     arguments: &Arguments,

@@ -18,12 +18,12 @@ fn write(path: &str, content: &str) -> Value {
 #[test]
 fn it_writes_replaces_and_adds() {
     let device = Device::new();
-    let told = |size: u64, mode: &str, created: bool| json!({"path": device.text("files/a/b.txt"), "size_bytes": size, "mode": mode, "created": created});
-    assert_eq!(device.data(TOOL, write("a/b.txt", "one\n")), told(4, "write", true));
-    assert_eq!(device.data(TOOL, write("a/b.txt", "two")), told(3, "write", false));
+    let expected = |size: u64, mode: &str, created: bool| json!({"path": device.text("files/a/b.txt"), "size_bytes": size, "mode": mode, "created": created});
+    assert_eq!(device.data(TOOL, write("a/b.txt", "one\n")), expected(4, "write", true));
+    assert_eq!(device.data(TOOL, write("a/b.txt", "two")), expected(3, "write", false));
     assert_eq!(read(&device, "a/b.txt"), "two");
     let add = json!({"path": "a/b.txt", "content": " and three", "append": true});
-    assert_eq!(device.data(TOOL, add), told(13, "append", false));
+    assert_eq!(device.data(TOOL, add), expected(13, "append", false));
     assert_eq!(read(&device, "a/b.txt"), "two and three");
     let names: Vec<_> = std::fs::read_dir(device.at("files/a")).unwrap().collect();
     assert_eq!(names.len(), 1, "no temporary file stays");
@@ -34,23 +34,23 @@ fn a_preview_is_a_diff() {
     let device = Device::new();
     device.put("files/a", "one\ntwo\n");
     let path = device.text("files/a");
-    let told = device.dry(TOOL, write("a", "one\n2\n")).unwrap();
+    let preview = device.dry(TOOL, write("a", "one\n2\n")).unwrap();
     let diff = format!("--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
     assert_eq!(
-        told.data,
+        preview.data,
         json!({"path": path, "size_bytes": 6, "mode": "write", "created": false, "diff": diff})
     );
     let add = json!({"path": "a", "content": "three\n", "append": true});
-    let told = device.dry(TOOL, add).unwrap();
-    assert!(told.data["diff"].as_str().unwrap().ends_with("+three\n"));
-    let told = device.dry(TOOL, write("new/b", "x\n")).unwrap();
-    assert_eq!(told.data["created"], json!(true));
+    let preview = device.dry(TOOL, add).unwrap();
+    assert!(preview.data["diff"].as_str().unwrap().ends_with("+three\n"));
+    let preview = device.dry(TOOL, write("new/b", "x\n")).unwrap();
+    assert_eq!(preview.data["created"], json!(true));
     device.put("files/binary", [0xff; 10]);
-    let told = device.dry(TOOL, write("binary", "x")).unwrap();
-    assert!(told.data["diff"].as_str().unwrap().contains("10 bytes before, 1 after"));
+    let preview = device.dry(TOOL, write("binary", "x")).unwrap();
+    assert!(preview.data["diff"].as_str().unwrap().contains("10 bytes before, 1 after"));
     device.put("files/large", "line\n".repeat(100_000));
-    let told = device.dry(TOOL, write("large", &"other\n".repeat(100_000))).unwrap();
-    assert!(told.data["diff"].as_str().unwrap().len() < 70 * 1024);
+    let preview = device.dry(TOOL, write("large", &"other\n".repeat(100_000))).unwrap();
+    assert!(preview.data["diff"].as_str().unwrap().len() < 70 * 1024);
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn where_only_writing_is_lent_the_old_content_is_not_shown() {
     device.put("files/a", "secret\n");
     for (append, size) in [(false, 4), (true, 11)] {
         let change = json!({"path": "a", "content": "new\n", "append": append});
-        let told = device.dry(TOOL, change).unwrap().data;
+        let preview = device.dry(TOOL, change).unwrap().data;
         let words =
             format!("(the old content may not be read here: 7 bytes before, {size} after)\n");
-        assert_eq!((&told["diff"], &told["size_bytes"]), (&json!(words), &json!(size)));
+        assert_eq!((&preview["diff"], &preview["size_bytes"]), (&json!(words), &json!(size)));
     }
     device.call(TOOL, write("a", "new\n")).unwrap();
     assert_eq!(read(&device, "a"), "new\n");
@@ -176,7 +176,8 @@ fn access_lists_and_attributes_stay() {
     let device = Device::new();
     device.put("files/a", "old");
     let path = device.at("files/a");
-    // Version 2; the owner reads and writes, user 65534 reads, the group nothing, at most reading.
+    // An access list, version 2: the owner reads and writes, user 65534 reads, the group has no access, the
+    // mask is read.
     let mut list = vec![2, 0, 0, 0];
     for (tag, rights, id) in [
         (1_u16, 6_u16, u32::MAX),

@@ -32,7 +32,7 @@ impl Export {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, the stream ends before its end, or the file cannot be written.
+    /// Nobody is signed in, the stream is truncated, or the file cannot be written.
     pub(super) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let client = app.signed_in().await?;
         let mut parts = client.ask(client.audit().export_audit(v1::ExportAuditRequest {})).await?;
@@ -73,7 +73,7 @@ impl Export {
     }
 }
 
-/// A file that appears whole or not at all, for its owner alone.
+/// A file that is written atomically, for its owner only.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,

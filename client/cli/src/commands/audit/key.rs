@@ -1,4 +1,4 @@
-//! `orion audit key`: the key that verifies what the backend signs.
+//! `orion audit key`: prints the key that verifies the backend's signatures.
 
 use clap::Args;
 use orion_wire::v1;

@@ -1,4 +1,4 @@
-//! An export followed without its backend, beside the exports of devices.
+//! Verifies an export without its backend, and compares it with devices' exports.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,19 +12,19 @@ use orion_domain::audit::AuditRow;
 use super::verify::{DeviceView, JoinedView, SinceView, Verdict};
 use crate::failure::Failure;
 
-/// The longest line of an export, in bytes.
+/// The maximum length of a line in an export, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// What is looked at.
+/// The files to verify.
 #[derive(Debug)]
 pub(super) struct Files {
     /// The backend's export.
     pub(super) export: Lines,
-    /// One that was made before.
+    /// An older export.
     pub(super) since: Option<Lines>,
     /// Exports of devices.
     pub(super) devices: Vec<(PathBuf, Vec<u8>)>,
-    /// The key that is known.
+    /// The known key of the backend.
     pub(super) key: Option<VerifierKey>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Lines {
     pub(super) file: File,
 }
 
-/// Follows all of it.
+/// Verifies all files.
 pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
     let Files { export, since, devices, key } = files;
     let is_joined = !devices.is_empty();
@@ -86,7 +86,7 @@ pub(super) fn verify(files: Files) -> Result<Verdict, Failure> {
     })
 }
 
-/// The exports of devices, as far as each is whole and signed.
+/// The exports of devices, and the problems of those that are incomplete or unsigned.
 #[derive(Debug, Default)]
 struct DeviceExports {
     chains: Vec<SignedChain>,
@@ -98,7 +98,7 @@ fn sides(devices: Vec<(PathBuf, Vec<u8>)>) -> DeviceExports {
     let (mut sides, mut known) = (DeviceExports::default(), BTreeSet::new());
     for (path, text) in devices {
         match SignedChain::read(&text) {
-            // Only one of them could be joined, and the other would seem to have been.
+            // Only one export of a device could be compared, and the other would seem to have been.
             Ok(signed) if !known.insert(signed.chain.header.device.clone()) => {
                 let problem = format!("{}: this device is there already", path.display());
                 sides.problems.push(problem);
@@ -119,7 +119,8 @@ fn sides(devices: Vec<(PathBuf, Vec<u8>)>) -> DeviceExports {
     sides
 }
 
-/// Follows one export, with each row to `take`; what it proves, or where it is broken.
+/// Verifies one export and passes each row to `take`. Returns what the export proves, or where it is
+/// broken.
 fn follow(
     lines: Lines,
     mut verifier: ExportVerifier,
@@ -172,7 +173,7 @@ mod tests {
         signed(&signer(), length, "n")
     }
 
-    /// An export of so many rows, the last of them with this in its body.
+    /// Returns an export with this many rows, the last of them with this body.
     fn signed(signer: &Signer, length: i64, last: &str) -> Vec<String> {
         let mut head = AuditHead::EMPTY;
         let mut tree = orion_audit::merkle::Tree::default();
@@ -270,7 +271,7 @@ mod tests {
         let never = "device kiosk: that it was ever enrolled is not in the backend's audit";
         let problems = verdict.joined.unwrap().problems;
         assert_eq!(problems, ["2.jsonl: this device is there already", never]);
-        // What nobody signed is joined with nothing.
+        // An unsigned export is compared with nothing.
         let unsigned = chain().to_lines() + "{\"head\":{}}\n";
         let devices = vec![(PathBuf::from("kiosk.jsonl"), unsigned.into_bytes())];
         let problems = with_devices(&lines(2), devices).joined.unwrap().problems;

@@ -1,4 +1,4 @@
-//! `orion audit verify`: follows the chain, at the backend, in its data folder, or in an export.
+//! `orion audit verify`: verifies the chain, at the backend, in its data folder, or in an export.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::output::{BAD, GOOD};
 use crate::terminal::Spinner;
 use crate::text;
 
-/// How long following the chain may take when nothing is said.
+/// The default timeout of a verification.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Follows the whole chain.
@@ -52,7 +52,7 @@ pub(crate) struct Verify {
     device: Vec<PathBuf>,
 }
 
-/// What following the chain found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Verdict {
     pub(super) whole: bool,
@@ -62,16 +62,16 @@ pub(super) struct Verdict {
     pub(super) key: String,
     pub(super) broken_seq: Option<i64>,
     pub(super) problem: Option<String>,
-    /// When the export was made, Unix milliseconds; none where there is none. It is signed.
+    /// Unix milliseconds, signed. The time of the export; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) made_at: Option<i64>,
-    /// The older export that this one goes on from; none where none was given.
+    /// The older export that this one continues. `None` where none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) since: Option<SinceView>,
-    /// How the devices' exports fit; none where there are none.
+    /// The comparison with the devices' exports. `None` without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) joined: Option<JoinedView>,
-    /// Devices whose chain did not fit what the backend saw of it before.
+    /// Devices whose chain contradicts what the backend recorded of it.
     pub(super) device_problems: Vec<String>,
 }
 
@@ -79,21 +79,21 @@ pub(super) struct Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct SinceView {
     pub(super) rows: i64,
-    /// When it was made, Unix milliseconds. It is signed.
+    /// Unix milliseconds, signed. The time of the export.
     pub(super) made_at: i64,
 }
 
-/// A device's export that is whole and signed.
+/// A device's export that is complete and signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct DeviceView {
     pub(super) file: String,
     pub(super) first: i64,
     pub(super) last: i64,
-    /// When it was made, Unix milliseconds by the device's clock. It is signed.
+    /// Unix milliseconds by the device's clock, signed. The time of the export.
     pub(super) made_at: i64,
 }
 
-/// How both sides fit.
+/// The comparison of both sides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct JoinedView {
     pub(super) calls: u64,
@@ -173,7 +173,7 @@ fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
     }
 }
 
-/// Has the backend's own program read the data folder, and passes on what it says.
+/// Runs the backend's own program on the data folder, and returns its result.
 async fn data_folder(app: &App<'_>, data_dir: &Path) -> Result<u8, Failure> {
     let program = match &app.context.file.server_binary {
         Some(program) => program.clone(),
@@ -203,7 +203,7 @@ fn open(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// A device's export, which is bounded where it is made.
+/// Reads a device's export, whose size is bounded where it is made.
 fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
     const MOST_BYTES: u64 = 256 * 1024 * 1024;
     let mut text = Vec::new();

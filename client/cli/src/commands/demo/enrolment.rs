@@ -1,4 +1,4 @@
-//! Enrols the demo's device, as a person would: an invitation, and the device's own program with it.
+//! Enrols the demo's device as a person would: with an invitation and the device's own program.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::commands::devices;
 use crate::failure::Failure;
 
-/// Enrols the device and gives the name that it got.
+/// Enrols the device and returns its name.
 ///
 /// # Errors
 /// The backend makes no token, or the device's program fails.
@@ -21,7 +21,7 @@ pub(super) async fn enrol(
     folder: &Folder,
     grants: &Grants,
 ) -> Result<String, Failure> {
-    // An identity that nobody can use any more must not hold the name.
+    // An identity whose key is lost must not hold the name.
     if let Ok(old) = devices::get(client, DEVICE.to_owned()).await {
         let reason = "The demo's device enrols anew.".to_owned();
         let request = v1::RevokeDeviceRequest { device: old.device_id, reason };

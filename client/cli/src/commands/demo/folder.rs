@@ -1,4 +1,4 @@
-//! The demo's folder: what lies where, who holds it, and what the two programs are told.
+//! The demo's folder: its layout, its lock, and the configuration of the two programs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -13,35 +13,35 @@ use tokio::time::Instant;
 use crate::context::write_private;
 use crate::failure::Failure;
 
-/// How long the programs of a demo that was killed may take to end.
+/// The timeout for the programs of a killed demo to end.
 const LEAVING: Duration = Duration::from_secs(15);
 
-/// A folder that this demo alone uses, as long as the value lives.
+/// A folder that only this demo uses, until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// All of it.
+    /// The root of the folder.
     pub(crate) root: PathBuf,
-    /// What the device may touch.
+    /// The files that the device may access.
     pub(crate) files: PathBuf,
     /// The backend's data.
     pub(crate) server: PathBuf,
     /// The device's configuration and state.
     pub(crate) agent: PathBuf,
-    /// What the programs said.
+    /// The logs of the programs.
     pub(crate) logs: PathBuf,
-    /// How others reach the backend.
+    /// The context file for other terminals.
     pub(crate) context: PathBuf,
     _lock: File,
 }
 
-/// What the demo needs to know of the device's own record.
+/// The device's own enrolment state, as far as the demo needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Enrolled {
-    /// What the backend calls it.
+    /// The device's name at the backend.
     pub(crate) name: String,
-    /// Where it dials.
+    /// The addresses that the device dials.
     pub(crate) addresses: Vec<String>,
-    /// The certificate's last moment, Unix milliseconds.
+    /// Unix milliseconds. The end of the certificate's validity.
     pub(crate) not_after: i64,
 }
 
@@ -62,16 +62,16 @@ struct AgentConfig<'a> {
 }
 
 impl Folder {
-    /// Makes the folder where it is missing and takes it.
+    /// Creates the folder if it is missing, and locks it.
     ///
     /// # Errors
-    /// Another demo uses it, or it cannot be made.
+    /// Another demo uses the folder, or it cannot be created.
     pub(crate) fn take(dir: &Path) -> Result<Self, Failure> {
         let failed = |error: &io::Error| {
             Failure::Failed(format!("the folder {} cannot be used: {error}", dir.display()))
         };
         fs::create_dir_all(dir).map_err(|error| failed(&error))?;
-        // Where links lead: the device compares paths as they really are.
+        // Links are resolved, because the device compares real paths.
         let root = if cfg!(windows) { std::path::absolute(dir) } else { fs::canonicalize(dir) };
         let root = root.map_err(|error| failed(&error))?;
         let lock = OpenOptions::new()
@@ -106,21 +106,21 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The device's state.
+    /// Returns the device's state folder.
     pub(crate) fn state(&self) -> PathBuf {
         self.agent.join("state")
     }
 
-    /// The device's own record, where it is enrolled.
+    /// Returns the device's own enrolment state; `None` where it is not enrolled.
     pub(crate) fn enrolled(&self) -> Option<Enrolled> {
         let text = fs::read_to_string(self.state().join("identity.toml")).ok()?;
         toml::from_str(&text).ok()
     }
 
-    /// Waits until the programs of a demo that was killed have ended.
+    /// Waits until the programs of a killed demo have ended.
     ///
     /// # Errors
-    /// They do not end: somebody else started them here.
+    /// They do not end: another program started them here.
     pub(crate) async fn wait_until_left(&self) -> Result<(), Failure> {
         let deadline = Instant::now() + LEAVING;
         for lock in [self.server.join("lock"), self.state().join("lock")] {
@@ -137,7 +137,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Tells the backend where to listen.
+    /// Writes the backend's listen addresses.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -147,7 +147,7 @@ impl Folder {
         write_toml(&self.server.join("orion-server.toml"), &config)
     }
 
-    /// Tells the device what it lends at most.
+    /// Writes the device's ceiling.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -155,10 +155,10 @@ impl Folder {
         write_toml(&self.agent.join("agent.toml"), &AgentConfig { ceiling })
     }
 
-    /// Puts the device's state aside, so that it can enrol anew with a new key.
+    /// Moves the device's state away, so that it can enrol again with a new key.
     ///
     /// # Errors
-    /// It cannot be moved.
+    /// The state cannot be moved.
     pub(crate) fn put_state_aside(&self) -> Result<(), Failure> {
         let state = self.state();
         if !state.exists() {
@@ -178,7 +178,7 @@ fn write_toml<T: Serialize>(path: &Path, value: &T) -> Result<(), Failure> {
     write_private(path, text.as_bytes())
 }
 
-/// Whether another program holds this lock.
+/// Returns whether another program holds this lock.
 fn is_held(path: &Path) -> bool {
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
@@ -186,7 +186,7 @@ fn is_held(path: &Path) -> bool {
     }
 }
 
-/// The port, where it is free; else 0, which takes a free one.
+/// Returns the port if it is free, else 0, which selects a free one.
 pub(crate) fn free_or_any(port: u16) -> u16 {
     if TcpListener::bind(("127.0.0.1", port)).is_ok() { port } else { 0 }
 }

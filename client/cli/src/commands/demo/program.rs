@@ -1,5 +1,5 @@
-//! The two programs: started in groups of their own, so that Ctrl-C reaches only the demo; ended
-//! when the demo ends, however it ends, because then the pipe to their standard input closes.
+//! Runs the two programs, each in its own process group, so that Ctrl-C reaches only the demo. They end
+//! with the demo in every case, because the pipe to their standard input then closes.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -14,17 +14,17 @@ use tokio::process::{Child, ChildStdin, Command};
 use crate::failure::Failure;
 use crate::text;
 
-/// How long a program may take to end when it is asked to.
+/// The timeout for a program to end after SIGTERM.
 const ENDING: Duration = Duration::from_secs(5);
-/// How long enrolling may take.
+/// The timeout of enrolment.
 const ONCE: Duration = Duration::from_secs(60);
-/// How much of a log is shown when its program fails.
+/// How many lines of a log are shown when its program fails.
 const TAIL_LINES: usize = 12;
 
-/// A program that came with this one.
+/// Returns the path of a program installed beside this one.
 ///
 /// # Errors
-/// It is not beside this one.
+/// The program is not beside this one.
 pub(crate) fn sibling(name: &str) -> Result<PathBuf, Failure> {
     let own = std::env::current_exe().map_err(|error| {
         Failure::Failed(format!("where `orion` itself lies is not known: {error}"))
@@ -40,24 +40,24 @@ pub(crate) fn sibling(name: &str) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// A program that runs.
+/// A running program.
 #[derive(Debug)]
 pub(crate) struct Program {
     name: &'static str,
     child: Child,
-    /// Open as long as the program is wanted.
+    /// Open as long as the program should run.
     stdin: Option<ChildStdin>,
     log: Log,
 }
 
-/// Where a program's words go, from where this run's begin.
+/// A program's log file, and where this run begins in it.
 #[derive(Debug)]
 struct Log {
     path: PathBuf,
     from: u64,
 }
 
-/// What the demo started.
+/// The programs that the demo started.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
     /// The backend.
@@ -105,7 +105,7 @@ impl Program {
     /// Starts a program that runs until it is stopped.
     ///
     /// # Errors
-    /// It is missing or cannot be started.
+    /// The program is missing or cannot be started.
     pub(crate) fn start(
         name: &'static str,
         arguments: &[OsString],
@@ -120,7 +120,7 @@ impl Program {
         Ok(Self { name, child, stdin, log })
     }
 
-    /// Whether it has ended, and then why the demo cannot go on.
+    /// Returns the failure if the program has ended.
     pub(crate) fn failed(&mut self) -> Option<Failure> {
         match self.child.try_wait() {
             Ok(None) => None,
@@ -129,12 +129,12 @@ impl Program {
         }
     }
 
-    /// What it said last.
+    /// Returns the last lines of its log.
     pub(crate) fn tail(&self) -> String {
         format!("{}:\n{}", self.log.path.display(), tail(&self.log))
     }
 
-    /// Asks it to end, and makes it end when it does not.
+    /// Asks the program to end, and kills it after a timeout.
     async fn stop(mut self) {
         #[cfg(unix)]
         if let Some(pid) = self
@@ -143,7 +143,7 @@ impl Program {
             .and_then(|pid| i32::try_from(pid).ok())
             .and_then(rustix::process::Pid::from_raw)
         {
-            // It may have ended by itself in this moment.
+            // The program may have just ended by itself.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
         drop(self.stdin.take());
@@ -154,7 +154,7 @@ impl Program {
 }
 
 impl Programs {
-    /// Comes back when one of them ends by itself.
+    /// Returns when one of the programs ends by itself.
     pub(crate) async fn fail(&mut self) -> Failure {
         let Self { server, agent } = self;
         let (Some(server), Some(agent)) = (server, agent) else {
@@ -170,7 +170,7 @@ impl Programs {
         }
     }
 
-    /// Ends both, the device first, so that the backend hears of it.
+    /// Stops both, the device first, so that the backend sees the disconnect.
     pub(crate) async fn stop(self) {
         let Self { server, agent } = self;
         for program in [agent, server].into_iter().flatten() {
@@ -182,7 +182,7 @@ impl Programs {
 /// Runs a program to its end with a secret on its standard input.
 ///
 /// # Errors
-/// It is missing, fails, or takes too long.
+/// The program is missing, fails, or takes too long.
 pub(crate) async fn run_once(
     name: &'static str,
     arguments: &[OsString],
@@ -195,7 +195,7 @@ pub(crate) async fn run_once(
         .map_err(|error| Failure::Failed(format!("{name} cannot be started: {error}")))?;
     let run = async {
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read says in its log why.
+            // A program that does not read its input logs the reason.
             let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
         }
         child.wait().await
@@ -218,7 +218,7 @@ fn ended(name: &str, status: ExitStatus, log: &Log) -> Failure {
     if status.code() == Some(9) { Failure::Conflict(message) } else { Failure::Failed(message) }
 }
 
-/// The last lines of this run.
+/// Returns the last lines of this run.
 fn tail(log: &Log) -> String {
     const MOST: u64 = 8 * 1024;
     let read = || {

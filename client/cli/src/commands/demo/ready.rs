@@ -1,5 +1,5 @@
-//! From a folder to a demo that takes calls: the backend listens, somebody is admin, the device is
-//! enrolled and holds its policy.
+//! Prepares a demo for calls: the backend listens, an admin is signed in, the device is enrolled and its
+//! policy is active.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -22,23 +22,23 @@ use crate::context::{Context, ContextFile};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What the device is called.
+/// The device's name.
 pub(super) const DEVICE: &str = "demo-device";
-/// What it lends beside files, where it has them.
+/// Applications that are granted where the device has them.
 const APPS: [&str; 5] = ["chrome", "firefox", "code", "explorer", "terminal"];
-/// How long the backend may take to listen, and the device to hold its policy.
+/// The timeout for the backend to listen, and for the device's policy to become active.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often is looked.
+/// The interval of polling.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long an ordinary question to the backend may take.
+/// The timeout of an ordinary request to the backend.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// A demo that takes calls.
+/// A demo that accepts calls.
 #[derive(Debug)]
 pub(super) struct Demonstration {
-    /// How to reach it.
+    /// The context for reaching it.
     pub(super) context: Context,
-    /// What the device is called.
+    /// The device's name.
     pub(super) device: String,
 }
 
@@ -48,10 +48,10 @@ struct Addresses {
     devices: SocketAddr,
 }
 
-/// Starts both programs, with the wanted ports for people and devices; 0 takes a free one.
+/// Starts both programs, with the requested ports for people and devices; 0 selects a free one.
 ///
 /// # Errors
-/// A program is missing or fails, or does not get there in time.
+/// A program is missing or fails, or the demo is not ready in time.
 pub(super) async fn start(
     out: &Output,
     folder: &Folder,
@@ -74,7 +74,7 @@ pub(super) async fn start(
         0 => free_or_any(earlier.backend.as_deref().and_then(port_of).unwrap_or(0)),
         port => port,
     };
-    // The device dials where it was enrolled, so the same port spares it another enrolment.
+    // The device dials the port that it enrolled with, so the same port avoids another enrolment.
     let known_port = enrolled.as_ref().and_then(|known| port_of(known.addresses.first()?));
     let device_port = match device_port {
         0 => free_or_any(known_port.unwrap_or(0)),
@@ -201,7 +201,7 @@ async fn sign_in(
     Ok((context, client))
 }
 
-/// What the device lends, and what its owner leaves at most: the same here.
+/// Returns the grants and the ceiling, which are equal here.
 fn grants(folder: &Folder) -> Result<Grants, Failure> {
     let files = folder.files.to_str().ok_or_else(|| {
         Failure::Usage(format!(
@@ -218,7 +218,8 @@ fn grants(folder: &Folder) -> Result<Grants, Failure> {
     })
 }
 
-/// Whether the device can connect as it is: known here, in time, and dialling the right port.
+/// Returns whether the device can connect: known to this backend, not expired, and dialling the right
+/// port.
 async fn is_good(client: &Client, known: &super::folder::Enrolled, devices: SocketAddr) -> bool {
     let in_a_minute = jiff::Timestamp::now().as_millisecond() + 60_000;
     known.not_after > in_a_minute

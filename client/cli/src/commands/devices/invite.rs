@@ -1,4 +1,4 @@
-//! `orion devices invite`: a token that lets a device enrol, and what the device will lend.
+//! `orion devices invite`: creates an enrolment token with the device's future grants.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -68,7 +68,7 @@ enum ProfileName {
     Homelab,
 }
 
-/// A token as programs read it.
+/// A token for programs.
 #[derive(Debug, Serialize)]
 struct Invitation {
     token: String,
@@ -81,7 +81,7 @@ impl Invite {
     /// Runs the command.
     ///
     /// # Errors
-    /// The grants cannot be read, or the backend refuses.
+    /// The grants cannot be read, or the backend rejects them.
     pub(crate) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
         let grants = match &self.grants {
             Some(given) => Some(read_grants(given)?),
@@ -108,7 +108,7 @@ impl Invite {
         Ok(0)
     }
 
-    /// The grants that the flags describe; none when there are no flags.
+    /// Returns the grants that the flags describe; `None` without flags.
     fn flags(&self) -> Option<Grants> {
         let Self { profile, paths, tools, apps, .. } = self;
         if profile.is_none() && paths.is_empty() && tools.is_empty() && apps.is_empty() {
@@ -133,10 +133,10 @@ impl Invite {
     }
 }
 
-/// Grants as they are sent.
+/// Serialises grants for sending.
 ///
 /// # Errors
-/// They have no form in JSON.
+/// They cannot be expressed in JSON.
 pub(crate) fn to_json(grants: &Grants) -> Result<String, Failure> {
     serde_json::to_string(grants)
         .map_err(|error| Failure::Failed(format!("the grants cannot be sent: {error}")))

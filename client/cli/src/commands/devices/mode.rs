@@ -1,4 +1,4 @@
-//! `orion devices mode`: holds a device less strictly for a while.
+//! `orion devices mode`: enforces a device's grants less strictly for a while.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ enum Mode {
 }
 
 impl SetMode {
-    /// The device that is meant, as it was written.
+    /// Returns the device's name or id as written.
     pub(super) fn device(&self) -> &str {
         &self.device
     }
@@ -57,7 +57,7 @@ impl SetMode {
     /// Runs the command.
     ///
     /// # Errors
-    /// There is no such device, no reason, or the backend refuses.
+    /// There is no such device, no reason, or the backend rejects the mode.
     pub(super) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
         let Self { device, mode, time, reason } = self;
         let dangerous = match mode {

@@ -1,4 +1,4 @@
-//! Names of devices that are near to one that there is not.
+//! Suggests device names similar to an unknown one.
 
 use orion_domain::ErrorCode;
 use orion_wire::v1;
@@ -6,29 +6,29 @@ use orion_wire::v1;
 use crate::client::Client;
 use crate::failure::Failure;
 
-/// How alike two names are that may be taken for one another.
+/// The minimum similarity of a suggested name.
 const ALIKE: f64 = 0.75;
-/// How many names are suggested.
+/// The maximum number of suggested names.
 const SUGGESTED: usize = 3;
 
-/// The same failure; where it says that there is no such device, with the names of those whose name
-/// is near.
+/// Adds the names of similar devices to a failure that says that there is no such device; returns any
+/// other failure unchanged.
 pub(super) async fn suggested(client: &Client, failure: Failure, wanted: &str) -> Failure {
     let Failure::Tool(mut error) = failure else { return failure };
     if error.code != ErrorCode::DeviceNotFound {
         return Failure::Tool(error);
     }
     let request = v1::ListDevicesRequest { pending_only: false };
-    // Without a list there is still the failure.
+    // Without a list, the failure is returned unchanged.
     if let Ok(list) = client.ask(client.devices().list_devices(request)).await {
         error.suggestions = nearest(wanted, list.devices.into_iter().map(|device| device.name));
     }
     Failure::Tool(error)
 }
 
-/// The names most like this one, best first.
+/// Returns the names most similar to this one, best first.
 fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> Vec<String> {
-    // Past this length nothing is near, and the comparison is quadratic.
+    // Longer names are near nothing, and the comparison is quadratic.
     if wanted.len() > 64 {
         return Vec::new();
     }

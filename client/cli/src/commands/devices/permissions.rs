@@ -1,4 +1,4 @@
-//! `orion devices permissions`: reads, compares and replaces what a device lends.
+//! `orion devices permissions`: reads, compares and replaces a device's grants.
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
@@ -64,7 +64,7 @@ enum PermissionsCommand {
     },
 }
 
-/// What a device lends, as programs read it.
+/// A device's grants for programs.
 #[derive(Debug, Serialize)]
 struct PermissionsView {
     grants: Value,
@@ -74,7 +74,7 @@ struct PermissionsView {
     policy_source: String,
 }
 
-/// What `set` would change, as programs read it.
+/// The changes of `set` for programs.
 #[derive(Debug, Serialize)]
 struct Difference {
     version: String,
@@ -84,7 +84,7 @@ struct Difference {
 }
 
 impl Permissions {
-    /// The device that is meant, as it was written.
+    /// Returns the device's name or id as written.
     pub(crate) fn device(&self) -> &str {
         match &self.what {
             PermissionsCommand::Get { device }
@@ -96,7 +96,7 @@ impl Permissions {
     /// Runs the command.
     ///
     /// # Errors
-    /// There is no such device, the grants make no sense, another version came between, or the
+    /// There is no such device, the grants are invalid, another version was applied in between, or the
     /// backend fails.
     pub(crate) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
         match self.what {
@@ -178,7 +178,7 @@ fn status(permissions: &PermissionsView) -> String {
 /// Reads grants from a file or standard input, JSON or YAML.
 ///
 /// # Errors
-/// It cannot be read, or says something that has no meaning.
+/// They cannot be read, or are invalid.
 pub(crate) fn read_grants(given: &str) -> Result<Grants, Failure> {
     // JSON is YAML.
     serde_yaml_ng::from_str(&input::document(given)?)

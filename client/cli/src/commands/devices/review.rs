@@ -1,4 +1,4 @@
-//! `orion devices review`: what of a device's grants is used, and what could be narrower.
+//! `orion devices review`: which of a device's grants are used, and what could be narrower.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::{Output, table};
 use crate::text;
 
-/// A review as programs read it; the comments in `proto/` say what the fields are.
+/// A review for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Serialize)]
 struct ReviewView {
     device: String,
@@ -62,7 +62,7 @@ impl From<v1::GrantReview> for GrantView {
     }
 }
 
-/// `orion devices review DEVICE`.
+/// Runs `orion devices review DEVICE`.
 pub(super) async fn run(app: &App<'_>, client: &Client, device: String) -> Result<u8, Failure> {
     let request = v1::ReviewDeviceRequest { device };
     let v1::ReviewDeviceResponse { device, days, calls, looked_since, grants } =
@@ -74,7 +74,7 @@ pub(super) async fn run(app: &App<'_>, client: &Client, device: String) -> Resul
     Ok(0)
 }
 
-/// What was looked at, and from when where that is not all.
+/// Formats which calls were reviewed, and since when if not all of them.
 fn looked_at(out: &Output, review: &ReviewView) -> String {
     let calls = if review.calls == 1 { "call" } else { "calls" };
     let cut = match review.looked_since {

@@ -1,4 +1,4 @@
-//! A plan as people write it: YAML or JSON, with one device or several for a step.
+//! Parses a plan as people write it: YAML or JSON, with one device or several for a step.
 
 use orion_wire::v1;
 use serde::Deserialize;
@@ -26,17 +26,18 @@ struct Step {
     arguments: Map<String, Value>,
 }
 
-/// The steps of a file, and whether it goes on where one fails.
+/// Returns the steps of a file, and whether the plan continues after a failed step.
 ///
 /// # Errors
-/// It is not a plan.
+/// The file is not a plan.
 pub(super) fn read(text: &str) -> Result<(Vec<v1::NewPlanStep>, bool), Failure> {
     let unreadable = |error: serde_yaml_ng::Error| {
         Failure::Usage(format!(
             "the plan cannot be read: {error}; `orion plan run --help` shows one"
         ))
     };
-    // JSON is YAML. A value of YAML has no name twice, where arguments would take the last.
+    // JSON is YAML. Parsing to a YAML value rejects duplicate names, where parsing to arguments would
+    // keep the last.
     serde_yaml_ng::from_str::<serde_yaml_ng::Value>(text).map_err(unreadable)?;
     let file: File = serde_yaml_ng::from_str(text).map_err(unreadable)?;
     let mut steps = Vec::new();
@@ -57,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<v1::NewPlanStep>, bool), Failure> 
     Ok((steps, file.keep_going))
 }
 
-/// One call over several devices, with commas between them.
+/// Returns one call for each of several devices, separated by commas.
 ///
 /// # Errors
 /// One of them has no name, or is named twice.

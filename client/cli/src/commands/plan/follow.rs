@@ -1,4 +1,4 @@
-//! Following a plan to its end: a line a step, and the exit code of the whole.
+//! Follows a plan to its end: one line for each step, and the exit code of the whole.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::show::{PlanView, StepView};
 use crate::terminal::Spinner;
 use crate::text;
 
-/// How long the previews of all steps may take.
+/// The timeout of the previews of all steps.
 pub(super) const LONGEST_PREVIEW: Duration = Duration::from_secs(700);
-/// How long one question for the next change waits.
+/// The wait of one request for the next change.
 const POLL: Duration = Duration::from_secs(30);
-/// How much longer its answer may take.
+/// How much longer the answer may take.
 const WAY: Duration = Duration::from_secs(15);
 
-/// Shows each step as it ends, and gives the exit code of the plan.
+/// Shows each step as it ends, and returns the exit code of the plan.
 ///
 /// # Errors
 /// The backend fails, or the time is up.
@@ -61,7 +61,7 @@ pub(super) async fn follow(
         let answer = within(POLL + WAY, client.plans().get_plan(request)).await?;
         let before = plan.revision;
         plan = PlanView::from(answer.plan.unwrap_or_default());
-        // A backend that answers early is not asked again at once.
+        // A backend that answers early is not polled again at once.
         if plan.revision == before && asked_at.elapsed() < Duration::from_millis(100) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -74,7 +74,7 @@ pub(super) async fn follow(
     Ok(exit_code(&plan))
 }
 
-/// A step that is over.
+/// Formats a step that has ended.
 fn line(step: &StepView) -> String {
     let (what, message) = (step.what(), text::one_line(&step.message, 400));
     match step.state {
@@ -101,7 +101,7 @@ fn sums(plan: &PlanView) -> String {
     format!("plan {}{why}: {}", plan.state, sums.join(", "))
 }
 
-/// The exit code of a plan that has ended.
+/// Returns the exit code of a plan that has ended.
 fn exit_code(plan: &PlanView) -> u8 {
     let of_step = plan.steps.iter().find(|step| !step.code.is_empty());
     match plan.state {

@@ -1,4 +1,4 @@
-//! Looking at a policy file, making it hold, and going back.
+//! Checks, applies and rolls back a policy file.
 
 use orion_wire::v1;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::terminal;
 /// The exit code for a file that does not load.
 const NOT_VALID: u8 = 1;
 
-/// What there is to say of a file, as programs read it.
+/// The findings and changes of a file, for programs.
 #[derive(Debug, Serialize)]
 struct CheckView {
     is_valid: bool,
@@ -24,7 +24,7 @@ struct CheckView {
     active_version: i64,
 }
 
-/// What became of a file, as programs read it.
+/// The result of applying a file, for programs.
 #[derive(Debug, Serialize)]
 struct PutView {
     is_applied: bool,
@@ -33,7 +33,7 @@ struct PutView {
     version: Option<VersionView>,
 }
 
-/// `orion policy check FILE --offline`.
+/// Runs `orion policy check FILE --offline`.
 pub(super) fn check_offline(app: &App<'_>, file: &str) -> Result<u8, Failure> {
     let text = input::document(file)?;
     let environment = orion_policy::LintContext {
@@ -80,7 +80,7 @@ async fn checked(client: &Client, text: String) -> Result<CheckView, Failure> {
     })
 }
 
-/// `orion policy check FILE`.
+/// Runs `orion policy check FILE`.
 pub(super) async fn check(app: &App<'_>, client: &Client, file: &str) -> Result<u8, Failure> {
     let view = checked(client, input::document(file)?).await?;
     app.out.show(&view, || {
@@ -95,7 +95,7 @@ pub(super) async fn check(app: &App<'_>, client: &Client, file: &str) -> Result<
     Ok(if view.is_valid { 0 } else { NOT_VALID })
 }
 
-/// `orion policy apply FILE`.
+/// Runs `orion policy apply FILE`.
 pub(super) async fn apply(
     app: &App<'_>,
     client: &Client,
@@ -115,7 +115,7 @@ pub(super) async fn apply(
             return Err(Failure::Conflict("nothing was applied".to_owned()));
         }
     }
-    // A file with errors goes there too: the attempt belongs on record.
+    // A file with errors is sent too: the audit log records the attempt.
     let request = v1::ApplyPolicyRequest { text, expected_version: seen.active_version, note };
     let v1::ApplyPolicyResponse { is_applied, findings, changes, version } =
         client.ask(client.policy().apply_policy(request)).await?;
@@ -128,7 +128,7 @@ pub(super) async fn apply(
     told(app, shown(file), &view)
 }
 
-/// `orion policy rollback VERSION`.
+/// Runs `orion policy rollback VERSION`.
 pub(super) async fn roll_back(
     app: &App<'_>,
     client: &Client,

@@ -1,4 +1,4 @@
-//! `orion policy test`: recorded calls judged by another policy file.
+//! `orion policy test`: evaluates recorded calls with another policy file.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::output::{Output, facts, table};
 use crate::show::{FindingView, findings_text};
 use crate::text;
 
-/// How long judging may take; 100,000 calls take a few seconds.
+/// The timeout of an evaluation; 100,000 calls take a few seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Judges recorded calls by a file, and by the policy that holds, and says what would be different.
@@ -53,7 +53,7 @@ enum FailOn {
     Never,
 }
 
-/// What would be different, as programs read it; the comments in `proto/` say what the fields are.
+/// The differences for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Default, Serialize)]
 struct TestView {
     calls: u64,
@@ -96,7 +96,7 @@ impl Test {
     /// Runs the command.
     ///
     /// # Errors
-    /// The file cannot be read, or the backend refuses.
+    /// The file cannot be read, or the backend rejects it.
     pub(super) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
         let Self { file, since, fail_on } = self;
         let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);

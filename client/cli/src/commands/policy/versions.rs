@@ -15,10 +15,10 @@ use crate::show::{
 };
 use crate::text;
 
-/// What rules call the file.
+/// The name of the file in the source of rules.
 const FILE: &str = "policy.yaml";
 
-/// A version with its text, as programs read it.
+/// A version with its text, for programs.
 #[derive(Debug, Serialize)]
 struct PolicyView {
     #[serde(flatten)]
@@ -28,7 +28,7 @@ struct PolicyView {
     devices: Vec<OnDeviceView>,
 }
 
-/// What differs, as programs read it.
+/// The difference between two versions, for programs.
 #[derive(Debug, Serialize)]
 struct Difference {
     from: i64,
@@ -49,7 +49,7 @@ async fn get(client: &Client, version: i64) -> Result<PolicyView, Failure> {
     })
 }
 
-/// `orion policy show`.
+/// Runs `orion policy show`.
 pub(super) async fn show(
     app: &App<'_>,
     client: &Client,
@@ -81,7 +81,7 @@ async fn list(client: &Client) -> Result<Vec<VersionView>, Failure> {
     Ok(list.versions.into_iter().map(VersionView::from).collect())
 }
 
-/// `orion policy history`.
+/// Runs `orion policy history`.
 pub(super) async fn history(app: &App<'_>, client: &Client) -> Result<u8, Failure> {
     let versions = list(client).await?;
     if versions.is_empty() {
@@ -91,7 +91,7 @@ pub(super) async fn history(app: &App<'_>, client: &Client) -> Result<u8, Failur
     Ok(0)
 }
 
-/// `orion policy diff [A] [B]`.
+/// Runs `orion policy diff [A] [B]`.
 pub(super) async fn diff(
     app: &App<'_>,
     client: &Client,

@@ -1,10 +1,10 @@
-//! Fragments as servers were seen to send them.
+//! Fragments as real servers were seen to send them.
 
 use serde_json::json;
 
 use super::*;
 
-/// Each element is one delta's `tool_calls`.
+/// Each element is the `tool_calls` of one delta.
 fn read(deltas: &[Value]) -> Vec<(String, String, String)> {
     let mut calls = Calls::new(vec!["list_directory".to_owned(), "read_file".to_owned()]);
     for delta in deltas {
@@ -31,7 +31,7 @@ fn one_call_is_one_call_however_it_comes() {
             json!([[{"index":0,"id":"x","function":{"name":"read_file","arguments":""}}], [{"index":0,"function":{"arguments":"{\"pa"}}], [{"index":0,"function":{"arguments":"th\":\"a\"}"}}]]),
             "x",
         ),
-        // No index, id only at first.
+        // No index, and the id only at first.
         (
             json!([[{"id":"x","function":{"name":"read_file"}}], [{"function":{"arguments":"{\"path\":"}}], [{"function":{"arguments":"\"a\"}"}}]]),
             "x",
@@ -61,7 +61,7 @@ fn one_call_is_one_call_however_it_comes() {
             json!([[{"index":0,"id":"x","function":{"name":"read_file","arguments":{}}}], [{"index":0,"function":{"arguments":"{\"path\":\"a\"}"}}]]),
             "x",
         ),
-        // All of it again at the end.
+        // Everything repeated at the end.
         (
             json!([[{"index":0,"id":"x","function":{"name":"read_file","arguments":"{\"path\":\"a\"}"}}], [{"index":0,"id":"x","function":{"name":"read_file","arguments":"{\"path\":\"a\"}"}}]]),
             "x",
@@ -85,7 +85,7 @@ fn one_call_is_one_call_however_it_comes() {
 fn two_calls_are_two_calls_however_they_come() {
     let (first, second) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#);
     for (deltas, ids, name) in [
-        // Taking turns.
+        // Fragments of two calls alternate.
         (
             json!([[{"index":0,"id":"x","function":{"name":"read_file","arguments":"{\"path\""}}], [{"index":1,"id":"y","function":{"name":"read_file","arguments":"{\"pa"}}], [{"index":0,"function":{"arguments":":\"a\"}"}}, {"index":1,"function":{"arguments":"th\":\"b\"}"}}]]),
             ["x", "y"],

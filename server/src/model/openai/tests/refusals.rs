@@ -1,4 +1,4 @@
-//! Servers that say no, wait, or nothing.
+//! Servers that reject, wait, or send nothing.
 
 use std::time::Duration;
 

@@ -1,18 +1,18 @@
-//! A server that gives prepared bytes and keeps what it was asked.
+//! A server that sends prepared bytes and keeps the requests.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// One answer: the pieces in which it is written, and whether the connection stays open after them.
+/// One response: the pieces in which it is written, and whether the connection stays open after them.
 pub(super) struct Reply {
     pub(super) pieces: Vec<Vec<u8>>,
     pub(super) stays_open: bool,
 }
 
 impl Reply {
-    /// A status and a body of known length.
+    /// Creates a response with a status and a body of known length.
     pub(super) fn whole(status: &str, headers: &str, body: &str) -> Self {
         let length = body.len();
         let text = format!(
@@ -21,12 +21,12 @@ impl Reply {
         Self { pieces: vec![text.into_bytes()], stays_open: false }
     }
 
-    /// A stream that ends with the connection, in one piece.
+    /// Creates a stream in one piece that ends with the connection.
     pub(super) fn stream(body: &str) -> Self {
         Self::cut(body.as_bytes(), &[])
     }
 
-    /// The same, cut at each of `cuts`.
+    /// Creates a stream that is cut at each of `cuts`.
     pub(super) fn cut(body: &[u8], cuts: &[usize]) -> Self {
         let head =
             b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n";
@@ -39,7 +39,7 @@ impl Reply {
         Self { pieces, stays_open: false }
     }
 
-    /// A chunked body that breaks off before its end.
+    /// Creates a chunked body that breaks off before its end.
     pub(super) fn broken(body: &str) -> Self {
         let text = format!(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n",
@@ -49,8 +49,7 @@ impl Reply {
     }
 }
 
-/// What was asked: the head of each request and its body; and the connections that stay open as long
-/// as nobody takes this.
+/// The head and the body of each request, and the connections, which stay open until this is dropped.
 pub(super) struct Served {
     pub(super) asked: Vec<(String, Value)>,
     _open: Vec<TcpStream>,
@@ -67,7 +66,7 @@ pub(super) async fn serve(replies: Vec<Reply>) -> (String, JoinHandle<Served>) {
             stream.set_nodelay(true).unwrap();
             asked.push(read(&mut stream).await);
             for piece in &reply.pieces {
-                // The client may have heard enough.
+                // The client may have stopped reading.
                 if stream.write_all(piece).await.is_err() {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! Answers in every form in which servers were seen to give them.
+//! Answers in every form that real servers were seen to send.
 
 use orion_domain::extract::{ExtractProblem, from_native};
 
@@ -6,7 +6,7 @@ use super::server::{Reply, serve};
 use super::{ask, model, said};
 use crate::model::{Answer, ModelError, NativeCall};
 
-/// Words with letters of several bytes, then a call in fragments, with comments and use figures.
+/// Text with letters of several bytes, then a call in fragments, with comments and usage data.
 const TRANSCRIPT: &str = ": OPENROUTER PROCESSING\r\n\r\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"hm\"}}]}\r\n\r\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Één 📁\"}}]}\r\n\r\n\

@@ -1,8 +1,8 @@
-//! A result as the planner is shown it: the envelope's JSON, which may be cut at a limit.
+//! A result as the planner receives it: the envelope's JSON, possibly cut at a limit.
 
 use serde_json::Value;
 
-/// What is known of a result.
+/// The parsed part of a result.
 pub(in crate::model::planner) struct ResultFacts {
     envelope: Value,
     /// Whether the end is missing.
@@ -37,7 +37,7 @@ impl ResultFacts {
         self.envelope.pointer(pointer).filter(|value| !value.is_null())
     }
 
-    /// The text there; nothing where there is none.
+    /// Returns the text at a pointer; empty where there is none.
     pub(in crate::model::planner) fn text(&self, pointer: &str) -> &str {
         self.at(pointer).and_then(Value::as_str).unwrap_or_default()
     }
@@ -55,9 +55,9 @@ impl ResultFacts {
     }
 }
 
-/// JSON that lost its end, as far as its last whole value.
+/// Repairs JSON without its end, up to its last complete value.
 fn repaired(text: &str) -> Option<Value> {
-    // The note that says so stands on a line of its own.
+    // The note about the cut is on a line of its own.
     let text = text.rsplit_once("\n[").map_or(text, |(head, _)| head);
     let mut closing: Vec<char> = Vec::new();
     let mut whole: Option<(usize, Vec<char>)> = None;
@@ -80,7 +80,7 @@ fn repaired(text: &str) -> Option<Value> {
             _ => {}
         }
     }
-    // Content is one long text: what there is of it is worth more than nothing.
+    // Content is one long text, so its visible part is kept.
     let text_so_far = format!("{}\"", text.trim_end_matches('\\'));
     let ends: [Option<(String, &[char])>; 2] = [
         in_string.then_some((text_so_far, closing.as_slice())),
@@ -106,9 +106,9 @@ mod tests {
         let text = r#"{"success":true,"message":"Two \"entries\" é","data":{"entries":[{"name":"a\\"},{"name":"b"}],"count":2}}"#;
         assert_eq!(ResultFacts::read(text).envelope, whole);
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
-            let told = ResultFacts::read(&text[..end]);
-            assert!(told.cut);
-            assert!(told.succeeded() || end <= "{\"success\":true,".len(), "{end}");
+            let facts = ResultFacts::read(&text[..end]);
+            assert!(facts.cut);
+            assert!(facts.succeeded() || end <= "{\"success\":true,".len(), "{end}");
         }
         let middle = text.find(",{\"name\":\"b").unwrap();
         assert_eq!(

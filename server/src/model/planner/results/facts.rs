@@ -1,4 +1,4 @@
-//! For each tool, what is worth saying of its success.
+//! Describes the success of each tool.
 
 use serde_json::Value;
 
@@ -11,21 +11,21 @@ pub(super) const SHOWN: usize = 20;
 /// How much of a file is shown, in characters.
 const SHOWN_TEXT: usize = 3000;
 
-/// The sentence or the short list; none where the tool's own message says it best.
-pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String> {
+/// Returns the sentence or the short list. `None` where the tool's own message is best.
+pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<String> {
     let english = language == Language::English;
     let by = |english_text: String, dutch: String| Some(if english { english_text } else { dutch });
-    let device = told.text("/meta/device");
+    let device = result.text("/meta/device");
     let on = match (device, english) {
         ("", _) => String::new(),
         (device, true) => format!(" on {device}"),
         (device, false) => format!(" op {device}"),
     };
-    let path = told.text("/data/path");
-    match told.text("/meta/tool") {
+    let path = result.text("/data/path");
+    match result.text("/meta/tool") {
         "create_directory" => {
-            let path = told.text("/data/created_path");
-            match (told.is("/data/created"), told.dry_run()) {
+            let path = result.text("/data/created_path");
+            match (result.is("/data/created"), result.dry_run()) {
                 (true, false) => by(
                     format!("Created the folder {path}{on}."),
                     format!("De map {path} is gemaakt{on}."),
@@ -41,9 +41,9 @@ pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String>
             }
         }
         "delete_directory" => {
-            let entries = entries(told.count("/data/entries")?, english);
-            let bytes = size(told.at("/data/bytes")?);
-            if told.dry_run() {
+            let entries = entries(result.count("/data/entries")?, english);
+            let bytes = size(result.at("/data/bytes")?);
+            if result.dry_run() {
                 return by(
                     format!("This would delete {path}{on}: {entries}, {bytes}."),
                     format!("Dit zou {path} verwijderen{on}: {entries}, {bytes}."),
@@ -55,9 +55,9 @@ pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String>
             )
         }
         "write_file" => {
-            let bytes = size(told.at("/data/size_bytes")?);
-            if told.dry_run() {
-                let diff = indented(told.text("/data/diff"));
+            let bytes = size(result.at("/data/size_bytes")?);
+            if result.dry_run() {
+                let diff = indented(result.text("/data/diff"));
                 return by(
                     format!("This would change {path}{on}:\n{diff}"),
                     format!("Dit zou {path} veranderen{on}:\n{diff}"),
@@ -69,8 +69,8 @@ pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String>
             )
         }
         "open_app" => {
-            let app = told.text("/data/app");
-            if told.dry_run() {
+            let app = result.text("/data/app");
+            if result.dry_run() {
                 return by(
                     format!("This would open {app}{on}."),
                     format!("Dit zou {app} openen{on}."),
@@ -79,19 +79,19 @@ pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String>
             by(format!("Opened {app}{on}."), format!("{app} is geopend{on}."))
         }
         "read_file" => {
-            if told.text("/data/encoding") == "base64" {
+            if result.text("/data/encoding") == "base64" {
                 return None;
             }
-            let content = told.text("/data/content");
+            let content = result.text("/data/content");
             if content.is_empty() {
                 return by(format!("{path}{on} is empty."), format!("{path}{on} is leeg."));
             }
-            let more = if told.cut || told.is("/data/truncated") { "\n  …" } else { "" };
+            let more = if result.cut || result.is("/data/truncated") { "\n  …" } else { "" };
             Some(format!("{path}{on}:\n{}{more}", indented(content)))
         }
         "list_directory" => {
-            let listed_entries = told.list("/data/entries");
-            let head = match (told.count("/data/count"), english) {
+            let listed_entries = result.list("/data/entries");
+            let head = match (result.count("/data/count"), english) {
                 (Some(0), true) => return Some(format!("{path}{on} is empty.")),
                 (Some(0), false) => return Some(format!("{path}{on} is leeg.")),
                 (Some(count), true) => {
@@ -102,11 +102,11 @@ pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String>
                 (None, true) => format!("The first entries of {path}{on}:"),
                 (None, false) => format!("De eerste items van {path}{on}:"),
             };
-            Some(listed(told, head, listed_entries, path))
+            Some(listed(result, head, listed_entries, path))
         }
         "search_files" => {
-            let (results, pattern) = (told.list("/data/results"), told.text("/data/pattern"));
-            let head = match (told.count("/data/count"), english) {
+            let (results, pattern) = (result.list("/data/results"), result.text("/data/pattern"));
+            let head = match (result.count("/data/count"), english) {
                 (Some(0), true) => {
                     return Some(format!("No file in {path}{on} matches {pattern}."));
                 }
@@ -118,32 +118,32 @@ pub(super) fn sentence(told: &ResultFacts, language: Language) -> Option<String>
                 (None, true) => format!("Found for {pattern}{on}:"),
                 (None, false) => format!("Gevonden voor {pattern}{on}:"),
             };
-            Some(listed(told, head, results, path))
+            Some(listed(result, head, results, path))
         }
-        "get_device_info" => Some(device_facts(told, english)).filter(|text| !text.is_empty()),
+        "get_device_info" => Some(device_facts(result, english)).filter(|text| !text.is_empty()),
         "get_datetime" => {
-            let (date, time) = (told.text("/data/date"), told.text("/data/time"));
-            let zone = told.text("/data/timezone");
+            let (date, time) = (result.text("/data/date"), result.text("/data/time"));
+            let zone = result.text("/data/timezone");
             by(
                 format!("It is {time} on {date} ({zone}){on}."),
                 format!("Het is {time} op {date} ({zone}){on}."),
             )
         }
-        _ => files::sentence(told, english, &on),
+        _ => files::sentence(result, english, &on),
     }
 }
 
-/// A number of things, in words that fit one as well as many.
+/// Returns a count with its noun in the singular or the plural.
 pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Files and folders, counted.
+/// Returns a count of files and folders.
 pub(super) fn entries(count: u64, english: bool) -> String {
     if english { counted(count, "entry", "entries") } else { counted(count, "item", "items") }
 }
 
-pub(super) fn listed(told: &ResultFacts, head: String, entries: &[Value], base: &str) -> String {
+pub(super) fn listed(result: &ResultFacts, head: String, entries: &[Value], base: &str) -> String {
     let mut lines = vec![head];
     for entry in entries.iter().take(SHOWN) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -157,38 +157,38 @@ pub(super) fn listed(told: &ResultFacts, head: String, entries: &[Value], base: 
             lines.push(format!("  {name}  {bytes}"));
         }
     }
-    if told.cut || told.is("/data/truncated") || entries.len() > SHOWN {
+    if result.cut || result.is("/data/truncated") || entries.len() > SHOWN {
         lines.push("  …".to_owned());
     }
     lines.join("\n")
 }
 
-fn device_facts(told: &ResultFacts, english: bool) -> String {
+fn device_facts(result: &ResultFacts, english: bool) -> String {
     let word = |english_word: &'static str, dutch: &'static str| {
         if english { english_word } else { dutch }
     };
-    let number = |pointer: &str| told.at(pointer).map(ToString::to_string).unwrap_or_default();
-    let bytes = |pointer: &str| told.at(pointer).map(size).unwrap_or_default();
+    let number = |pointer: &str| result.at(pointer).map(ToString::to_string).unwrap_or_default();
+    let bytes = |pointer: &str| result.at(pointer).map(size).unwrap_or_default();
     let mut lines = Vec::new();
-    if told.at("/data/system").is_some() {
+    if result.at("/data/system").is_some() {
         lines.push(format!(
             "{}: {}, {}, {} GiB {}",
-            told.text("/data/system/hostname"),
-            told.text("/data/system/os"),
-            told.text("/data/system/cpu"),
+            result.text("/data/system/hostname"),
+            result.text("/data/system/os"),
+            result.text("/data/system/cpu"),
             number("/data/system/ram_gb"),
             word("memory", "geheugen"),
         ));
     }
-    if told.at("/data/cpu").is_some() {
+    if result.at("/data/cpu").is_some() {
         lines.push(format!(
             "{}: {}, {}%",
             word("Processor", "Processor"),
-            told.text("/data/cpu/name"),
+            result.text("/data/cpu/name"),
             number("/data/cpu/used_percent")
         ));
     }
-    if told.at("/data/memory").is_some() {
+    if result.at("/data/memory").is_some() {
         let (free, all) =
             (bytes("/data/memory/available_bytes"), bytes("/data/memory/total_bytes"));
         lines.push(if english {
@@ -197,7 +197,7 @@ fn device_facts(told: &ResultFacts, english: bool) -> String {
             format!("Geheugen: {free} van {all} beschikbaar")
         });
     }
-    for drive in told.list("/data/disk/drives").iter().take(SHOWN) {
+    for drive in result.list("/data/disk/drives").iter().take(SHOWN) {
         let value = |name: &str| drive.get(name).map(ToString::to_string).unwrap_or_default();
         let mount = drive.get("mount").and_then(Value::as_str).unwrap_or_default();
         let (free, all, percent) = (value("free_gb"), value("total_gb"), value("percentage_free"));
@@ -207,22 +207,22 @@ fn device_facts(told: &ResultFacts, english: bool) -> String {
             format!("Schijf {mount}: {free} van {all} GiB vrij ({percent}%)")
         });
     }
-    for interface in told.list("/data/network").iter().take(SHOWN) {
+    for interface in result.list("/data/network").iter().take(SHOWN) {
         let addresses = interface.get("addresses").and_then(Value::as_array);
         let addresses: Vec<&str> =
             addresses.into_iter().flatten().filter_map(Value::as_str).collect();
         let name = interface.get("name").and_then(Value::as_str).unwrap_or_default();
         lines.push(format!("{} {name}: {}", word("Network", "Netwerk"), addresses.join(", ")));
     }
-    for process in told.list("/data/processes").iter().take(SHOWN) {
+    for process in result.list("/data/processes").iter().take(SHOWN) {
         let name = process.get("name").and_then(Value::as_str).unwrap_or_default();
         let pid = process.get("pid").map(ToString::to_string).unwrap_or_default();
         let memory = process.get("memory_bytes").map(size).unwrap_or_default();
         lines.push(format!("  {name} ({pid})  {memory}"));
     }
-    let paths = told.texts("/data/workspace/paths");
+    let paths = result.texts("/data/workspace/paths");
     if !paths.is_empty() {
-        let writable = match (told.is("/data/workspace/writable"), english) {
+        let writable = match (result.is("/data/workspace/writable"), english) {
             (true, _) => "",
             (false, true) => " (read only)",
             (false, false) => " (alleen lezen)",
@@ -241,7 +241,7 @@ pub(super) fn indented(text: &str) -> String {
     shown.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes for people.
 pub(super) fn size(bytes: &Value) -> String {
     let Some(mut amount) = bytes.as_f64() else { return String::new() };
     if amount < 1024.0 {

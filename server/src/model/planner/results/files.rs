@@ -1,22 +1,22 @@
-//! The same for the tools that search, change, move and take back files.
+//! Describes the success of the tools that search, change, move and restore files.
 
 use serde_json::Value;
 
 use super::envelope::ResultFacts;
 use super::facts::{SHOWN, counted, entries, indented, listed, size};
 
-/// The sentence or the short list; none where the tool's own message says it best.
-pub(super) fn sentence(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
+/// Returns the sentence or the short list. `None` where the tool's own message is best.
+pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<String> {
     let by = |english_text: String, dutch: String| Some(if english { english_text } else { dutch });
-    let path = told.text("/data/path");
-    match told.text("/meta/tool") {
-        "search_directory" => Some(folders(told, english, on)),
-        "search_text" => Some(lines(told, english, on)),
-        "analyze_disk" => Some(large(told, english, on)),
-        "get_file_info" => info(told, english, on),
+    let path = result.text("/data/path");
+    match result.text("/meta/tool") {
+        "search_directory" => Some(folders(result, english, on)),
+        "search_text" => Some(lines(result, english, on)),
+        "analyze_disk" => Some(large(result, english, on)),
+        "get_file_info" => info(result, english, on),
         "edit_file" | "modify_config" => {
-            let diff = indented(told.text("/data/diff"));
-            if told.dry_run() {
+            let diff = indented(result.text("/data/diff"));
+            if result.dry_run() {
                 return by(
                     format!("This would change {path}{on}:\n{diff}"),
                     format!("Dit zou {path} veranderen{on}:\n{diff}"),
@@ -24,10 +24,10 @@ pub(super) fn sentence(told: &ResultFacts, english: bool, on: &str) -> Option<St
             }
             by(format!("Changed {path}{on}:\n{diff}"), format!("{path} is veranderd{on}:\n{diff}"))
         }
-        tool @ ("copy_path" | "move_path") => transfer(told, english, on, tool == "copy_path"),
+        tool @ ("copy_path" | "move_path") => transfer(result, english, on, tool == "copy_path"),
         "delete_file" => {
-            let bytes = size(told.at("/data/bytes")?);
-            if told.dry_run() {
+            let bytes = size(result.at("/data/bytes")?);
+            if result.dry_run() {
                 return by(
                     format!("This would delete {path}{on}: {bytes}."),
                     format!("Dit zou {path} verwijderen{on}: {bytes}."),
@@ -39,23 +39,23 @@ pub(super) fn sentence(told: &ResultFacts, english: bool, on: &str) -> Option<St
             )
         }
         "read_config" => {
-            let content = indented(told.text("/data/content"));
-            let format = told.text("/data/format");
-            let problem = match told.text("/data/problem") {
+            let content = indented(result.text("/data/content"));
+            let format = result.text("/data/format");
+            let problem = match result.text("/data/problem") {
                 "" => String::new(),
                 problem => format!("\n{problem}"),
             };
-            let more = if told.cut { "\n  …" } else { "" };
+            let more = if result.cut { "\n  …" } else { "" };
             Some(format!("{path}{on} ({format}):\n{content}{more}{problem}"))
         }
-        "undo_call" => Some(undone(told, english, on)),
+        "undo_call" => Some(undone(result, english, on)),
         _ => None,
     }
 }
 
-/// A line that says that there is more.
-fn more(told: &ResultFacts, shown: usize) -> &'static str {
-    if told.cut || told.is("/data/truncated") || shown > SHOWN { "\n  …" } else { "" }
+/// Returns a line that shows that there is more.
+fn more(result: &ResultFacts, shown: usize) -> &'static str {
+    if result.cut || result.is("/data/truncated") || shown > SHOWN { "\n  …" } else { "" }
 }
 
 fn below<'a>(path: &'a str, base: &str) -> &'a str {
@@ -63,25 +63,25 @@ fn below<'a>(path: &'a str, base: &str) -> &'a str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
-fn folders(told: &ResultFacts, english: bool, on: &str) -> String {
-    let (query, base) = (told.text("/data/query"), told.text("/data/base"));
-    let matches = told.texts("/data/matches");
+fn folders(result: &ResultFacts, english: bool, on: &str) -> String {
+    let (query, base) = (result.text("/data/query"), result.text("/data/base"));
+    let matches = result.texts("/data/matches");
     match (matches.len(), english) {
         (0, true) => format!("No folder near {base}{on} is called {query}."),
         (0, false) => format!("Bij {base}{on} is geen map die {query} heet."),
         (_, true) => {
-            format!("Folders called {query}{on}:\n  {}{}", matches.join("\n  "), more(told, 0))
+            format!("Folders called {query}{on}:\n  {}{}", matches.join("\n  "), more(result, 0))
         }
         (_, false) => {
-            format!("Mappen die {query} heten{on}:\n  {}{}", matches.join("\n  "), more(told, 0))
+            format!("Mappen die {query} heten{on}:\n  {}{}", matches.join("\n  "), more(result, 0))
         }
     }
 }
 
-fn lines(told: &ResultFacts, english: bool, on: &str) -> String {
-    let (matches, path) = (told.list("/data/matches"), told.text("/data/path"));
-    let pattern = told.text("/data/pattern");
-    let head = match (told.count("/data/count"), english) {
+fn lines(result: &ResultFacts, english: bool, on: &str) -> String {
+    let (matches, path) = (result.list("/data/matches"), result.text("/data/path"));
+    let pattern = result.text("/data/pattern");
+    let head = match (result.count("/data/count"), english) {
         (Some(0), true) => return format!("No line in {path}{on} matches {pattern}."),
         (Some(0), false) => return format!("Geen regel in {path}{on} past bij {pattern}."),
         (Some(count), true) => {
@@ -102,12 +102,12 @@ fn lines(told: &ResultFacts, english: bool, on: &str) -> String {
         format!("\n  {}:{number}: {}", below(text("path"), path), text("text").trim())
     };
     let shown: String = matches.iter().take(SHOWN).map(line).collect();
-    format!("{head}{shown}{}", more(told, matches.len()))
+    format!("{head}{shown}{}", more(result, matches.len()))
 }
 
-fn large(told: &ResultFacts, english: bool, on: &str) -> String {
-    let path = told.text("/data/path");
-    let mut text = match (told.at("/data/total_bytes").map(size), told.count("/data/entries")) {
+fn large(result: &ResultFacts, english: bool, on: &str) -> String {
+    let path = result.text("/data/path");
+    let mut text = match (result.at("/data/total_bytes").map(size), result.count("/data/entries")) {
         (Some(total), Some(count)) if english => {
             format!("{path}{on} holds {total} in {}.", entries(count, english))
         }
@@ -121,18 +121,18 @@ fn large(told: &ResultFacts, english: bool, on: &str) -> String {
         ("/data/files", if english { "Largest files:" } else { "Grootste bestanden:" }),
     ];
     for (pointer, head) in parts {
-        let found = told.list(pointer);
+        let found = result.list(pointer);
         if !found.is_empty() {
             text.push('\n');
-            text.push_str(&listed(told, head.to_owned(), found, path));
+            text.push_str(&listed(result, head.to_owned(), found, path));
         }
     }
     text
 }
 
-fn info(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
-    let path = told.text("/data/path");
-    let kind = match (told.text("/data/kind"), english) {
+fn info(result: &ResultFacts, english: bool, on: &str) -> Option<String> {
+    let path = result.text("/data/path");
+    let kind = match (result.text("/data/kind"), english) {
         ("file", true) => "a file",
         ("file", false) => "een bestand",
         ("directory", true) => "a folder",
@@ -143,8 +143,8 @@ fn info(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
         (_, false) => "geen bestand en geen map",
     };
     let mut facts = vec![kind.to_owned()];
-    if told.text("/data/kind") == "file" {
-        facts.push(size(told.at("/data/size_bytes")?));
+    if result.text("/data/kind") == "file" {
+        facts.push(size(result.at("/data/size_bytes")?));
     }
     let named = [
         ("/data/modified", "changed at", "gewijzigd op"),
@@ -153,7 +153,7 @@ fn info(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
         ("/data/sha256", "SHA-256", "SHA-256"),
     ];
     for (pointer, english_word, dutch) in named {
-        let value = told.text(pointer);
+        let value = result.text(pointer);
         if !value.is_empty() {
             facts.push(format!("{} {value}", if english { english_word } else { dutch }));
         }
@@ -161,11 +161,11 @@ fn info(told: &ResultFacts, english: bool, on: &str) -> Option<String> {
     Some(format!("{path}{on} is {}.", facts.join(", ")))
 }
 
-fn transfer(told: &ResultFacts, english: bool, on: &str, is_copy: bool) -> Option<String> {
-    let (source, destination) = (told.text("/data/source"), told.text("/data/destination"));
-    let bytes = size(told.at("/data/bytes")?);
-    let amount = format!("{}, {bytes}", entries(told.count("/data/entries")?, english));
-    let verb = match (told.dry_run(), is_copy, english) {
+fn transfer(result: &ResultFacts, english: bool, on: &str, is_copy: bool) -> Option<String> {
+    let (source, destination) = (result.text("/data/source"), result.text("/data/destination"));
+    let bytes = size(result.at("/data/bytes")?);
+    let amount = format!("{}, {bytes}", entries(result.count("/data/entries")?, english));
+    let verb = match (result.dry_run(), is_copy, english) {
         (false, true, true) => "Copied",
         (false, false, true) => "Moved",
         (true, true, true) => "This would copy",
@@ -175,14 +175,14 @@ fn transfer(told: &ResultFacts, english: bool, on: &str, is_copy: bool) -> Optio
         (true, true, false) => "kopiëren",
         (true, false, false) => "verplaatsen",
     };
-    let replaced = match (told.is("/data/replaced"), told.dry_run(), english) {
+    let replaced = match (result.is("/data/replaced"), result.dry_run(), english) {
         (false, _, _) => "",
         (true, false, true) => " What was there is in the trash.",
         (true, true, true) => " What is there would go to the trash.",
         (true, false, false) => " Wat daar stond, staat in de prullenbak.",
         (true, true, false) => " Wat daar staat, zou naar de prullenbak gaan.",
     };
-    Some(match (english, told.dry_run()) {
+    Some(match (english, result.dry_run()) {
         (true, _) => format!("{verb} {source} to {destination}{on}: {amount}.{replaced}"),
         (false, false) => {
             format!("{source} is {verb} naar {destination}{on}: {amount}.{replaced}")
@@ -193,17 +193,17 @@ fn transfer(told: &ResultFacts, english: bool, on: &str, is_copy: bool) -> Optio
     })
 }
 
-fn undone(told: &ResultFacts, english: bool, on: &str) -> String {
-    let tool = told.text("/data/tool");
-    let mut text = match (told.dry_run(), english) {
+fn undone(result: &ResultFacts, english: bool, on: &str) -> String {
+    let tool = result.text("/data/tool");
+    let mut text = match (result.dry_run(), english) {
         (false, true) => format!("Took {tool} back{on}."),
         (true, true) => format!("This would take {tool} back{on}."),
         (false, false) => format!("{tool} is teruggedraaid{on}."),
         (true, false) => format!("Dit zou {tool} terugdraaien{on}."),
     };
-    for undone in told.list("/data/paths") {
+    for undone in result.list("/data/paths") {
         let value = |name: &str| undone.get(name).and_then(Value::as_str).unwrap_or_default();
-        let became = match (value("outcome"), told.dry_run(), english) {
+        let became = match (value("outcome"), result.dry_run(), english) {
             ("restored", false, true) => "is as it was",
             ("restored", true, true) => "would be as it was",
             ("restored", false, false) => "is zoals het was",

@@ -1,11 +1,11 @@
-//! What is said of results of the file tools.
+//! How the results of the file tools are described.
 
 use serde_json::{Value, json};
 
 use super::super::Planner;
 use crate::model::{Message, NativeCall, Request};
 
-/// A tool, whether it was a preview, its data, and what is said in English and in Dutch.
+/// A tool, whether the call was a preview, its data, and the sentences in English and in Dutch.
 const TOLD: &[(&str, bool, &str, &str, &str)] = &[
     (
         "search_directory",
@@ -121,7 +121,7 @@ const TOLD: &[(&str, bool, &str, &str, &str)] = &[
     ),
 ];
 
-fn told(asked: &str, tool: &str, dry_run: bool, data: &str) -> String {
+fn describe(asked: &str, tool: &str, dry_run: bool, data: &str) -> String {
     let data: Value = serde_json::from_str(data).unwrap();
     let envelope = json!({"success": true, "message": "Done.", "data": data, "error": null, "dry_run": dry_run,
         "meta": {"call_id": "1", "device": "kiosk", "tool": tool}});
@@ -137,19 +137,19 @@ fn told(asked: &str, tool: &str, dry_run: bool, data: &str) -> String {
 #[test]
 fn results_of_file_tools_are_told_in_both_languages() {
     for &(tool, dry_run, data, english, dutch) in TOLD {
-        assert_eq!(told("list files", tool, dry_run, data), english);
-        assert_eq!(told("wat staat er", tool, dry_run, data), dutch);
+        assert_eq!(describe("list files", tool, dry_run, data), english);
+        assert_eq!(describe("wat staat er", tool, dry_run, data), dutch);
     }
 }
 
 #[test]
 fn one_thing_is_not_called_many() {
     let one = r#"{"path": "/d", "count": 1, "entries": [{"path": "/d/a", "size_bytes": 5}]}"#;
-    let said = told("list files", "list_directory", false, one);
+    let said = describe("list files", "list_directory", false, one);
     assert_eq!(said, "/d on kiosk holds 1 entry:\n  a  5 bytes");
-    let said = told("wat staat er", "list_directory", false, one);
+    let said = describe("wat staat er", "list_directory", false, one);
     assert_eq!(said, "In /d op kiosk staat 1 item:\n  a  5 bytes");
     let gone = r#"{"path": "/d", "entries": 1, "bytes": 0, "trash_id": "t"}"#;
-    let said = told("list files", "delete_directory", false, gone);
+    let said = describe("list files", "delete_directory", false, gone);
     assert_eq!(said, "Moved /d to the trash on kiosk: 1 entry, 0 bytes.");
 }

@@ -1,6 +1,8 @@
-//! The text of every statement, as it stands in the source: literals, and literals that are joined by
-//! `concat!` and by macros of the store. Nothing else becomes a statement: the database's library takes
-//! only text that is known when the program is built, unless it is asserted to be safe, and nothing is.
+//! The text of every statement in the source: literals, and literals that are joined by `concat!` and by
+//! macros of the store.
+//!
+//! Nothing else can be a statement: sqlx accepts only text that is known at build time, unless it is
+//! asserted to be safe, and nothing is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// How a statement about tables begins.
+/// How a statement on tables begins.
 const VERBS: [&str; 6] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "REPLACE ", "WITH "];
 
-/// A macro that becomes text: its one parameter, if it has one, and what it becomes.
+/// A macro that expands to text: its parameter, if it has one, and its text.
 struct Snippet {
     parameter: Option<String>,
     body: TokenStream,
@@ -19,7 +21,7 @@ struct Snippet {
 
 type Snippets = BTreeMap<String, Snippet>;
 
-/// Every statement of the store.
+/// Returns every statement of the store.
 pub(super) fn statements() -> BTreeSet<String> {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
     let mut files = vec![store.with_extension("rs")];
@@ -71,13 +73,13 @@ fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-/// The text of a literal, if it is one of text.
+/// Returns the text of a string literal. None for another token.
 fn text(token: &TokenTree) -> Option<String> {
     let TokenTree::Literal(literal) = token else { return None };
     syn::parse_str::<syn::LitStr>(&literal.to_string()).ok().map(|text| text.value())
 }
 
-/// Takes in the macros with one rule and at most one parameter.
+/// Collects the macros with one rule and at most one parameter.
 fn define(source: &TokenStream, snippets: &mut Snippets) {
     let tokens: Vec<_> = source.clone().into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -96,7 +98,7 @@ fn define(source: &TokenStream, snippets: &mut Snippets) {
     }
 }
 
-/// The text that these tokens become, where they are nothing but text.
+/// Returns the text that these tokens expand to. None if they are not only text.
 fn joined(tokens: TokenStream, snippets: &Snippets, given: Option<(&str, &str)>) -> Option<String> {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut whole = String::new();
@@ -119,7 +121,7 @@ fn joined(tokens: TokenStream, snippets: &Snippets, given: Option<(&str, &str)>)
     Some(whole)
 }
 
-/// The text of a macro that is called at the beginning of these tokens.
+/// Returns the text of a macro call at the start of these tokens.
 fn called(
     tokens: &[TokenTree],
     snippets: &Snippets,
@@ -140,14 +142,14 @@ fn called(
     joined(snippet.body.clone(), snippets, given)
 }
 
-/// Takes in what is a statement among these tokens.
+/// Collects the statements among these tokens.
 fn collect(source: TokenStream, snippets: &Snippets, found: &mut BTreeSet<String>) {
     let tokens: Vec<_> = source.into_iter().collect();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let rest = tokens.get(at..).unwrap_or_default();
         let (whole, length) = match token {
-            // What macros become is looked at where they are called; attributes hold no statements.
+            // Macros are expanded where they are called; attributes have no statements.
             TokenTree::Ident(name) if name == "macro_rules" => (None, 4),
             TokenTree::Punct(mark) if mark.as_char() == '#' => (None, 2),
             TokenTree::Ident(_) => match called(rest, snippets, None) {

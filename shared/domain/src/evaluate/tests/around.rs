@@ -1,9 +1,9 @@
-//! Folders around what a rule speaks of, files that start programs, hosts, and who it is that is strict.
+//! Folders that contain a rule's paths, files that start programs, hosts, and which side is strict.
 
 use super::*;
 use crate::grants::Profile;
 
-fn lent(extra: &serde_json::Value) -> Policy {
+fn granted(extra: &serde_json::Value) -> Policy {
     let mut grants = json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]});
     grants.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     policy(&grants)
@@ -11,7 +11,7 @@ fn lent(extra: &serde_json::Value) -> Policy {
 
 fn denying(path: &str) -> Policy {
     let rule = Rule { paths: vec![path.to_owned()], ..Rule::new("r1", RuleAction::Deny) };
-    Policy { rules: vec![rule.compile(&windows()).0], ..lent(&json!({})) }
+    Policy { rules: vec![rule.compile(&windows()).0], ..granted(&json!({})) }
 }
 
 #[rstest]
@@ -44,7 +44,7 @@ fn about_deletes() -> Rule {
 
 #[test]
 fn a_rule_awaits_what_the_paths_alone_keep_from_it() {
-    let (elsewhere, policy) = (Ask::delete("D:/other"), lent(&json!({})));
+    let (elsewhere, policy) = (Ask::delete("D:/other"), granted(&json!({})));
     let awaits = |rule: Rule, ask: &Ask| {
         let rule = rule.compile(&windows()).0;
         ask.asked(&policy, |question, _| {
@@ -86,7 +86,7 @@ fn the_folders_of_a_rule_are_where_its_paths_begin() {
 
 #[test]
 fn a_call_counts_towards_a_limit_by_its_tool_and_its_paths() {
-    let policy = lent(&json!({}));
+    let policy = granted(&json!({}));
     let rule = about_deletes().compile(&windows()).0;
     let counts = |ask: Ask| ask.asked(&policy, |question, _| rule.counts(question));
     assert!(counts(Ask::delete("D:/work/a/prod")));
@@ -125,13 +125,13 @@ fn a_folder_by_another_case_does_not_take_a_rule_or_an_allowed_path_with_it() {
 #[case("D:/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/StartUp/a.bat")]
 #[case("D:/ann/Documents/WindowsPowerShell/profile.ps1")]
 fn what_starts_programs_is_read_and_not_changed(#[case] path: &str) {
-    let lent = lent(&json!({}));
+    let granted = granted(&json!({}));
     let read = Ask::path("read_file", Risk::Low, path, Access::Read);
-    assert_eq!(read.of(&lent).0, Decision::Allow);
+    assert_eq!(read.of(&granted).0, Decision::Allow);
     for access in [Access::Write, Access::Delete] {
         let change = Ask::path("write_file", Risk::Medium, path, access);
-        assert_eq!(change.of(&lent).1, Some(ErrorCode::PathNotAllowed), "{access}");
-        let owned = Policy { ceiling: Some(lent.grants.clone()), ..lent.clone() };
+        assert_eq!(change.of(&granted).1, Some(ErrorCode::PathNotAllowed), "{access}");
+        let owned = Policy { ceiling: Some(granted.grants.clone()), ..granted.clone() };
         assert!(change.refused_by(&owned).unwrap().starts_with("built-in deny"));
     }
 }
@@ -146,8 +146,8 @@ fn where_hosts_are_listed_an_address_names_one_of_them() {
         };
         Ask { tool: "open_app", touches, ..Ask::make("D:/") }
     };
-    let listed = lent(&json!({"hosts": ["api.example.com:443"]}));
-    let none = lent(&json!({}));
+    let listed = granted(&json!({"hosts": ["api.example.com:443"]}));
+    let none = granted(&json!({}));
     for (url, allowed) in [
         ("https://api.example.com/v1", true),
         ("https://API.example.com:443", true),
@@ -161,7 +161,7 @@ fn where_hosts_are_listed_an_address_names_one_of_them() {
         let owned = Policy { ceiling: Some(listed.grants.clone()), ..none.clone() };
         assert_eq!(opens(url).of(&owned).1, code, "{url}");
     }
-    let told = opens("https://evil.example/").asked(&listed, |question, evaluation| {
+    let text = opens("https://evil.example/").asked(&listed, |question, evaluation| {
         let error = evaluation.refusal(question, &listed);
         (
             error.message.clone(),
@@ -169,14 +169,14 @@ fn where_hosts_are_listed_an_address_names_one_of_them() {
             error.details["remedy"].clone(),
         )
     });
-    assert_eq!(told.0, "evil.example:443 is not among the hosts in the grants of laptop-123.");
-    assert_eq!(told.1, "grants: hosts");
-    assert!(told.2[0].as_str().unwrap().starts_with("add \"evil.example:443\" to the hosts"));
+    assert_eq!(text.0, "evil.example:443 is not among the hosts in the grants of laptop-123.");
+    assert_eq!(text.1, "grants: hosts");
+    assert!(text.2[0].as_str().unwrap().starts_with("add \"evil.example:443\" to the hosts"));
 }
 
 #[test]
 fn who_is_strict_is_told_by_whose_word_counts() {
-    let plain = lent(&json!({}));
+    let plain = granted(&json!({}));
     let strict = policy(&json!({"profile": "strict", "paths": ["D:/"]})).grants;
     let tools = vec!["create_directory".to_owned()];
     let spare = Rule { tools, ..Rule::new("spare", RuleAction::Preapprove) };
@@ -189,9 +189,9 @@ fn who_is_strict_is_told_by_whose_word_counts() {
             (evaluation.rule_name(question, &policy), message.contains("the ceiling of"))
         })
     };
-    let told = |name: &str, owner| (name.to_owned(), owner);
-    assert_eq!(name(&strict, &plain.grants, &[]), told("grants: strict", false));
-    assert_eq!(name(&plain.grants, &strict, &[]), told("ceiling: strict", true));
-    assert_eq!(name(&strict, &strict, &[spare]), told("ceiling: strict", true));
+    let text = |name: &str, owner| (name.to_owned(), owner);
+    assert_eq!(name(&strict, &plain.grants, &[]), text("grants: strict", false));
+    assert_eq!(name(&plain.grants, &strict, &[]), text("ceiling: strict", true));
+    assert_eq!(name(&strict, &strict, &[spare]), text("ceiling: strict", true));
     assert!(Profile::Strict.capabilities() == Profile::Operator.capabilities());
 }

@@ -1,4 +1,4 @@
-//! The trace: each layer that is asked says either that nothing objects or what does.
+//! The trace: each evaluated layer adds either its objections or a line without one.
 
 use super::*;
 
@@ -42,9 +42,9 @@ fn a_permit_names_the_answer_it_rests_on() {
         ..Policy::deny_all()
     };
     let id = ApprovalId::new(uuid::Uuid::from_u128(7));
-    let permit = |yes| {
+    let permit = |approved| {
         Ask::make("C:/Users/njsch/Test").asked(&policy, |question, evaluation| {
-            evaluation.permit(question, &policy, yes).map(|permit| permit.approval())
+            evaluation.permit(question, &policy, approved).map(|permit| permit.approval())
         })
     };
     assert_eq!(permit(Some(Approved::of(id))).unwrap(), Some(id));
@@ -71,11 +71,11 @@ fn what_a_call_touches_is_put_together_path_by_path() {
 
 #[test]
 fn the_risk_says_why_it_asks_and_where_it_is_spared() {
-    let lent = policy(&seed_grants());
+    let granted = policy(&seed_grants());
     let ask = Ask::delete("C:/Users/njsch/Test");
     let by_risk = |ask: &Ask, policy: &Policy| said(ask, policy).pop().unwrap();
     let asks = |reason| (Layer::Risk, Decision::Ask, reason);
-    assert_eq!(by_risk(&ask, &lent), asks(Reason::Asks));
+    assert_eq!(by_risk(&ask, &granted), asks(Reason::Asks));
     let rule = |action| Rule {
         tools: vec!["delete_directory".to_owned()],
         paths: vec!["C:/Users/njsch/Test".to_owned()],
@@ -89,26 +89,26 @@ fn the_risk_says_why_it_asks_and_where_it_is_spared() {
     assert_eq!(by_risk(&ask, &with(RuleAction::Preapprove)), spared);
     let tainted = |ask: Ask| Ask { tainted: true, ..ask };
     let make = Ask::path("create_directory", Risk::Medium, "C:/Users/njsch/x", Access::Write);
-    assert_eq!(by_risk(&tainted(make), &lent), asks(Reason::AsksForProvenance));
-    assert_eq!(by_risk(&tainted(Ask::delete("C:/Users/njsch/Test")), &lent), asks(Reason::Asks));
-    // A rule that asks wants nobody for a preview.
+    assert_eq!(by_risk(&tainted(make), &granted), asks(Reason::AsksForProvenance));
+    assert_eq!(by_risk(&tainted(Ask::delete("C:/Users/njsch/Test")), &granted), asks(Reason::Asks));
+    // A rule that requires approval requires none for a preview.
     let preview = Ask { dry_run: true, ..Ask::delete("C:/Users/njsch/Test") };
     assert_eq!(preview.of(&with(RuleAction::Ask)).0, Decision::Allow);
 }
 
 #[test]
 fn a_path_that_cannot_be_deleted_is_told_apart_from_one_outside() {
-    let lent = policy(&seed_grants());
-    let told = |path: &str| {
+    let granted = policy(&seed_grants());
+    let message = |path: &str| {
         Ask::delete(path)
-            .asked(&lent, |question, evaluation| evaluation.refusal(question, &lent).message)
+            .asked(&granted, |question, evaluation| evaluation.refusal(question, &granted).message)
     };
     assert_eq!(
-        told("D:/Projects"),
+        message("D:/Projects"),
         "D:/Projects is itself an allowed path of laptop-123; only what is in it can be deleted."
     );
     assert_eq!(
-        told("D:/Other"),
+        message("D:/Other"),
         "D:/Other is not inside a path that allows delete on laptop-123: C:/Users/njsch, D:/Projects."
     );
 }

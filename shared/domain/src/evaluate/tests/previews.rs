@@ -1,12 +1,12 @@
-//! What a wish for a preview changes, and of what it changes nothing.
+//! The effect of a requested preview on the decision.
 
 use super::*;
 use crate::rule::Quantity;
 
 fn with(rules: Vec<Rule>) -> Policy {
     let rules = rules.into_iter().map(|rule| rule.compile(&windows()).0).collect();
-    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
-    Policy { rules, ..lent }
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    Policy { rules, ..granted }
 }
 
 #[test]
@@ -29,12 +29,12 @@ fn a_read_that_says_dry_run_is_asked_about_and_counted_like_any() {
 
 #[test]
 fn what_was_judged_without_its_arguments_permits_nothing() {
-    let lent = with(Vec::new());
-    Ask::make("D:/x").asked(&lent, |question, _| {
+    let granted = with(Vec::new());
+    Ask::make("D:/x").asked(&granted, |question, _| {
         let listed = Question { touches: None, ..*question };
-        let evaluation = evaluate(&listed, &lent);
+        let evaluation = evaluate(&listed, &granted);
         assert_eq!(evaluation.decision(), Decision::Allow);
-        let refused = evaluation.permit(&listed, &lent, None).map_err(|error| error.code);
+        let refused = evaluation.permit(&listed, &granted, None).map_err(|error| error.code);
         assert_eq!(refused, Err(ErrorCode::Internal));
     });
 }

@@ -1,17 +1,17 @@
-//! Rules, risk defaults, strict grants and strangers' content: what each may do, and may never.
+//! Rules, risk defaults, strict grants and untrusted content: what each may decide, and may never.
 
 use super::*;
 use crate::grants::Profile;
 use crate::rule::{Approvers, Hours, Quantity, Rate};
 
-/// Everything is lent, so that only what is looked at decides.
-fn lent() -> Policy {
+/// Grants everything, so that only the tested part decides.
+fn granted() -> Policy {
     policy(&json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]}))
 }
 
 fn with(rules: Vec<Rule>) -> Policy {
     let rules = rules.into_iter().map(|rule| rule.compile(&windows()).0).collect();
-    Policy { rules, ..lent() }
+    Policy { rules, ..granted() }
 }
 
 fn rule(action: RuleAction) -> Rule {
@@ -243,15 +243,15 @@ fn strangers_content_raises_what_changes_something_by_one(
     #[case] second_if_any: bool,
 ) {
     let ask = Ask { risk, confirmed: true, tainted: true, ..Ask::make("D:/x") };
-    ask.asked(&lent(), |_, evaluation| {
+    ask.asked(&granted(), |_, evaluation| {
         let expected = Approvers { role, second_if_any, ..Approvers::default() };
         assert_eq!((evaluation.decision(), evaluation.approvers()), (decision, expected));
     });
     let read =
         Ask { tainted: true, ..Ask::path("list_directory", Risk::Medium, "D:/", Access::Read) };
-    assert_eq!(read.of(&lent()).0, Decision::Allow, "what only reads stays as it is");
+    assert_eq!(read.of(&granted()).0, Decision::Allow, "what only reads stays as it is");
     let preview = Ask { dry_run: true, tainted: true, ..Ask::delete("D:/x") };
-    assert_eq!(preview.of(&lent()).0, Decision::Allow);
+    assert_eq!(preview.of(&granted()).0, Decision::Allow);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn strict_grants_ask_for_every_change_and_show_it_first() {
     assert_eq!(Ask { dry_run: true, ..Ask::make("D:/x") }.of(&strict("D:/")).0, Decision::Allow);
     let read = Ask::path("list_directory", Risk::Low, "D:/", Access::Read);
     assert_eq!(read.of(&strict("D:/")).0, Decision::Allow);
-    let owner = Policy { ceiling: Some(strict("D:/").grants), ..lent() };
+    let owner = Policy { ceiling: Some(strict("D:/").grants), ..granted() };
     assert_eq!(make.of(&owner).0, Decision::Ask);
     assert!(make.asked(&owner, |question, evaluation| {
         evaluation.rule_name(question, &owner) == "ceiling: strict"
@@ -309,7 +309,7 @@ fn risk_defaults_only_tighten(
     #[case] (low, medium): (Decision, Decision),
     #[case] expected: [Decision; 3],
 ) {
-    let policy = Policy { risk: RiskDefaults::new(low, medium), ..lent() };
+    let policy = Policy { risk: RiskDefaults::new(low, medium), ..granted() };
     let found = [Risk::Low, Risk::Medium, Risk::High]
         .map(|risk| Ask { risk, confirmed: true, ..Ask::make("D:/x") }.of(&policy).0);
     assert_eq!(found, expected);
@@ -382,7 +382,7 @@ fn who_says_yes_is_whoever_satisfies_every_rule_that_asks() {
         assert_eq!(evaluation.approvers(), expected);
         assert!(evaluation.preview_first());
     });
-    Ask::delete("D:/x").asked(&lent(), |_, evaluation| {
+    Ask::delete("D:/x").asked(&granted(), |_, evaluation| {
         assert_eq!(evaluation.approvers(), base);
         assert!(!evaluation.preview_first());
     });

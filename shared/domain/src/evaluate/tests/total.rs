@@ -1,4 +1,4 @@
-//! Whatever is asked under whatever policy, there is an answer, and it keeps the laws.
+//! Every question under every policy has a decision that keeps the laws.
 
 use proptest::prelude::*;
 
@@ -109,8 +109,8 @@ proptest! {
             let refusal = evaluation.refusal(question, &policy);
             assert!(!refusal.message.is_empty());
             if evaluation.decision() == Decision::Deny {
-                let yes = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(1)));
-                assert!(evaluation.permit(question, &policy, Some(yes)).is_err());
+                let approved = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(1)));
+                assert!(evaluation.permit(question, &policy, Some(approved)).is_err());
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Applications, addresses and words: what a call touches besides paths, and how it is all called.
+//! Applications, addresses and words: what a call touches besides paths, and its names in messages.
 
 use super::*;
 use crate::grants::{Profile, Scope};
@@ -15,15 +15,15 @@ fn opens(app: &str, urls: &[&str]) -> Ask {
 
 #[test]
 fn an_application_is_opened_where_it_is_listed_and_nowhere_else() {
-    let lent = policy(&json!({"profile": "operator", "apps": ["chrome"]}));
-    assert_eq!(opens("chrome", &[]).of(&lent).0, Decision::Allow);
+    let granted = policy(&json!({"profile": "operator", "apps": ["chrome"]}));
+    assert_eq!(opens("chrome", &[]).of(&granted).0, Decision::Allow);
     for app in ["code", "Chrome", "chrome.exe", ""] {
-        let (decision, code, _) = opens(app, &[]).of(&lent);
+        let (decision, code, _) = opens(app, &[]).of(&granted);
         assert_eq!((decision, code), (Decision::Deny, Some(ErrorCode::AppNotWhitelisted)), "{app}");
     }
     let none = policy(&json!({"profile": "operator"}));
     assert_eq!(opens("chrome", &[]).of(&none).1, Some(ErrorCode::AppNotWhitelisted));
-    let owned = Policy { ceiling: Some(none.grants), ..lent };
+    let owned = Policy { ceiling: Some(none.grants), ..granted };
     assert_eq!(opens("chrome", &[]).of(&owned).1, Some(ErrorCode::AppNotWhitelisted));
 }
 
@@ -43,16 +43,16 @@ fn an_application_is_opened_where_it_is_listed_and_nowhere_else() {
 #[case("", Some(ErrorCode::UrlForbidden))]
 #[case("\u{212a}ttp://example.com", Some(ErrorCode::UrlForbidden))]
 fn only_plain_addresses_are_opened(#[case] url: &str, #[case] expected: Option<ErrorCode>) {
-    let lent = policy(&json!({"profile": "operator", "apps": ["chrome"]}));
-    assert_eq!(opens("chrome", &[url]).of(&lent).1, expected);
-    // One that is not plain is not hidden behind one that is.
+    let granted = policy(&json!({"profile": "operator", "apps": ["chrome"]}));
+    assert_eq!(opens("chrome", &[url]).of(&granted).1, expected);
+    // An invalid URL is not hidden behind a valid one.
     let both = opens("chrome", &["https://example.com", url]);
-    assert_eq!(both.of(&lent).1, expected);
+    assert_eq!(both.of(&granted).1, expected);
 }
 
 #[test]
 fn everything_that_a_call_touches_has_to_be_lent() {
-    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]}));
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]}));
     let path = |text: &str| Ask::make(text).touches.paths;
     for (paths, code) in [
         (["D:/a", "D:/b"], None),
@@ -62,28 +62,28 @@ fn everything_that_a_call_touches_has_to_be_lent() {
     ] {
         let paths = paths.iter().flat_map(|text| path(text)).collect();
         let touches = Touches { paths, ..Touches::nothing() };
-        assert_eq!(Ask { touches, ..Ask::make("D:/") }.of(&lent).1, code);
+        assert_eq!(Ask { touches, ..Ask::make("D:/") }.of(&granted).1, code);
     }
 }
 
 #[test]
 fn two_paths_of_one_call_are_both_looked_at() {
-    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
     let other = |text: &str| DevicePath::parse(PathStyle::Windows, text).unwrap();
     let make = |text: &str| {
         let touches = Ask::make("D:/a").touches.and_path(other(text), Access::Write);
         assert_eq!(touches.paths.len(), 2);
         Ask { touches, ..Ask::make("D:/a") }
     };
-    assert_eq!(make("D:/b").of(&lent).0, Decision::Allow);
-    assert_eq!(make("C:/b").of(&lent).1, Some(ErrorCode::PathNotAllowed));
+    assert_eq!(make("D:/b").of(&granted).0, Decision::Allow);
+    assert_eq!(make("C:/b").of(&granted).1, Some(ErrorCode::PathNotAllowed));
 }
 
 #[test]
 fn a_layer_that_objects_says_nothing_else_and_one_that_does_not_says_so() {
-    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
     let lines = |path: &str| {
-        Ask::make(path).asked(&lent, |_, evaluation| {
+        Ask::make(path).asked(&granted, |_, evaluation| {
             let lines = evaluation.evidence().iter();
             lines.map(|line| (line.layer, line.decision)).collect::<Vec<_>>()
         })
@@ -95,15 +95,15 @@ fn a_layer_that_objects_says_nothing_else_and_one_that_does_not_says_so() {
 
 #[test]
 fn a_permit_names_the_approval_that_it_rests_on() {
-    let lent = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
-    let yes = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(9)));
-    let approval = Ask::delete("D:/x").asked(&lent, |question, evaluation| {
-        let permit = evaluation.permit(question, &lent, Some(yes)).unwrap();
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let approved = Approved::of(ApprovalId::new(uuid::Uuid::from_u128(9)));
+    let approval = Ask::delete("D:/x").asked(&granted, |question, evaluation| {
+        let permit = evaluation.permit(question, &granted, Some(approved)).unwrap();
         (permit.rule().to_owned(), permit.approval())
     });
-    assert_eq!(approval, ("risk high".to_owned(), Some(yes.id())));
-    let denied = Ask::delete("C:/x").asked(&lent, |question, evaluation| {
-        evaluation.permit(question, &lent, Some(yes)).map(drop).map_err(|error| error.code)
+    assert_eq!(approval, ("risk high".to_owned(), Some(approved.id())));
+    let denied = Ask::delete("C:/x").asked(&granted, |question, evaluation| {
+        evaluation.permit(question, &granted, Some(approved)).map(drop).map_err(|error| error.code)
     });
     assert_eq!(denied, Err(ErrorCode::PathNotAllowed));
 }
@@ -165,11 +165,11 @@ fn decisions_and_roles_are_said_by_one_word() {
     for decision in decisions {
         assert_eq!(serde_json::to_value(decision).unwrap(), json!(decision.as_str()));
     }
-    for (role, word) in
+    for (role, name) in
         [(Role::Viewer, "viewer"), (Role::Operator, "operator"), (Role::Admin, "admin")]
     {
-        assert_eq!((role.as_str(), role.to_string().as_str()), (word, word));
-        assert_eq!(word.parse(), Ok(role));
+        assert_eq!((role.as_str(), role.to_string().as_str()), (name, name));
+        assert_eq!(name.parse(), Ok(role));
     }
     assert!("root".parse::<Role>().is_err());
 }

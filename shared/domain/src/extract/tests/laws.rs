@@ -1,4 +1,4 @@
-//! Laws: total on every input, work linear in the input, and what is written is what is read.
+//! Laws: total on every input, linear work, and every written call is read back.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -10,7 +10,7 @@ use crate::extract::{
     ExtractedCall, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, extract, from_native,
 };
 
-/// How often one byte of the worst known garbage is looked at.
+/// The maximum reads of one byte in the worst known input.
 const LOOKS_PER_BYTE: usize = 4;
 
 #[rstest]
@@ -81,7 +81,7 @@ fn what_is_looked_at_is_counted(#[case] output: &str, #[case] examined: usize) {
     assert_eq!(scan(output).examined, examined);
 }
 
-/// Reads `size_bytes` of the repeated unit, as it stands and inside one more bracket.
+/// Extracts `size_bytes` of the repeated unit, alone and inside one more bracket.
 fn check(unit: &str, size_bytes: usize, looks_per_byte: usize) {
     let garbage = unit.repeat(size_bytes / unit.len());
     for output in [format!("[{}", &garbage[unit.len()..]), garbage] {
@@ -96,7 +96,7 @@ fn check(unit: &str, size_bytes: usize, looks_per_byte: usize) {
     }
 }
 
-/// Text made of the pieces that the reading turns on, so that they meet in every order.
+/// Text made of the pieces that the extractor distinguishes, in every order.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",

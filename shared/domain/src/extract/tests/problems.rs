@@ -1,4 +1,4 @@
-//! What looks like a call and isn't taken as one, and what is said about it.
+//! What looks like a call and is not read as one, and the problems reported for it.
 
 use rstest::rstest;
 use serde_json::json;

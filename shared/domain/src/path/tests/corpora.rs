@@ -1,6 +1,7 @@
-//! The attack lists, where they are present: against the reading of paths, and against the whole decision.
+//! The attack lists, where they are present: against path parsing, and against the whole decision.
 //!
-//! They are read from `ORION_CORPORA`, or from `shared/corpora` beside the project; without them these tests say that they skip.
+//! They are read from `ORION_CORPORA`, or from `shared/corpora` beside the project. Without them these
+//! tests report that they skip.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ use crate::risk::Risk;
 use crate::rule::Moment;
 use crate::touches::{Access, Touches};
 
-/// The lines of one list. A line that isn't UTF-8 can't be the text of a call at all and counts as refused.
+/// Returns the lines of one list. A line that is not UTF-8 cannot be the text of a call and counts as
+/// rejected.
 fn lines(name: &str) -> Option<Vec<Option<String>>> {
     let folder = std::env::var_os("ORION_CORPORA").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpora")),
@@ -30,11 +32,13 @@ fn lines(name: &str) -> Option<Vec<Option<String>>> {
 }
 
 fn say(text: &str) {
-    // Written past the harness's capture, so that a skipped list is seen; nothing is lost if the stream is closed.
+    // Written past the harness's capture, so that a skipped list is visible; a closed stream loses
+    // nothing.
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
-/// Every entry leaves its root as it stands, so each is refused or lies where a grant of the root doesn't reach.
+/// Every entry leaves its root as written, so each is rejected or lies where a grant of the root does
+/// not reach.
 fn none_is_admitted(style: PathStyle, list: &str) {
     let Some(lines) = lines(list) else { return };
     let places = places(style);
@@ -66,8 +70,8 @@ fn no_windows_escape_is_admitted() {
     none_is_admitted(PathStyle::Windows, "escapes-windows.txt");
 }
 
-/// What is admitted is made of the payload's own pieces in their order, letter for letter; and nothing leaves the root that
-/// doesn't say `..` or begin at a root in plain sight.
+/// An accepted path is made of the payload's own pieces in their order, letter for letter. Nothing
+/// leaves the root without `..` or a visible root.
 #[test]
 fn no_payload_is_decoded() {
     let Some(lines) = lines("payloads.txt") else {
@@ -105,8 +109,9 @@ fn no_payload_is_decoded() {
     }
 }
 
-/// Where Windows would look: `/` and `\` part names, `..` takes one back and never the drive, and dots
-/// and spaces at the end of a name are dropped. Apart from the project's own reading, to be held against it.
+/// Resolves a path as Windows does: `/` and `\` separate names, `..` removes one and never the drive,
+/// and trailing dots and spaces of a name are dropped. Independent of the project's own parser, for
+/// comparison.
 fn plain_windows(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in text.split(['/', '\\']) {
@@ -119,9 +124,8 @@ fn plain_windows(text: &str) -> Vec<String> {
     names
 }
 
-/// The whole decision for a laptop with two folders: as the lines stand, in relation to the first
-/// folder, and behind each folder's own path. What is allowed lies in one of them by the plainest
-/// reading too.
+/// The whole decision for a laptop with two folders: each line as written, relative to the first folder,
+/// and after each folder's own path. An allowed path is in one of them by the independent parser too.
 #[test]
 fn no_windows_escape_is_allowed_by_the_whole_decision() {
     const ROOTS: [&str; 2] = ["C:/Users/ann", "D:/Projects"];
@@ -158,7 +162,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
         };
         evaluate(&question, &policy).decision()
     };
-    let lent = |text: &str| {
+    let is_inside = |text: &str| {
         let at = plain_windows(text);
         ROOTS.iter().any(|root| at.starts_with(&plain_windows(root)))
     };
@@ -177,8 +181,8 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
                 .any(|access| decide(path.clone(), access) == Decision::Allow);
             match whole {
                 _ if !allowed => denied += 1,
-                Some(whole) if lent(whole) => inside += 1,
-                // As it stands, each line leaves the folder.
+                Some(whole) if is_inside(whole) => inside += 1,
+                // As written, each line leaves the folder.
                 Some(_) | None => admitted.push(text.clone()),
             }
         }

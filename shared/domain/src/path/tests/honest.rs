@@ -1,8 +1,8 @@
-//! Odd but legal names, all of which must be accepted and kept as they are.
+//! Odd but legal names, all of which must be accepted unchanged.
 
 use super::*;
 
-/// Legal on both platforms.
+/// Names that are legal on both platforms.
 const EVERYWHERE: &[&str] = &[
     "..test",
     "te..st",
@@ -91,7 +91,7 @@ const EVERYWHERE: &[&str] = &[
     "C",
 ];
 
-/// Legal on POSIX alone.
+/// Names that are legal on POSIX only.
 const POSIX_ONLY: &[&str] = &[
     "...",
     "....",

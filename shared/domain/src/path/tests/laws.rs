@@ -1,4 +1,4 @@
-//! What holds for every path, whatever it looks like.
+//! Laws that are true for every path.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn style() -> impl Strategy<Value = PathStyle> {
     prop_oneof![Just(PathStyle::Posix), Just(PathStyle::Windows)]
 }
 
-/// Pieces that mean something to one rule or another, and arbitrary text.
+/// Pieces with a meaning for some rule, and arbitrary text.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => prop::sample::select(vec![
@@ -54,7 +54,7 @@ fn near(style: PathStyle) -> impl Strategy<Value = DevicePath> {
         })
 }
 
-/// The plainest reading of `..`: a stack of names, or nothing when it runs empty.
+/// Resolves `..` in the simplest way: a stack of names, or `None` when it runs empty.
 fn reference(text: &str) -> Option<Vec<&str>> {
     text.split('/').try_fold(Vec::new(), |mut stack, name| {
         match name {
@@ -68,14 +68,14 @@ fn reference(text: &str) -> Option<Vec<&str>> {
     })
 }
 
-/// One component, often alike for one comparison and not for another, with wildcards if they are wanted.
+/// One component, often equal for one comparison and not for another, optionally with wildcards.
 fn component(wildcards: &'static str) -> impl Strategy<Value = String> {
     let letters = "aAé.\u{301}K\u{212a}ßẞςΣİ\u{200c}".chars().chain(wildcards.chars());
     let letter = prop::sample::select(letters.collect::<Vec<_>>());
     prop::collection::vec(letter, 1..5).prop_map(|letters| letters.into_iter().collect())
 }
 
-/// An entry of a list and a path that it may fit.
+/// An entry of a list and a path that may match it.
 fn entry_and_path(style: PathStyle) -> impl Strategy<Value = (PathPattern, DevicePath)> {
     let root = if style == PathStyle::Posix { "/" } else { "C:/" };
     let start = prop::sample::select(vec!["**/", root]);

@@ -1,4 +1,4 @@
-//! What a text is read as, or why it is refused.
+//! The path that a text is parsed to, or why it is rejected.
 
 use rstest::rstest;
 

@@ -1,4 +1,4 @@
-//! What a rule does and who says yes to it, in either form.
+//! The action of a rule and its approvers, in either form.
 
 use orion_domain::Role;
 use orion_domain::rule::{Approvers, Rule, RuleAction};
@@ -23,7 +23,7 @@ const VERBS: [(&str, Verb); 4] = [
     ("allow", Verb::Allow),
 ];
 
-/// What the rule does, from `action` and the short form's switches.
+/// Reads the action, from `action` and the short form's switches.
 pub(super) fn read(fields: &mut Fields<'_>, rule: &mut Rule, findings: &mut Findings) {
     let at = fields.at;
     let verb = fields.take(&["action"], findings);
@@ -97,7 +97,7 @@ fn approvers(node: &Node, findings: &mut Findings) -> Option<Approvers> {
     let mut fields = Fields::of(node, "`approvers`", findings)?;
     let mut approvers = Approvers::default();
     if let Some(node) = fields.take(&["role"], findings) {
-        // A viewer approves nothing.
+        // A viewer cannot approve.
         let role =
             read::word(node, "a role that approves", ROLES.get(1..).unwrap_or(&[]), findings);
         approvers.role = role.unwrap_or(Role::Admin);

@@ -1,15 +1,15 @@
-//! The table of decisions beside this file, read into rows. It knows nothing of policies or of the
-//! evaluator, so that whatever answers calls can be held to it; other tests include it by its path.
+//! Reads the table of decisions beside this file into rows. It knows nothing of policies or of the
+//! evaluator, so that any evaluator can be tested with it; other tests include it by its path.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// One decision as it has to be.
+/// One expected decision.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// The family, and the call as it is written there.
+    /// The family, and the call as written there.
     pub(crate) title: String,
     /// The text of the policy file.
     pub(crate) policy: String,
@@ -17,52 +17,52 @@ pub(crate) struct Row {
     pub(crate) device: String,
     /// `posix` or `windows`.
     pub(crate) style: String,
-    /// The home folder there.
+    /// The home folder on the device.
     pub(crate) home: String,
-    /// Where relative paths start there.
+    /// The workspace on the device.
     pub(crate) workspace: String,
     /// The owner's ceiling, in the grammar of grants; `Null` for none.
     pub(crate) ceiling: Value,
-    /// The account that calls.
+    /// The user that makes the call.
     pub(crate) user: String,
-    /// Its role.
+    /// The user's role.
     pub(crate) role: String,
-    /// The tool.
+    /// The tool's name.
     pub(crate) tool: String,
-    /// Its arguments.
+    /// The tool's arguments.
     pub(crate) arguments: Map<String, Value>,
-    /// What only some can be asked about.
+    /// Conditions that only some evaluators support.
     pub(crate) when: When,
-    /// `allow`, `dry_run_first`, `ask` or `deny`; `invalid` where the call cannot be one there.
+    /// `allow`, `dry_run_first`, `ask` or `deny`; `invalid` where the call is invalid there.
     pub(crate) decision: String,
-    /// The name of the line that decides, without the place of a rule in its file.
+    /// The name of the deciding line, without the place of a rule in its file.
     pub(crate) rule: String,
 }
 
-/// What surrounds a call. The default can be asked of anyone.
+/// The conditions of a call. Every evaluator supports the default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct When {
-    /// Only a preview is wanted.
+    /// Whether the call requests only a preview.
     pub(crate) dry_run: bool,
-    /// Who calls, in place of the family's.
+    /// The user, in place of the family's.
     who: Option<String>,
-    /// Unix milliseconds, for whoever can be told the time.
+    /// Unix milliseconds, for evaluators with a settable time.
     pub(crate) unix_ms: Option<i64>,
     /// The day, 0 for Monday, and the minute of the day, in the policy's time zone.
     pub(crate) at: Option<(u8, u16)>,
-    /// Whether strangers' content is in the chat; only the backend knows.
+    /// Whether the chat contains untrusted content; only the backend knows.
     pub(crate) tainted: bool,
-    /// How many such calls there were before; only the backend counts.
+    /// The number of such calls before; only the backend counts.
     pub(crate) earlier: Option<u32>,
-    /// How many files and folders the preview told of; only the backend asks for it.
+    /// The number of files and folders that the preview reported; only the backend requests it.
     pub(crate) entries: Option<u64>,
-    /// Until when the device is in dangerous mode, Unix milliseconds.
+    /// Unix milliseconds. The end of the device's dangerous mode.
     pub(crate) dangerous_until: Option<i64>,
 }
 
 impl Row {
-    /// Whether the row can be asked of anyone who has a policy, a device and a caller.
+    /// Returns whether the row needs only a policy, a device and a user.
     #[must_use]
     pub(crate) fn is_plain(&self) -> bool {
         let When { dry_run, ref who, .. } = self.when;
@@ -117,7 +117,7 @@ enum Cell {
     When(When),
 }
 
-/// Every row of the table.
+/// Returns every row of the table.
 #[must_use]
 pub(crate) fn rows() -> Vec<Row> {
     let Table { policies, devices, family } = toml::from_str(include_str!("table.toml")).unwrap();
@@ -166,7 +166,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// A cell: the decision, and the line that decides where it is not the usual one.
+/// Parses a cell: the decision, and the deciding line where it is not the usual one.
 fn expected(cell: &str) -> (String, String) {
     let (decision, rule) = match cell.split_once(' ') {
         Some((decision, rule)) => (decision, rule),
@@ -180,7 +180,7 @@ fn expected(cell: &str) -> (String, String) {
     (decision.to_owned(), rule.to_owned())
 }
 
-/// `tool name=value …`, split at spaces outside of double quotes and typed by the tool's schema.
+/// Parses `tool name=value …`, split at spaces outside double quotes and typed by the tool's schema.
 fn call_of(line: &str) -> (String, Map<String, Value>) {
     let mut words = vec![String::new()];
     let mut quoted = false;

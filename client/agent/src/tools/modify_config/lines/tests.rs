@@ -1,4 +1,4 @@
-//! Line changes by example and by law.
+//! Line changes by example and by property.
 
 use orion_domain::PathStyle;
 use proptest::prelude::*;
@@ -74,7 +74,7 @@ fn lines_are_named_once_and_from_one() {
     }
 }
 
-/// Lines with their ends, the last one with or without.
+/// Lines with their ends; the last line may have none.
 fn texts() -> impl Strategy<Value = (Vec<(String, &'static str)>, bool, bool)> {
     let end = prop::sample::select(vec!["\n", "\r\n"]);
     let line = ("[ a-c#=]{0,6}", end);
@@ -106,7 +106,7 @@ proptest! {
             .iter()
             .map(|it| change(it.line, it.new.as_deref().unwrap(), Some(&it.old)))
             .collect();
-        // An unfinished last line that becomes empty is no line any more.
+        // An unfinished last line that becomes empty disappears.
         let last_is_gone = open && changes.iter().any(|it| {
             it.line == count as u64 && (it.new.as_deref() == Some("") || it.old.is_empty())
         });
