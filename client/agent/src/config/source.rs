@@ -166,7 +166,13 @@ impl Source {
     /// Creates the source from the file's current state.
     pub(super) fn new(path: &Path, state_dir: &Path) -> Self {
         let (path, state_dir) = (path.to_owned(), state_dir.to_owned());
-        Self { seen: Seen::at(&path), path, state_dir, every: CHECK_INTERVAL, still: SETTLE_INTERVAL }
+        Self {
+            seen: Seen::at(&path),
+            path,
+            state_dir,
+            every: CHECK_INTERVAL,
+            still: SETTLE_INTERVAL,
+        }
     }
 
     /// Returns the path of the file.

@@ -130,7 +130,10 @@ async fn what_was_noted_and_is_not_in_the_journal_is_told_as_unknown_and_not_not
     stopped.began(&[]).await;
     stopped.noted(&[&done()]).await;
     let (reported, entry, states) = stopped.taken_up().await;
-    assert_eq!((reported.state, entry, states), (CallState::Unknown, 1, vec![CallState::Succeeded]));
+    assert_eq!(
+        (reported.state, entry, states),
+        (CallState::Unknown, 1, vec![CallState::Succeeded])
+    );
     let Envelope { message, .. } = serde_json::from_str(&reported.result).unwrap();
     assert!(message.contains("came to its end, succeeded"), "{message}");
 

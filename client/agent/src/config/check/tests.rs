@@ -50,7 +50,7 @@ fn each_thing_is_told_with_its_place(#[case] text: &str, #[case] at: &str, #[cas
                 && place.split(':').next() == at.split(':').next()
                 && place.ends_with("!not-taken")
     });
-    let (_, said) = found.unwrap_or_else(|| panic!("{told:?}"));
+    let (_, said) = found.unwrap_or_else(|| panic!("{reported:?}"));
     assert!(said.contains(words), "{said}");
 }
 
