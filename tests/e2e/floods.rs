@@ -141,7 +141,16 @@ async fn stands(flood: Flood) {
     let viewer = world.person("bob", Role::Viewer).await;
     let server = world.server();
     call(&ann, &device, Duration::from_secs(1)).await;
+    let from = flood.newcomers();
+    let newcomers = |stop: &CancellationToken| {
+        come(from, world.people_address(), ann.token().to_owned(), stop.clone())
+    };
+    // People come before the flood as they do beside it, so that the flood alone is the difference.
+    let quiet = CancellationToken::new();
+    let coming = newcomers(&quiet);
     let before = call(&ann, &device, long).await;
+    quiet.cancel();
+    assert_eq!(coming.await.unwrap().1, Vec::<String>::new(), "somebody did not get in before");
     let resident = server.usage().resident;
 
     let stop = CancellationToken::new();
@@ -155,8 +164,7 @@ async fn stands(flood: Flood) {
     };
     let elsewhere = elsewhere();
     let flooding = elsewhere.spawn(flood.flow(target, stop.clone()));
-    let from = flood.newcomers();
-    let coming = come(from, world.people_address(), ann.token().to_owned(), stop.clone());
+    let coming = newcomers(&stop);
     let during = call(&ann, &device, long).await;
     stop.cancel();
     let (came, shut_out) = coming.await.unwrap();

@@ -1,4 +1,4 @@
-//! The backend while it lives, and its record, which stays.
+//! A running backend, and its database, which outlives it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,24 +23,24 @@ use crate::environment::FromBackend;
 use crate::ground::start;
 use crate::host::Host;
 
-/// How long SQLite's threads may take for one step, in naps.
+/// The longest wait for SQLite's threads in one step, in naps.
 const PATIENCE: usize = 200_000;
-/// One nap.
+/// The length of one nap.
 const NAP: Duration = Duration::from_micros(50);
-/// How many naps are only a word to the scheduler.
+/// The number of first naps that only yield to the scheduler.
 const SHORT: usize = 200;
 
-/// See the module.
+/// A backend of a story.
 #[derive(Debug)]
 pub(crate) struct Backend {
     host: Host,
-    /// Its files and doors.
+    /// Its files and listeners. `None` while it is stopped.
     ready: Option<Ready>,
-    /// Set once it was asked to stop.
+    /// Set once a stop was requested.
     stopping: Option<Arc<Stopping>>,
 }
 
-/// How far a backend is that was asked to stop.
+/// The progress of a requested stop.
 #[derive(Debug, Default)]
 struct Stopping {
     closes: AtomicBool,
@@ -58,7 +58,7 @@ impl Backend {
         started
     }
 
-    /// Asks it to stop, as its program does.
+    /// Requests a stop, as its program does.
     pub(crate) fn stop(&mut self) {
         let (backend, stopping) = (Arc::clone(self.real()), Arc::new(Stopping::default()));
         self.stopping = Some(Arc::clone(&stopping));
@@ -71,7 +71,7 @@ impl Backend {
         });
     }
 
-    /// Whether it runs and was not asked to stop.
+    /// Returns whether it runs and no stop was requested.
     pub(crate) const fn is_serving(&self) -> bool {
         self.stopping.is_none()
     }
@@ -80,7 +80,7 @@ impl Backend {
         self.stopping.as_ref().is_some_and(|stopping| stopping.is_over.load(Ordering::Relaxed))
     }
 
-    /// Whether its record is being closed, which takes a thread of SQLite.
+    /// Returns whether its database is closing, which takes a thread of SQLite.
     fn closes(&self) -> bool {
         let closes = |stopping: &Arc<Stopping>| stopping.closes.load(Ordering::Relaxed);
         self.stopping.as_ref().is_some_and(closes) && !self.has_stopped()
@@ -90,13 +90,13 @@ impl Backend {
         &self.ready.as_ref().expect("it is there until it is dropped").backend
     }
 
-    /// Lets the backend do what it can, and waits for the threads of its record meanwhile.
+    /// Lets the backend do what it can, and waits for the threads of its database.
     pub(crate) fn settle(&self) {
         let store = &self.real().store;
         for nap in 0..PATIENCE {
             self.host.turn();
             if store.is_at_rest() && !self.closes() {
-                // What came from a thread in this very moment has been taken in.
+                // Also handles what a thread has just sent.
                 self.host.turn();
                 if store.is_at_rest() && !self.closes() {
                     return;
@@ -112,7 +112,7 @@ impl Backend {
         self.settle();
     }
 
-    /// Takes a device's connection; gives what it says on it.
+    /// Accepts a device's connection; returns the backend's messages on it.
     pub(crate) fn connect(
         &self,
         device: DeviceId,
@@ -139,8 +139,8 @@ impl Backend {
         outgoing
     }
 
-    /// Makes a call; `number` stands in what is told.
-    pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, told: &Reports) {
+    /// Makes a call; `number` identifies it in the answers.
+    pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, answers: &Reports) {
         let line = format!("{number}\n");
         let arguments = json!({"path": "log", "content": line, "append": true});
         let request = CallRequest {
@@ -154,18 +154,18 @@ impl Backend {
             ..CallRequest::default()
         };
         let incoming = CallContext { id, ..CallContext::new(ann(), request) };
-        let (backend, told) = (Arc::clone(self.real()), Arc::clone(told));
+        let (backend, answers) = (Arc::clone(self.real()), Arc::clone(answers));
         self.host.spawn(async move {
             let reply = run_incoming(&backend, incoming).await;
-            told.lock().unwrap().push((number, reply.ok().map(|reply| reply.state)));
+            answers.lock().unwrap().push((number, reply.ok().map(|reply| reply.state)));
         });
     }
 
-    /// Stops a call.
+    /// Cancels a call.
     pub(crate) fn cancel(&self, id: CallId) {
         let backend = Arc::clone(self.real());
         self.host.spawn(async move {
-            // One that was never recorded is nothing to stop.
+            // A call that was never recorded cannot be cancelled.
             if let Ok(row) = backend.store.call(&id.to_string()).await {
                 drop(cancel::cancel(&backend, &ann(), row).await);
             }

@@ -1,11 +1,11 @@
-//! The calls of a story by number: their ids differ from run to run.
+//! The calls of a story by number, because their ids differ from run to run.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use orion_domain::{CallId, CallState};
 
-/// What became of each call, as whoever made it was told: its number and its state.
+/// The answers to callers: the number of each call and its state.
 pub(crate) type Reports = Arc<Mutex<Vec<(usize, Option<CallState>)>>>;
 
 /// One call.
@@ -13,19 +13,19 @@ pub(crate) type Reports = Arc<Mutex<Vec<(usize, Option<CallState>)>>>;
 pub(crate) struct Call {
     pub(crate) id: CallId,
     pub(crate) device: usize,
-    /// The name that whoever made it gave it.
+    /// The idempotency key.
     pub(crate) key: String,
-    /// How long it may wait for its device, in milliseconds.
+    /// The longest time in the queue, in milliseconds. `None` means that the call is not queued.
     pub(crate) queue_ms: Option<u64>,
-    /// How long it may take, in milliseconds.
+    /// The timeout, in milliseconds.
     pub(crate) timeout_ms: u64,
-    /// Whether it reached its device.
+    /// Whether the call reached its device.
     pub(crate) arrived: bool,
-    /// Whether its device died before it could tell for certain how it ended.
+    /// Whether its device died before it could report the outcome for certain.
     pub(crate) may_stay_unknown: bool,
 }
 
-/// See the module.
+/// The calls of a story.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) all: Vec<Call>,
@@ -40,34 +40,34 @@ impl Calls {
         number
     }
 
-    /// The same call made once more has an id of its own, which counts as the call's.
+    /// Registers another id of a repeated call.
     pub(crate) fn alias(&mut self, number: usize, id: CallId) {
         self.numbers.insert(id.to_string(), number);
     }
 
-    /// The device of these calls is gone, and cannot know how they ended.
+    /// Marks calls whose device died and cannot know their outcome.
     pub(crate) fn may_stay_unknown(&mut self, calls: &BTreeSet<CallId>) {
         for number in calls.iter().filter_map(|id| self.numbers.get(&id.to_string())) {
             self.all[*number].may_stay_unknown = true;
         }
     }
 
-    /// Whether an id is this call's.
+    /// Returns whether an id is this call's.
     pub(crate) fn is(&self, number: usize, id: CallId) -> bool {
         self.number(&id.to_string()) == Some(number)
     }
 
-    /// The number of a call by the text of its id.
+    /// Returns the number of a call by the text of its id.
     pub(crate) fn number(&self, id: &str) -> Option<usize> {
         self.numbers.get(id).copied()
     }
 
-    /// How a call is named in the trace.
+    /// Returns the name of a call in the trace.
     pub(crate) fn name(&self, id: &str) -> String {
         self.number(id).map_or_else(|| "#?".to_owned(), |number| format!("#{number}"))
     }
 
-    /// Several, in their order.
+    /// Returns the names of several calls, in their order.
     pub(crate) fn names(&self, ids: &[String]) -> String {
         let mut numbers: Vec<_> = ids.iter().map(|id| self.name(id)).collect();
         numbers.sort();

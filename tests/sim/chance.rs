@@ -1,6 +1,6 @@
-//! Chance from a seed: SplitMix64 (Steele, Lea, Flood 2014), the same on every machine and for ever.
+//! Random numbers from a seed: SplitMix64 (Steele, Lea, Flood 2014), the same on every machine.
 
-/// See the module.
+/// A seeded random generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 
@@ -17,23 +17,23 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// Evenly from 0 to `end`, which is left out. Nothing here is so large that the remainder's bias
-    /// could be seen.
+    /// Returns a uniform number from 0 to below `end`. All ranges are so small that the remainder's bias
+    /// is negligible.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap()).unwrap()
     }
 
-    /// So often in a hundred.
+    /// Returns true with this percentage.
     pub(crate) fn percent(&mut self, often: usize) -> bool {
         self.below(100) < often
     }
 
-    /// Evenly from 0 to 1.
+    /// Returns a uniform number from 0 to 1.
     pub(crate) fn unit(&mut self) -> f64 {
         f64::from(u32::try_from(self.next() >> 32).unwrap()) / f64::from(u32::MAX)
     }
 
-    /// One of these by its weight.
+    /// Returns one of these by its weight.
     pub(crate) fn pick<T: Copy>(&mut self, weighted: &[(usize, T)]) -> T {
         let mut at = self.below(weighted.iter().map(|(weight, _)| weight).sum());
         for (weight, one) in weighted {

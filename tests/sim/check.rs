@@ -1,5 +1,5 @@
-//! The record, looked at past the backend: the state of every call after each step, and in the end what must
-//! hold whatever happened.
+//! Checks the database, read outside the backend: the state of every call after each step, and at the
+//! end the invariants of every story.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use tokio::runtime::{Builder, Runtime};
 use crate::call::Calls;
 use crate::world::World;
 
-/// See the module.
+/// A reader of the database.
 #[derive(Debug)]
 pub(crate) struct Record {
     path: PathBuf,
     runtime: Runtime,
     connection: SqliteConnection,
-    /// The rows of each call, by its number.
+    /// The states of each call, by its number.
     states: BTreeMap<usize, Vec<CallState>>,
 }
 
 impl Record {
     pub(crate) fn open(path: &Path) -> Self {
-        // A clock of its own, which goes as clocks do.
+        // A runtime with an ordinary clock.
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let options = SqliteConnectOptions::new().filename(path).read_only(true);
         let connection = runtime.block_on(options.connect()).unwrap();
@@ -44,7 +44,7 @@ impl Record {
         states
     }
 
-    /// What has changed since it was last looked at.
+    /// Returns what has changed since the last read.
     pub(crate) fn changes(&mut self, calls: &Calls) -> Vec<String> {
         let now = self.read(calls);
         let text = |states: &[CallState]| {
@@ -57,18 +57,18 @@ impl Record {
         changes
     }
 
-    /// Whether a call is over, for good.
+    /// Returns whether a call has ended for good.
     pub(crate) fn has_ended(&self, number: usize) -> bool {
         let is_over = |state: &CallState| state.is_closed() && *state != CallState::Unknown;
         self.states.get(&number).is_some_and(|states| states.iter().all(is_over))
     }
 
-    /// Whether a call is on the record and not over.
+    /// Returns whether a call is in the database and has not ended.
     pub(crate) fn is_open(&self, number: usize) -> bool {
         self.states.get(&number).is_some_and(|states| states.iter().any(|it| !it.is_closed()))
     }
 
-    /// How many calls came to which end.
+    /// Returns the number of calls by outcome.
     pub(crate) fn ends(&self) -> BTreeMap<&'static str, usize> {
         let mut ends = BTreeMap::new();
         for state in self.states.values().flatten() {
@@ -81,7 +81,8 @@ impl Record {
         self.states.get(&number).is_some_and(|states| states.contains(&CallState::Unknown))
     }
 
-    /// How often each call was opened and closed in the audit, and whether its chain is whole.
+    /// Checks that each call was opened and closed as often as it must be, and that the audit chain is
+    /// unbroken.
     fn audit(&mut self, calls: &Calls, wrong: &mut Vec<String>) {
         let rows = sqlx::query_as(
             "SELECT call_id, kind FROM audit WHERE kind IN ('call.opened', 'call.closed')",
@@ -113,7 +114,7 @@ impl Record {
 }
 
 impl World {
-    /// Whether everything has come to its end.
+    /// Returns whether every call has ended.
     pub(crate) fn is_at_its_end(&self) -> bool {
         let all = 0..self.calls.all.len();
         let open = |number: usize| {
@@ -123,7 +124,7 @@ impl World {
         self.links.len() == self.devices.len() && !all.into_iter().any(open)
     }
 
-    /// What does not hold of what must.
+    /// Returns the violated invariants.
     pub(crate) fn wrong(&mut self) -> Vec<String> {
         let mut wrong = Vec::new();
         for (number, call) in self.calls.all.iter().enumerate() {
@@ -154,13 +155,13 @@ impl World {
                 [_] => {}
                 [_, ..] => wrong.push(format!("#{number} is recorded {} times", states.len())),
             }
-            for (_, told) in self.told.iter().filter(|(told, _)| *told == number) {
-                let Some(told) = told.filter(|it| it.is_closed() && *it != CallState::Unknown)
+            for (_, answer) in self.told.iter().filter(|(answer, _)| *answer == number) {
+                let Some(answer) = answer.filter(|it| it.is_closed() && *it != CallState::Unknown)
                 else {
                     continue;
                 };
-                if states != [told] {
-                    wrong.push(format!("#{number} was told to be {told} and is {states:?}"));
+                if states != [answer] {
+                    wrong.push(format!("#{number} was told to be {answer} and is {states:?}"));
                 }
             }
         }

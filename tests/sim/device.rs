@@ -1,4 +1,4 @@
-//! One device: what stays when its agent dies, and its agent while that lives.
+//! One device: the disk that survives its agent, and the running agent.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::environment::Simulated;
 use crate::ground::{FOLDER, GROUND};
 use crate::host::Host;
 
-/// See the module.
+/// A device of a story.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) id: DeviceId,
@@ -36,13 +36,13 @@ pub(crate) struct Device {
     /// The file that calls append to: one line a call, its number.
     pub(crate) lines: Vec<usize>,
     pub(crate) host: Option<Host>,
-    /// Its agent, once it was asked to stop.
+    /// Cancelled to request the agent's stop.
     stop: CancellationToken,
     agent: Option<JoinHandle<()>>,
 }
 
 impl Device {
-    /// A device that is not started.
+    /// Creates a device without starting it.
     pub(crate) fn new(number: usize, folder: &Path, chance: Chance, faults: Faults) -> Self {
         let dir = folder.join(format!("d{number}"));
         let ceiling = format!("[ceiling]\nprofile = \"operator\"\npaths = [\"{FOLDER}\"]\n");
@@ -110,27 +110,27 @@ impl Device {
         host.turn();
         self.disk.take();
         if !self.disk.is_waited_for() {
-            // One that lies has answered.
+            // A disk that lies reports the sync before it happens.
             host.turn();
         }
     }
 
-    /// Asks the agent to stop.
+    /// Requests the agent's stop.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Whether the agent runs and was not asked to stop.
+    /// Returns whether the agent runs and no stop was requested.
     pub(crate) fn is_serving(&self) -> bool {
         self.host.is_some() && !self.stop.is_cancelled()
     }
 
-    /// Takes in that the agent has stopped, where it has.
+    /// Removes an agent that has stopped, and returns whether it had.
     pub(crate) fn bury(&mut self) -> bool {
         let has_stopped = self.agent.as_ref().is_some_and(JoinHandle::is_finished);
         if has_stopped && self.host.is_some() {
             assert!(self.stop.is_cancelled(), "an agent ends where nobody asked it to");
-            // The thread that writes the journal syncs it last.
+            // The journal's writer thread syncs last.
             self.disk.sync();
             self.kill();
             self.disk.unmount();
@@ -138,7 +138,7 @@ impl Device {
         has_stopped
     }
 
-    /// Ends the agent at once.
+    /// Kills the agent at once.
     pub(crate) fn kill(&mut self) {
         self.disk.take();
         (self.host, self.agent) = (None, None);
@@ -148,12 +148,12 @@ impl Device {
     }
 }
 
-/// What is wrong with the devices of a story.
+/// A planted fault in the devices of a story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Faults {
     None,
     /// The journal's fsync is skipped.
     NoSync,
-    /// No call is known from before.
+    /// The agent has no memory of earlier calls.
     NoMemory,
 }

@@ -1,5 +1,5 @@
-//! The disk under a device's journal. What is written is safe from the end of the process; what is synced
-//! too from a power cut, which leaves of the rest what it likes, cut anywhere.
+//! The simulated disk of a device's journal. Written data survives the end of the process. Synced data
+//! also survives a power failure, which keeps any part of the rest.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::chance::Chance;
 
-/// See the module.
+/// A simulated disk.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     synced: Vec<u8>,
     written: Vec<u8>,
     waiting: Vec<oneshot::Sender<Result<(), JournalError>>>,
     commands: Option<mpsc::Receiver<Command>>,
-    /// Whether it says that something is synced before it is.
+    /// Whether the disk reports a sync before it happens.
     lies: bool,
 }
 
@@ -26,22 +26,22 @@ impl Disk {
         Self { lies, ..Self::default() }
     }
 
-    /// What is on it.
+    /// Returns the content.
     pub(crate) fn text(&self) -> &[u8] {
         &self.synced
     }
 
-    /// An agent writes on it from here on.
+    /// Attaches a new agent's writer.
     pub(crate) fn mount(&mut self, commands: mpsc::Receiver<Command>) {
         self.commands = Some(commands);
     }
 
-    /// Takes what the agent wants written.
+    /// Handles the agent's write commands.
     pub(crate) fn take(&mut self) {
         let Some(commands) = &mut self.commands else { return };
         while let Ok(command) = commands.try_recv() {
             match command {
-                // Who waits for the file alone is the device's audit, which is not played.
+                // Only the device's audit, which is not simulated, waits for the write alone.
                 Command::Append { line, written: _, synced } => {
                     self.written.extend(line);
                     self.waiting.extend(synced);
@@ -57,12 +57,12 @@ impl Disk {
         }
     }
 
-    /// Whether anybody waits for it.
+    /// Returns whether a writer waits for the disk.
     pub(crate) fn is_waited_for(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether a power cut would lose anything.
+    /// Returns whether a power failure would lose anything.
     pub(crate) fn is_dirty(&self) -> bool {
         !self.written.is_empty()
     }
@@ -78,15 +78,15 @@ impl Disk {
         }
     }
 
-    /// The agent is gone, what it had written is not.
+    /// Detaches a dead agent; its written data stays.
     pub(crate) fn unmount(&mut self) {
         (self.commands, self.waiting) = (None, Vec::new());
         self.synced.append(&mut self.written);
         self.cut_torn_end();
     }
 
-    /// The machine is gone, and of what was not synced all but the first lines and half of the next;
-    /// gives how many lines stay.
+    /// Simulates a power failure: of the unsynced lines, the first ones and half of the next stay.
+    /// Returns how many lines stay.
     pub(crate) fn lose(&mut self, chance: &mut Chance) -> usize {
         let mut lines: Vec<_> = self.written.split_inclusive(|byte| *byte == b'\n').collect();
         let kept = chance.below(lines.len() + 1);
@@ -98,8 +98,8 @@ impl Disk {
         kept
     }
 
-    /// The calls that began by it and of which it does not say how they ended: they were running, or were
-    /// given up on, or their last line was lost.
+    /// Returns the calls that began and whose outcome the journal lacks: they were running, or were
+    /// abandoned, or their last line was lost.
     pub(crate) fn interrupted(&self) -> BTreeSet<CallId> {
         let mut interrupted = BTreeSet::new();
         for entry in read_all(&self.synced).entries {
@@ -119,7 +119,7 @@ impl Disk {
         interrupted
     }
 
-    /// As the journal does when it is opened.
+    /// Truncates a partial last line, as the journal does when it is opened.
     fn cut_torn_end(&mut self) {
         let whole = usize::try_from(read_all(&self.synced).bytes).unwrap();
         self.synced.truncate(whole);

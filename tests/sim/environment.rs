@@ -1,5 +1,5 @@
-//! What a simulated agent is surrounded by. Everything that it wants of the world waits here until the
-//! story says that it happens.
+//! The environment of a simulated agent. Each request to the outside waits here until the story lets it
+//! happen.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,41 +24,41 @@ use tonic::transport::Endpoint;
 
 use crate::chance::Chance;
 
-/// What a backend says next.
+/// The next message from a backend.
 pub(crate) type FromBackend = Result<v1::LinkResponse, Status>;
 
-/// The device's ends of a connection that was made.
+/// The device's ends of an open connection.
 #[derive(Debug)]
 pub(crate) struct Ends {
     pub(crate) incoming: mpsc::Receiver<FromBackend>,
-    /// Gets what the device will say.
+    /// Receives the channel of the device's messages.
     pub(crate) outgoing: oneshot::Sender<mpsc::Receiver<v1::LinkRequest>>,
 }
 
-/// A call that may start, or has.
+/// A call that may start, or has started.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) call: CallId,
     pub(crate) cancelled: Arc<AtomicBool>,
     pub(crate) done: oneshot::Sender<Result<Outcome, ToolError>>,
-    /// What came of it, once its effect has happened, or will not.
+    /// The result. `None` until the call's effect has happened or is ruled out.
     pub(crate) result: Option<Result<Outcome, ToolError>>,
 }
 
-/// What waits.
+/// The pending requests.
 #[derive(Debug)]
 pub(crate) struct Wants {
-    /// Connections that are being dialled.
+    /// Pending dials.
     pub(crate) dials: VecDeque<oneshot::Sender<Ends>>,
     pub(crate) running: Vec<Running>,
     chance: Chance,
 }
 
-/// See the module.
+/// The environment of a simulated agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Simulated {
     wants: Arc<Mutex<Wants>>,
-    /// The planted fault: no call is known from before.
+    /// The planted fault: the agent has no memory of earlier calls.
     forgets: bool,
 }
 
@@ -85,7 +85,7 @@ impl Environment for Simulated {
             };
             let Ends { incoming, outgoing } = made.await.map_err(unreachable)?;
             let hello = v1::Hello { generation: state.next_generation()?, ..hello };
-            // Nothing is ever called on it.
+            // No RPC is ever made on this channel.
             let channel = Endpoint::from_static("http://simulated").connect_lazy();
             let dialled = Dialled::given(channel, address.clone());
             Link::open_by(dialled, hello, device, |_, queue: ReceiverStream<v1::LinkRequest>| {

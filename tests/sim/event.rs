@@ -1,59 +1,59 @@
-//! What may happen next, and how likely it is.
+//! The possible next events, and their weights.
 
 use std::time::Duration;
 
 use crate::world::World;
 
-/// One thing that happens.
+/// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Something arrives on a connection.
+    /// A message arrives on a connection.
     Deliver(usize, Side),
-    /// A device that dials is answered, or finds nobody there.
+    /// A device's dial succeeds, or fails.
     Answer(usize),
-    /// A device's disk has synced what it was given.
+    /// A device's disk has synced its data.
     Sync(usize),
-    /// The tool of a call does what it does.
+    /// The effect of a call's tool happens.
     Effect(usize, usize),
     /// The tool of a call has ended.
     Report(usize, usize),
-    /// Somebody makes a call.
+    /// A person makes a call.
     Call,
-    /// Somebody stops one.
+    /// A person cancels a call.
     Cancel(usize),
-    /// Somebody makes one again under the key that it had.
+    /// A person repeats a call with its idempotency key.
     Repeat(usize),
-    /// Time goes by.
+    /// Time passes.
     Wait(Duration),
     /// A connection breaks, in both directions or in one.
     Cut(usize, Option<Side>),
     /// A side of a broken connection notices.
     Notice(usize, Side),
     KillBackend,
-    /// It is asked to stop, and does when it is ready to.
+    /// The backend receives a stop request, and stops when it is ready.
     StopBackend,
     StartBackend,
-    /// An agent dies; with its machine's power, or alone.
+    /// An agent dies, alone or with its machine's power.
     KillDevice(usize, Death),
     StopDevice(usize),
     StartDevice(usize),
 }
 
-/// Who reads a direction of a connection.
+/// The reader of one direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Backend,
     Device,
 }
 
-/// How an agent dies.
+/// The way in which an agent dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Death {
     Process,
     Power,
 }
 
-/// What is left to go wrong, and to be asked for.
+/// The remaining faults and calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) calls: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Budget {
 }
 
 impl World {
-    /// What goes on by itself, with weights.
+    /// Returns the events that follow by themselves, with weights.
     pub(crate) fn going_on(&self) -> Vec<(usize, Event)> {
         let mut events = Vec::new();
         for link in &self.links {
@@ -92,7 +92,7 @@ impl World {
         events
     }
 
-    /// What may happen besides, with weights.
+    /// Returns the additional events, with weights.
     pub(crate) fn besides(&self, budget: Budget) -> Vec<(usize, Event)> {
         let mut events = vec![
             (8, Event::Wait(Duration::from_millis(50))),

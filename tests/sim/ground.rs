@@ -1,5 +1,5 @@
-//! What every story begins with, made once: a record with one person and some devices, and what a device
-//! shows of itself.
+//! The shared start of every story, created once: a database with one person and some devices, and the
+//! facts that a device reports.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -18,21 +18,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
 
-/// How many devices there are at most.
+/// The maximum number of devices.
 pub(crate) const DEVICES: usize = 3;
-/// Where calls write.
+/// The folder that calls write to.
 pub(crate) const FOLDER: &str = "/home/ann";
 
-/// See the module.
+/// The shared start of every story.
 #[derive(Debug)]
 pub(crate) struct Ground {
-    /// The data folder of a backend that was stopped.
+    /// The data folder of a stopped backend.
     data: TempDir,
     pub(crate) devices: Vec<DeviceId>,
     pub(crate) identity: Shown,
 }
 
-/// What a device shows.
+/// The facts that a device reports.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) key: String,
@@ -42,15 +42,15 @@ pub(crate) struct Shown {
 
 pub(crate) static GROUND: LazyLock<Ground> = LazyLock::new(Ground::make);
 
-/// A folder for files that are gone with the story. In memory where that is possible: what a power cut
-/// leaves is the simulated disk's to say.
+/// Creates a folder that is deleted with the story. It is in memory where possible: the simulated disk
+/// decides what a power failure keeps.
 pub(crate) fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     tempfile::Builder::new().prefix("orion-sim-").tempdir_in(place).unwrap()
 }
 
-/// The backend's configuration. Its doors are open and nobody comes in by them.
+/// Returns the backend's configuration. Its listeners are open and nobody connects to them.
 fn config() -> Config {
     let mut config = Config::default();
     config.people.listen = "127.0.0.1:0".parse().unwrap();
@@ -92,7 +92,7 @@ impl Ground {
         Self { data, devices, identity }
     }
 
-    /// A data folder for one story.
+    /// Copies the data folder for one story.
     pub(crate) fn copy_to(&self, folder: &Path) -> PathBuf {
         let data = folder.join("server");
         std::fs::create_dir(&data).unwrap();
@@ -106,7 +106,7 @@ impl Ground {
     }
 }
 
-/// Writes a device into the record, as the backend does when one enrols.
+/// Inserts a device into the database, as the backend does at enrolment.
 async fn add_device(database: &Path, id: DeviceId, number: usize) {
     let options = SqliteConnectOptions::new().filename(database).foreign_keys(false);
     let mut connection = options.connect().await.unwrap();

@@ -1,4 +1,4 @@
-//! One machine: a runtime on this very thread whose clock stands still until it is moved.
+//! One machine: a runtime on the current thread whose clock only moves on request.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 use tokio::time::advance;
 
-/// How often whatever can go on is let go on. Between two, all that is ready runs.
+/// How many times all ready tasks are run.
 const TURNS: usize = 8;
 
-/// See the module. Dropped, everything on it is gone, as after `kill -9`.
+/// A simulated machine. Dropping it ends everything on it, as `kill -9` does.
 #[derive(Debug)]
 pub(crate) struct Host {
     runtime: Option<Runtime>,
-    /// A paused clock of tokio moves by itself where a runtime has nothing to do but wait, be it for a
-    /// thread of SQLite. While a blocking task lives it does not; this one lives as long as the host.
+    /// Tokio's paused clock advances by itself when a runtime is idle, even while it waits for a thread
+    /// of SQLite. A live blocking task prevents that; this one lives as long as the host.
     still: Option<mpsc::Sender<()>>,
 }
 
@@ -36,12 +36,12 @@ impl Host {
         drop(self.runtime().spawn(work));
     }
 
-    /// Does this to its end, whatever else it has to wait for.
+    /// Runs a future to its end, whatever it waits for.
     pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime().block_on(work)
     }
 
-    /// Lets whatever can go on without anything new go on.
+    /// Runs all tasks that can progress without new events.
     pub(crate) fn turn(&self) {
         self.run(async {
             for _ in 0..TURNS {
@@ -50,7 +50,7 @@ impl Host {
         });
     }
 
-    /// Moves the clock.
+    /// Advances the clock.
     pub(crate) fn advance(&self, by: Duration) {
         self.run(advance(by));
     }
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Opens a record in memory, which a thread of SQLite does at once.
+    /// Opens a database in memory, which a thread of SQLite does at once.
     async fn an_hour_for_sqlite() -> Result<(), Elapsed> {
         let memory = SqliteConnectOptions::new().filename(":memory:");
         let opened = timeout(Duration::from_hours(1), memory.connect()).await;

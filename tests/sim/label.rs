@@ -1,5 +1,5 @@
-//! Messages as the trace tells them: what they are and which call they are about, and nothing that differs
-//! from run to run.
+//! Labels of messages for the trace: their kind and their call, and nothing that differs from run to
+//! run.
 
 use orion_wire::v1::link_request::Message as FromDevice;
 use orion_wire::v1::link_response::Message as ToDevice;
@@ -7,12 +7,12 @@ use orion_wire::{call_state_from, v1};
 
 use crate::call::Calls;
 
-/// A message that can be told.
+/// A message with a label.
 pub(crate) trait Reports {
     fn label(&self, calls: &Calls) -> String;
 
-    /// The call that it is about, where it is about one. Messages about two calls that were sent in the
-    /// same moment by tasks of their own may come in either order.
+    /// Returns the call of the message, if it has one. Separate tasks send messages about different
+    /// calls, so their order within one moment is not determined.
     fn call(&self) -> Option<&str>;
 }
 

@@ -1,4 +1,4 @@
-//! A connection between a device and the backend: two directions, each with what is under way in it.
+//! A connection between a device and the backend: two directions, each with its messages in flight.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::chance::Chance;
 use crate::environment::{Ends, FromBackend};
 use crate::label::Reports;
 
-/// How many messages wait for a reader at most.
+/// The maximum number of messages that wait for a reader.
 const UNREAD: usize = 64;
 
-/// See the module.
+/// A simulated connection.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) number: usize,
@@ -27,30 +27,30 @@ pub(crate) struct Link {
     given: Option<oneshot::Receiver<mpsc::Receiver<v1::LinkRequest>>>,
 }
 
-/// One direction. `M` is what goes in, `T` what a reader gets where nothing is wrong.
+/// One direction. `M` is the sent message, `T` the message that a reader gets without an error.
 #[derive(Debug)]
 pub(crate) struct Direction<M, T> {
     from: Writer<M>,
     flying: VecDeque<M>,
-    /// None once the reader was told that there is no more.
+    /// The reader's channel. `None` once the end was delivered.
     to: Option<mpsc::Sender<Result<T, Status>>>,
-    /// Nothing that goes in comes out.
+    /// Whether sent messages are lost.
     pub(crate) is_broken: bool,
 }
 
-/// Where messages come from.
+/// The sender of messages.
 #[derive(Debug)]
 enum Writer<M> {
-    /// The writer is not there yet.
+    /// The writer is not connected yet.
     Nobody,
     Bounded(mpsc::Receiver<M>),
     Unbounded(mpsc::UnboundedReceiver<M>),
-    /// The writer has gone.
+    /// The writer has disconnected.
     Gone,
 }
 
 impl Link {
-    /// A connection that is being made: the device's ends, and where the backend will read.
+    /// Creates a connection that is being opened: the device's ends, and where the backend will read.
     pub(crate) fn new(
         number: usize,
         device: usize,
@@ -68,12 +68,12 @@ impl Link {
         (link, Ends { incoming, outgoing }, read)
     }
 
-    /// The backend has answered with what it will say.
+    /// Attaches the backend's messages.
     pub(crate) fn answered(&mut self, said: mpsc::UnboundedReceiver<FromBackend>) {
         self.down.from = Writer::Unbounded(said);
     }
 
-    /// Takes what both sides have said since.
+    /// Collects what both sides have sent.
     pub(crate) fn take(&mut self, calls: &Calls) {
         if let Some(given) = &mut self.given {
             match given.try_recv() {
@@ -92,7 +92,7 @@ impl Link {
         self.down.take(calls);
     }
 
-    /// Whether both sides have let go of it.
+    /// Returns whether both sides have disconnected.
     pub(crate) fn is_over(&self) -> bool {
         self.up.is_over() && self.down.is_over()
     }
@@ -111,42 +111,42 @@ impl<M, T> Direction<M, T> {
         self.to.is_none() && matches!(self.from, Writer::Gone)
     }
 
-    /// Whether something could arrive: a message, or that there are no more.
+    /// Returns whether a message, or the end, can be delivered.
     pub(crate) fn is_busy(&self) -> bool {
         let has_ended = matches!(self.from, Writer::Gone) && !self.is_broken;
         self.to.is_some() && (!self.flying.is_empty() || has_ended)
     }
 
-    /// Whether its reader still believes in it.
+    /// Returns whether its reader still uses it.
     pub(crate) const fn is_read(&self) -> bool {
         self.to.is_some()
     }
 
-    /// Nothing comes out of it any more.
+    /// Stops all deliveries.
     pub(crate) fn cut(&mut self) {
         self.is_broken = true;
         self.flying.clear();
     }
 
-    /// The writer's machine died; what it had sent may arrive or not.
+    /// Handles the death of the writer's machine; sent messages may arrive or not.
     pub(crate) fn orphan(&mut self, chance: &mut Chance) {
         self.from = Writer::Gone;
         let kept = chance.below(self.flying.len() + 1);
         self.flying.truncate(kept);
     }
 
-    /// The writer has gone; what it had sent arrives.
+    /// Handles the writer's disconnect; sent messages arrive.
     pub(crate) fn hung_up(&mut self) {
         self.from = Writer::Gone;
     }
 
-    /// The reader's machine died.
+    /// Handles the death of the reader's machine.
     pub(crate) fn unread(&mut self) {
         self.to = None;
         self.flying.clear();
     }
 
-    /// The reader notices that the connection is no more.
+    /// Lets the reader notice that the connection is broken.
     pub(crate) fn notice(&mut self) {
         if let Some(to) = self.to.take() {
             drop(to.try_send(Err(Status::unavailable("the connection is gone"))));
@@ -170,8 +170,8 @@ impl<M, T> Direction<M, T> {
 impl<M: Reports + Into<Carried<T>>, T> Direction<M, T> {
     fn take(&mut self, calls: &Calls) {
         let mut new: Vec<M> = std::iter::from_fn(|| self.received()).collect();
-        // Messages about several calls that were sent in one moment came from tasks of their own, in
-        // the order in which threads answered them: any is as good, and this one is always the same.
+        // Messages about several calls that were sent in one moment came from separate tasks, in the
+        // order in which threads finished: any order is valid, and this one is deterministic.
         for run in new.chunk_by_mut(|a, b| a.call().is_some() && b.call().is_some()) {
             run.sort_by_key(|message| message.call().and_then(|id| calls.number(id)));
         }
@@ -180,7 +180,7 @@ impl<M: Reports + Into<Carried<T>>, T> Direction<M, T> {
         }
     }
 
-    /// The next message arrives, or the news that there are no more. Gives what it was.
+    /// Delivers the next message, or the end. Returns its label.
     pub(crate) fn deliver(&mut self, calls: &Calls) -> (String, Option<String>) {
         let Some(message) = self.flying.pop_front() else {
             self.to = None;
@@ -197,7 +197,7 @@ impl<M: Reports + Into<Carried<T>>, T> Direction<M, T> {
     }
 }
 
-/// A message as its reader gets it.
+/// A message as its reader receives it.
 #[derive(Debug)]
 pub(crate) struct Carried<T>(Result<T, Status>);
 

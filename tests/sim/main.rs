@@ -1,8 +1,8 @@
-//! The real backend with its record and the core of real agents, one step at a time. Whatever comes from
-//! outside, which message arrives next, what a network loses, who is killed when and how much of a disk
-//! survives, is drawn from a seed; the same seed is the same story, line by line.
+//! Simulates the real backend with its database and the core of real agents, one step at a time. A seed
+//! determines every outside event: which message arrives next, what a network loses, who is killed when,
+//! and how much of a disk survives. The same seed gives the same story, line by line.
 //!
-//! `make test-sim SEEDS=1000` runs as many; `SEED=7 make test-sim` tells one story.
+//! `make test-sim SEEDS=1000` runs as many; `SEED=7 make test-sim` runs one story.
 
 #![expect(
     clippy::unwrap_used,

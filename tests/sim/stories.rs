@@ -1,4 +1,4 @@
-//! What must hold of every story, and that a story in which it does not is found.
+//! Checks the invariants of every story, and that a planted fault is found.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,14 +11,14 @@ use crate::event::{Event, Side};
 use crate::story::{Story, connect, heal, tell};
 use crate::world::World;
 
-/// How many stories are told where nobody says.
+/// The default number of stories.
 const SEEDS: u64 = 30;
-/// Within how many a planted fault must be found.
+/// The number of stories within which a planted fault must be found.
 const FOUND: u64 = 1_000;
-/// How many are told twice.
+/// The number of stories that run twice.
 const TWICE: u64 = 8;
 
-/// A number from the environment.
+/// Reads a number from the environment.
 fn number(name: &str) -> Option<u64> {
     Some(std::env::var(name).ok()?.parse().expect("a number"))
 }
@@ -28,7 +28,7 @@ fn say(text: &str) {
     eprintln!("{text}");
 }
 
-/// Tells the stories of these seeds, several at a time, until `each` has had enough.
+/// Runs the stories of these seeds, several at a time, until `each` returns false.
 fn tell_all(seeds: u64, faults: Faults, each: impl Fn(u64, &Story) -> bool + Sync) {
     let next = AtomicU64::new(1);
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -89,7 +89,7 @@ fn the_same_seed_is_the_same_story() {
     }
 }
 
-/// The first seed in whose story the fault shows.
+/// Returns the first seed whose story shows the fault.
 fn found(faults: Faults) -> u64 {
     let found = Mutex::new(Vec::new());
     tell_all(FOUND, faults, |seed, story| {
@@ -115,14 +115,14 @@ fn a_device_that_forgets_what_it_has_seen_is_found() {
     assert!(found(Faults::NoMemory) <= FOUND);
 }
 
-/// Lets whatever is of this kind happen, as long as there is any.
+/// Runs all events of this kind.
 fn drain(world: &mut World, kind: fn(&Event) -> bool) {
     while let Some((_, event)) = world.going_on().into_iter().find(|(_, event)| kind(event)) {
         world.happen(event);
     }
 }
 
-/// The acknowledgement of "unknown" crosses the news of how the call ended, which is then lost.
+/// The acknowledgement of "unknown" crosses the report of the outcome, which is then lost.
 #[test]
 fn an_acknowledgement_is_of_the_word_that_it_names() {
     let to_device = |event: &Event| matches!(event, Event::Deliver(_, Side::Device));

@@ -1,5 +1,5 @@
-//! One story from its beginning to its end: a while in which anything may happen, and then a while in which
-//! nothing goes wrong any more and all of it has to come right.
+//! One story: a phase in which anything may happen, and then a phase without faults in which every call
+//! must end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use crate::event::{Budget, Event};
 use crate::trace::Trace;
 use crate::world::World;
 
-/// How long it may take until all is well, once nothing goes wrong any more.
-const HEALED: Duration = Duration::from_secs(180);
-/// One step of waiting for that.
+/// The timeout of the phase without faults.
+const HEAL_TIMEOUT: Duration = Duration::from_secs(180);
+/// One step of that wait.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How many things may happen in it.
-const LONGEST: usize = 20_000;
+/// The maximum number of events in it.
+const MAX_EVENTS: usize = 20_000;
 
-/// See the module.
+/// A finished story.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Story {
     pub(crate) trace: Trace,
-    /// How many calls came to which end.
+    /// The number of calls by outcome.
     pub(crate) ends: BTreeMap<&'static str, usize>,
-    /// What does not hold of what must.
+    /// The violated invariants.
     pub(crate) wrong: Vec<String>,
 }
 
-/// Tells the story of a seed.
+/// Runs the story of a seed.
 pub(crate) fn tell(seed: u64, faults: Faults) -> Story {
     let mut world = World::new(seed, faults);
     connect(&mut world);
@@ -62,7 +62,7 @@ pub(crate) fn tell(seed: u64, faults: Faults) -> Story {
     Story { ends: world.record.ends(), trace: world.trace, wrong }
 }
 
-/// Every device connects for the first time, so that calls can be made.
+/// Connects every device for the first time, so that calls can be made.
 pub(crate) fn connect(world: &mut World) {
     loop {
         let events = world.going_on();
@@ -71,7 +71,7 @@ pub(crate) fn connect(world: &mut World) {
     }
 }
 
-/// From here on nothing goes wrong, until all is well.
+/// Runs without faults until every call has ended.
 pub(crate) fn heal(world: &mut World) {
     let now = world.now();
     world.trace.event(now, "from here on nothing goes wrong");
@@ -79,14 +79,14 @@ pub(crate) fn heal(world: &mut World) {
     let starts = |(_, event): &(usize, Event)| {
         matches!(event, Event::StartBackend | Event::StartDevice(_) | Event::Notice(..))
     };
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_EVENTS {
         let events = world.going_on();
         if let Some((_, event)) = world.besides(none).into_iter().find(starts) {
             world.happen(event);
         } else if !events.is_empty() {
             let event = world.chance.pick(&events);
             world.happen(event);
-        } else if world.is_at_its_end() || world.now() > now + HEALED {
+        } else if world.is_at_its_end() || world.now() > now + HEAL_TIMEOUT {
             return;
         } else {
             world.happen(Event::Wait(PAUSE));

@@ -1,9 +1,9 @@
-//! What happened, line by line, with nothing in it that differs from run to run.
+//! The events of a story, line by line, without anything that differs from run to run.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// See the module.
+/// The trace of a story.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Trace {
     lines: Vec<String>,
@@ -14,7 +14,7 @@ impl Trace {
         self.lines.push(format!("{:4} {:9.3} s  {what}", self.lines.len(), at.as_secs_f64()));
     }
 
-    /// What the last event came to.
+    /// Appends the outcome of the last event.
     pub(crate) fn outcome(&mut self, what: &str) {
         if let Some(line) = self.lines.last_mut() {
             write!(line, " | {what}").unwrap();
@@ -25,7 +25,7 @@ impl Trace {
         self.lines.len()
     }
 
-    /// The first line in which the two differ, of each.
+    /// Returns the first line in which two traces differ, of each.
     pub(crate) fn difference(&self, other: &Self) -> Option<(String, String)> {
         let longest = self.lines.len().max(other.lines.len());
         let line = |trace: &Self, at| trace.lines.get(at).cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The world of a story: one backend, some devices, what is under way between them, and the clock that all
-//! of them go by.
+//! The world of a story: one backend, some devices, their connections, and the clock that all of them
+//! share.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::ground::{DEVICES, GROUND, folder};
 use crate::link::Link;
 use crate::trace::Trace;
 
-/// After how long both sides notice that a connection is broken, by their pings.
+/// The time after which both sides' pings detect a broken connection.
 const NOTICED: Duration = Duration::from_secs(13);
 /// The longest step of the clock.
 const STEP: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// The world of a story.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) backend: Option<Backend>,
@@ -42,12 +42,12 @@ pub(crate) struct World {
     now: Duration,
     began_at: i64,
     data: PathBuf,
-    /// Last, so that it is there as long as anything in it is open.
+    /// Last, so that the folder outlives every open file in it.
     _folder: TempDir,
 }
 
 impl World {
-    /// A world in which everything runs and nothing is connected yet.
+    /// Creates a world in which everything runs and nothing is connected yet.
     pub(crate) fn new(seed: u64, faults: Faults) -> Self {
         let (mut chance, folder) = (Chance::new(seed), folder());
         let data = GROUND.copy_to(folder.path());
@@ -82,7 +82,7 @@ impl World {
         world
     }
 
-    /// The calls that whoever made them may think are under way.
+    /// Returns the calls that their callers may consider open.
     pub(crate) fn open_calls(&self) -> Vec<usize> {
         let open = |number: &usize| !self.record.has_ended(*number);
         (0..self.calls.all.len()).filter(open).collect()
@@ -96,7 +96,7 @@ impl World {
         self.links.iter_mut().find(|link| link.number == number).expect("it is there")
     }
 
-    /// Lets one thing happen, and everything that follows from it by itself.
+    /// Runs one event, and everything that follows by itself.
     pub(crate) fn happen(&mut self, event: Event) {
         match event {
             Event::Deliver(link, side) => self.deliver(link, side),
@@ -158,7 +158,7 @@ impl World {
         self.trace.event(self.now, what);
     }
 
-    /// Lets everything go on as far as it can without anything new.
+    /// Runs everything that can progress without new events.
     fn settle(&mut self) {
         if let Some(backend) = &self.backend {
             backend.settle();
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// Takes in who has stopped in good order: what they sent last is under way.
+    /// Removes what has stopped cleanly; its last messages are in flight.
     fn bury(&mut self) {
         if self.backend.as_ref().is_some_and(Backend::has_stopped) {
             self.trace.outcome("the backend has stopped");
@@ -196,7 +196,7 @@ impl World {
         for (number, device) in self.devices.iter_mut().enumerate() {
             if device.bury() {
                 self.trace.outcome(&format!("d{number} has stopped"));
-                // A tool may not end however often it is asked to.
+                // A tool may not end, however often it is cancelled.
                 self.calls.may_stay_unknown(&device.disk.interrupted());
                 for link in self.links.iter_mut().filter(|link| link.device == number) {
                     link.up.hung_up();
@@ -355,7 +355,7 @@ impl World {
     }
 }
 
-/// The time that everything on this thread sees.
+/// Sets the time for everything on this thread.
 fn pretend(now: i64) {
     orion_agent::clock::pretend(Some(now));
     orion_server::clock::pretend(Some(now));

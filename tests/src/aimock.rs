@@ -1,4 +1,4 @@
-//! A model server that nobody here wrote: aimock from npm, on a free loopback port.
+//! An independent model server: aimock from npm, on a free loopback port.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::process::{Launch, Process};
 /// A running aimock.
 #[derive(Debug)]
 pub struct Aimock {
-    /// Where it listens, `http://127.0.0.1:PORT`.
+    /// The address, `http://127.0.0.1:PORT`.
     pub url: String,
     _process: Process,
 }
 
 impl Aimock {
-    /// Starts it with these fixtures, in a folder for its files.
+    /// Starts aimock with these fixtures, in a folder for its files.
     ///
     /// # Panics
     /// It is not installed, or does not start.

@@ -1,8 +1,8 @@
-//! Where the programs under test are: beside this test's own executable.
+//! Locates the programs under test, beside this test's own executable.
 
 use std::path::PathBuf;
 
-/// The program of that name, as it was built last.
+/// Returns the path of the program of that name, as it was built last.
 ///
 /// # Panics
 /// It was not built.

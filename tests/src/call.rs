@@ -1,56 +1,56 @@
-//! A call as a test looks at it.
+//! A call as tests inspect it.
 
 use orion_domain::{CallState, Envelope, ErrorCode, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
-/// A call as it is recorded, in types.
+/// A recorded call, in domain types.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Its id.
+    /// The call's id.
     pub id: String,
-    /// Where it is.
+    /// The call's state.
     pub state: CallState,
-    /// Its result; none while there is none.
+    /// The result. `None` until the call ends.
     pub envelope: Option<Envelope>,
-    /// The question that it waits for.
+    /// The approval request that the call waits for. `None` where there is none.
     pub approval: Option<String>,
-    /// Its canonical arguments.
+    /// The canonical arguments.
     pub arguments: Value,
 }
 
 impl Call {
-    /// How it ended: its state, and the code where it did not succeed.
+    /// Returns the outcome: the state, and the code of a failure.
     #[must_use]
     pub fn end(&self) -> (CallState, Option<ErrorCode>) {
         let error = self.envelope.as_ref().and_then(|envelope| envelope.error.as_ref());
         (self.state, error.map(|error| error.code))
     }
 
-    /// What went wrong.
+    /// Returns the error.
     ///
     /// # Panics
-    /// Nothing did.
+    /// The call has no error.
     #[must_use]
     pub fn error(&self) -> &ToolError {
         let error = self.envelope.as_ref().and_then(|envelope| envelope.error.as_ref());
         error.unwrap_or_else(|| panic!("this call has no error: {self:?}"))
     }
 
-    /// What it returned.
+    /// Returns the data.
     ///
     /// # Panics
-    /// It did not succeed.
+    /// The call did not succeed.
     #[must_use]
     pub fn data(&self) -> &Value {
         assert_eq!(self.end(), (CallState::Succeeded, None), "{self:?}");
         self.envelope.as_ref().and_then(|envelope| envelope.data.as_ref()).unwrap()
     }
 
-    /// The question that it waits for.
+    /// Returns the id of the approval request.
     ///
     /// # Panics
-    /// It does not wait.
+    /// The call does not wait for one.
     #[must_use]
     pub fn question(&self) -> &str {
         assert_eq!(self.state, CallState::AwaitingApproval, "{self:?}");

@@ -1,5 +1,5 @@
-//! The command line `orion`, as a person or a script runs it: no terminal, a context file, nothing
-//! else from outside.
+//! Runs the command line `orion` as a person or a script does: no terminal, a context file, no other
+//! environment.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,38 +11,38 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::binaries::program;
 
-/// How long a command may take.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The timeout of a command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where commands are run, and with which context.
+/// The folder and the context of commands.
 #[derive(Debug, Clone)]
 pub struct Cli {
     context: PathBuf,
     folder: PathBuf,
 }
 
-/// What a command did.
+/// The output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its exit code.
+    /// The exit code.
     pub code: i32,
-    /// Its data.
+    /// Standard output.
     pub stdout: String,
-    /// Everything else it said.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// The data as JSON.
+    /// Parses standard output as JSON.
     ///
     /// # Panics
-    /// It is no JSON.
+    /// It is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// One text of everything, for snapshots.
+    /// Returns code and output as one text, for snapshots.
     #[must_use]
     pub fn shown(&self) -> String {
         format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
@@ -50,7 +50,7 @@ impl Output {
 }
 
 impl Cli {
-    /// Commands that use this context and run in this folder.
+    /// Creates a runner with this context and folder.
     #[must_use]
     pub fn new(context: &Path, folder: &Path) -> Self {
         Self { context: context.to_owned(), folder: folder.to_owned() }
@@ -61,7 +61,7 @@ impl Cli {
         self.run_with(arguments, b"").await
     }
 
-    /// The same with something on standard input.
+    /// Runs `orion` with this standard input.
     pub async fn run_with(&self, arguments: &[&str], stdin: &[u8]) -> Output {
         self.program("orion", arguments, stdin).await
     }
@@ -93,13 +93,13 @@ impl Cli {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         let writing = async move {
-            // A program that ends without reading everything is judged by how it ends.
+            // A program may end without reading everything; its exit code decides.
             let _ = input.write_all(stdin).await;
         };
         let ended = async { tokio::join!(writing, child.wait_with_output()).1 };
-        let output = tokio::time::timeout(LONGEST, ended)
+        let output = tokio::time::timeout(COMMAND_TIMEOUT, ended)
             .await
-            .unwrap_or_else(|_| panic!("{name} did not end in {LONGEST:?}"))
+            .unwrap_or_else(|_| panic!("{name} did not end in {COMMAND_TIMEOUT:?}"))
             .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let (stdout, stderr) = (text(output.stdout), text(output.stderr));

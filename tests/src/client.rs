@@ -1,4 +1,4 @@
-//! A person at the public API.
+//! A client of the public API.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use tonic::{Request, Status};
 use crate::call::Call;
 use crate::eventually::eventually;
 
-/// A person who has signed in, or nobody where the token is empty.
+/// A signed-in client; anonymous where the token is empty.
 #[derive(Debug, Clone)]
 pub struct Client {
     channel: Channel,
@@ -24,7 +24,7 @@ pub struct Client {
     token: String,
 }
 
-/// Puts the token into each request.
+/// Adds the token to each request.
 #[derive(Debug, Clone)]
 pub struct Bearer(Option<MetadataValue<Ascii>>);
 
@@ -39,25 +39,25 @@ impl Interceptor for Bearer {
 
 type Signed = InterceptedService<Channel, Bearer>;
 
-/// Everything that came back on one message of a person.
+/// Every event that followed one message of a person.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
-    /// Which chat it was.
+    /// The chat's id.
     pub conversation: String,
     /// The whole answer.
     pub text: String,
-    /// The calls that ended, in order.
+    /// The ended calls, in order.
     pub calls: Vec<Call>,
-    /// What the person was told besides.
+    /// The notes to the person.
     pub notes: Vec<String>,
-    /// Whether each call was picked out of prose.
+    /// Whether each call was extracted from prose.
     pub recovered: Vec<bool>,
-    /// Where the answer broke off instead of ending.
+    /// The error, where the answer failed.
     pub failure: Option<Status>,
 }
 
 impl Client {
-    /// Talks to the backend at `address`, from the first request on.
+    /// Creates a client of the backend at `address`; it connects on the first request.
     #[must_use]
     pub fn new(address: &str, token: &str) -> Self {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
@@ -65,10 +65,10 @@ impl Client {
         Self { channel: endpoint.connect_lazy(), bearer: Bearer(bearer), token: token.to_owned() }
     }
 
-    /// Somebody with a token, at `address` from an address of their own.
+    /// Creates a client at `address` that connects from its own local address.
     ///
     /// # Panics
-    /// `address` is none.
+    /// `address` is invalid.
     #[must_use]
     pub fn from(own: IpAddr, address: &str, token: &str) -> Self {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
@@ -76,7 +76,8 @@ impl Client {
         Self { channel, ..Self::new(address, token) }
     }
 
-    /// The same person on a connection of their own at `address`, who never takes anything of an answer.
+    /// Creates a client of the same person that never reads its answers, on its own connection to
+    /// `address`.
     #[must_use]
     pub fn taking_nothing(&self, address: &str) -> Self {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
@@ -84,14 +85,14 @@ impl Client {
         Self { channel, ..self.clone() }
     }
 
-    /// The same connection for somebody else.
+    /// Returns a client with another token on the same connection.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {
         let bearer = (!token.is_empty()).then(|| format!("Bearer {token}").parse().unwrap());
         Self { bearer: Bearer(bearer), token: token.to_owned(), ..self.clone() }
     }
 
-    /// The token.
+    /// Returns the token.
     #[must_use]
     pub fn token(&self) -> &str {
         &self.token
@@ -101,40 +102,40 @@ impl Client {
         InterceptedService::new(self.channel.clone(), self.bearer.clone())
     }
 
-    /// `ToolService`.
+    /// Returns `ToolService`.
     #[must_use]
     pub fn tools(&self) -> v1::tool_service_client::ToolServiceClient<Signed> {
         v1::tool_service_client::ToolServiceClient::new(self.signed())
     }
 
-    /// `DeviceService`.
+    /// Returns `DeviceService`.
     #[must_use]
     pub fn devices(&self) -> v1::device_service_client::DeviceServiceClient<Signed> {
         v1::device_service_client::DeviceServiceClient::new(self.signed())
     }
 
-    /// `PolicyService`.
+    /// Returns `PolicyService`.
     #[must_use]
     pub fn policy(&self) -> v1::policy_service_client::PolicyServiceClient<Signed> {
         v1::policy_service_client::PolicyServiceClient::new(self.signed())
     }
 
-    /// `ApprovalService`.
+    /// Returns `ApprovalService`.
     #[must_use]
     pub fn approvals(&self) -> v1::approval_service_client::ApprovalServiceClient<Signed> {
         v1::approval_service_client::ApprovalServiceClient::new(self.signed())
     }
 
-    /// `PlanService`.
+    /// Returns `PlanService`.
     #[must_use]
     pub fn plans(&self) -> v1::plan_service_client::PlanServiceClient<Signed> {
         v1::plan_service_client::PlanServiceClient::new(self.signed())
     }
 
-    /// Makes a plan of these steps: device, tool and arguments.
+    /// Creates a plan of these steps: device, tool and arguments.
     ///
     /// # Errors
-    /// The backend refuses it.
+    /// The backend rejects it.
     pub async fn plan(
         &self,
         steps: &[(&str, &str, Value)],
@@ -150,10 +151,10 @@ impl Client {
         Ok(self.plans().create_plan(request).await?.into_inner().plan.unwrap())
     }
 
-    /// Answers a plan as it was shown.
+    /// Approves or denies a plan as it was shown.
     ///
     /// # Errors
-    /// The answer does not count.
+    /// The decision is not accepted.
     pub async fn decide_plan(
         &self,
         plan: &v1::Plan,
@@ -169,7 +170,7 @@ impl Client {
         Ok(self.plans().decide_plan(request).await?.into_inner().plan.unwrap())
     }
 
-    /// A plan as it stands, or once it has ended: after a minute at most.
+    /// Returns a plan at once, or once it has ended, after at most a minute.
     ///
     /// # Errors
     /// There is no such plan for this person.
@@ -188,26 +189,26 @@ impl Client {
         }
     }
 
-    /// `AuditService`.
+    /// Returns `AuditService`.
     #[must_use]
     pub fn audit(&self) -> v1::audit_service_client::AuditServiceClient<Signed> {
         v1::audit_service_client::AuditServiceClient::new(self.signed())
     }
 
-    /// `AuthService`.
+    /// Returns `AuthService`.
     #[must_use]
     pub fn auth(&self) -> v1::auth_service_client::AuthServiceClient<Signed> {
         v1::auth_service_client::AuthServiceClient::new(self.signed())
     }
 
-    /// `ChatService`.
+    /// Returns `ChatService`.
     #[must_use]
     pub fn chats(&self) -> v1::chat_service_client::ChatServiceClient<Signed> {
         v1::chat_service_client::ChatServiceClient::new(self.signed())
             .max_encoding_message_size(16 * 1024 * 1024)
     }
 
-    /// One tool on one device.
+    /// Calls one tool on one device.
     ///
     /// # Panics
     /// The backend answers without a call.
@@ -215,7 +216,7 @@ impl Client {
         self.ask(request(device, tool, &arguments)).await.unwrap()
     }
 
-    /// What one tool would do on one device.
+    /// Previews one tool on one device.
     ///
     /// # Panics
     /// The backend answers without a call.
@@ -224,16 +225,16 @@ impl Client {
         self.ask(request).await.unwrap()
     }
 
-    /// A request for a call, as it stands.
+    /// Sends a request for a call unchanged.
     ///
     /// # Errors
-    /// The backend did not take it as a call.
+    /// The backend rejects it.
     pub async fn ask(&self, request: v1::CallToolRequest) -> Result<Call, Status> {
         let response = self.tools().call_tool(request).await?.into_inner();
         Ok(response.call.unwrap().into())
     }
 
-    /// A call as it is recorded, at its end or after a minute.
+    /// Returns a recorded call once it has ended, or after a minute.
     ///
     /// # Errors
     /// There is no such call for this person.
@@ -243,7 +244,7 @@ impl Client {
         Ok(response.call.unwrap().into())
     }
 
-    /// A call as it is recorded at this moment.
+    /// Returns a recorded call at once.
     ///
     /// # Errors
     /// As [`Client::ended`].
@@ -253,10 +254,10 @@ impl Client {
         Ok(response.call.unwrap().into())
     }
 
-    /// Answers a question.
+    /// Approves or denies a request.
     ///
     /// # Errors
-    /// The answer does not count.
+    /// The decision is not accepted.
     pub async fn decide(
         &self,
         approval_id: &str,
@@ -273,7 +274,7 @@ impl Client {
         Ok(response.approval.unwrap())
     }
 
-    /// A device as the backend knows it.
+    /// Returns a device as the backend describes it.
     ///
     /// # Errors
     /// There is none of that name.
@@ -282,13 +283,13 @@ impl Client {
         Ok(self.devices().get_device(request).await?.into_inner().device.unwrap())
     }
 
-    /// Says something and hears everything that follows.
+    /// Sends a message and collects everything that follows.
     pub async fn say(&self, text: &str) -> Answer {
         let request = v1::SendMessageRequest { text: text.to_owned(), ..Default::default() };
         self.send(request).await
     }
 
-    /// Says something in this chat, or in a new one.
+    /// Sends a message in this chat, or in a new one.
     pub async fn say_in(&self, chat: &str, text: &str) -> Answer {
         self.send(v1::SendMessageRequest {
             conversation_id: chat.to_owned(),
@@ -298,10 +299,10 @@ impl Client {
         .await
     }
 
-    /// The same, and has the question that comes of it answered.
+    /// Sends a message, and decides the approval request that follows.
     ///
     /// # Panics
-    /// No question comes of it.
+    /// No approval request follows.
     pub async fn asked(
         &self,
         chat: &str,
@@ -324,7 +325,7 @@ impl Client {
         talking.await.unwrap()
     }
 
-    /// Sends a message as it stands and hears everything that follows.
+    /// Sends a message unchanged and collects everything that follows.
     pub async fn send(&self, request: v1::SendMessageRequest) -> Answer {
         let mut answer = Answer::default();
         let mut events = match self.chats().send_message(request).await {
@@ -348,7 +349,7 @@ impl Client {
     }
 }
 
-/// A request for a call with nothing unusual about it.
+/// Returns an ordinary request for a call.
 fn request(device: &str, tool: &str, arguments: &Value) -> v1::CallToolRequest {
     v1::CallToolRequest {
         tool: tool.to_owned(),

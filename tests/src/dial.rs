@@ -1,4 +1,4 @@
-//! Reaching a backend's door for devices with a TLS configuration of one's own.
+//! Connects to a backend's device listener with a given TLS configuration.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
-/// A connection to the door at `address`.
+/// Opens a connection to the listener at `address`.
 ///
 /// # Errors
-/// The door cannot be reached, or the handshake failed on this side of it.
+/// The listener cannot be reached, or the handshake failed on this side.
 pub async fn channel(
     address: &str,
     tls: Arc<ClientConfig>,
@@ -24,7 +24,7 @@ pub async fn channel(
     channel_from(IpAddr::from([127, 0, 0, 1]), address, tls).await
 }
 
-/// The same from another address of this machine, which counts as somebody else where there are limits.
+/// Connects from another address of this machine, which has its own rate limits.
 ///
 /// # Errors
 /// As [`channel`].
@@ -49,7 +49,7 @@ pub async fn channel_from(
     Endpoint::from_static("http://orion-server").connect_with_connector(connector).await
 }
 
-/// The same, for an agent.
+/// Connects as an agent does.
 ///
 /// # Errors
 /// As [`channel`].

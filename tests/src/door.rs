@@ -1,4 +1,4 @@
-//! A port of the backend's own kind, with room for all that tests and benchmarks do.
+//! A listener of the backend's own kind, with capacity for all tests and benchmarks.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use orion_wire::LINK_WINDOW;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
 
-/// One that lets in as many as the machine can hold.
+/// Creates a listener that accepts as many connections as the machine allows.
 #[must_use]
 pub fn door(listener: TcpListener, tls: Option<Arc<ServerConfig>>) -> Door {
     const MANY: usize = 100_000;

@@ -1,5 +1,5 @@
 //! A device without a process or a folder: it enrols as every device does and keeps its identity in
-//! memory, so that there can be many.
+//! memory, so that a test can have many.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use tonic::{Status, Streaming};
 use crate::dial::{channel_from, connect};
 use crate::eventually::PATIENCE;
 
-/// See the module.
+/// An enrolled device without a process.
 #[derive(Debug)]
 pub struct Enrolled {
-    /// Its id.
+    /// The device's id.
     pub id: String,
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// Its key.
+    /// The device's key.
     pub key: DeviceKey,
-    /// Its certificate, PEM.
+    /// The device's certificate, PEM.
     pub certificate: String,
-    /// What it was told to trust, PEM.
+    /// The authorities that it received, PEM.
     pub authorities: Vec<String>,
 }
 
-/// A stream on which the device was welcomed.
+/// A stream on which the backend accepted the device.
 #[derive(Debug)]
 pub struct Linked {
-    /// Open for as long as the device talks.
+    /// The device's messages; open for as long as the device sends.
     pub to_backend: mpsc::Sender<v1::LinkRequest>,
     from_backend: Streaming<v1::LinkResponse>,
 }
 
-/// The enrolment service as a device reaches it: over a connection that checks the token's pins.
+/// Returns the enrolment service as a device reaches it: over a connection that checks the token's pins.
 ///
 /// # Panics
 /// The backend cannot be reached, or is not the pinned one.
@@ -49,7 +49,7 @@ pub async fn enrolling(token: &EnrollmentToken) -> EnrollmentServiceClient<Chann
     enrolling_from(IpAddr::from([127, 0, 0, 1]), token).await
 }
 
-/// The same from another address of this machine.
+/// Does the same from another address of this machine.
 ///
 /// # Panics
 /// As [`enrolling`].
@@ -63,7 +63,7 @@ pub async fn enrolling_from(
     EnrollmentServiceClient::new(channel)
 }
 
-/// What a device with this request for a certificate (PEM) asks to become one.
+/// Returns the enrolment request of a device with this certificate signing request (PEM).
 #[must_use]
 pub fn enroll_request(token: &EnrollmentToken, name: &str, csr: String) -> v1::EnrollRequest {
     v1::EnrollRequest {
@@ -78,18 +78,18 @@ pub fn enroll_request(token: &EnrollmentToken, name: &str, csr: String) -> v1::E
 }
 
 impl Enrolled {
-    /// Enrols with a token that is pre-approved.
+    /// Enrols with a preapproved token.
     ///
     /// # Errors
-    /// The backend does not take it.
+    /// The backend rejects it.
     ///
     /// # Panics
-    /// The token is not pre-approved.
+    /// The token is not preapproved.
     pub async fn with(token: &EnrollmentToken, name: &str) -> Result<Self, Status> {
         Self::coming_from(IpAddr::from([127, 0, 0, 1]), token, name).await
     }
 
-    /// The same from another address of this machine: each may try only so often.
+    /// Enrols from another address of this machine, because attempts are limited for each address.
     ///
     /// # Errors
     /// As [`Enrolled::with`].
@@ -114,7 +114,7 @@ impl Enrolled {
         })
     }
 
-    /// How it connects.
+    /// Returns its TLS configuration.
     ///
     /// # Panics
     /// Its parts do not belong together.
@@ -123,10 +123,10 @@ impl Enrolled {
         mutual(&self.authorities, &self.certificate, &self.key).unwrap()
     }
 
-    /// Connects with its own certificate and says hello.
+    /// Connects with its own certificate and sends its hello.
     ///
     /// # Errors
-    /// The backend does not welcome it.
+    /// The backend does not accept it.
     pub async fn link(&self, address: &str, generation: u64) -> Result<Linked, Status> {
         let client = connect(address, self.tls())
             .await
@@ -136,13 +136,13 @@ impl Enrolled {
 }
 
 impl Linked {
-    /// Says hello on a connection.
+    /// Sends a hello on a connection.
     ///
     /// # Errors
-    /// The backend does not welcome who showed that certificate.
+    /// The backend does not accept the presented certificate.
     ///
     /// # Panics
-    /// It says nothing.
+    /// The backend sends nothing.
     pub async fn greet(
         mut client: AgentServiceClient<Channel>,
         generation: u64,
@@ -152,15 +152,15 @@ impl Linked {
         to_backend.try_send(v1::LinkRequest { message: Some(hello) }).unwrap();
         let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
         let mut linked = Self { to_backend, from_backend };
-        // Its welcome and its policy.
+        // The backend's welcome and policy.
         for _ in 0..2 {
-            let heard = tokio::time::timeout(PATIENCE, linked.from_backend.message()).await;
-            heard.expect("the backend says something")?;
+            let received = tokio::time::timeout(PATIENCE, linked.from_backend.message()).await;
+            received.expect("the backend says something")?;
         }
         Ok(linked)
     }
 
-    /// Waits until the backend ends the stream, whatever it says before.
+    /// Waits until the backend ends the stream, and ignores all messages before.
     ///
     /// # Panics
     /// It does not.

@@ -1,18 +1,18 @@
-//! Waiting for something to become true, with an end to the patience.
+//! Waits for a condition, with a timeout.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long anything may take; far longer than it does, for machines that are busy.
+/// The timeout; far longer than needed, for machines that are busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How often to look.
+/// The interval between two polls.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Looks until there is something to see, and gives it.
+/// Polls until there is a value, and returns it.
 ///
 /// # Panics
-/// There was nothing for [`PATIENCE`].
+/// There was none for [`PATIENCE`].
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -1,5 +1,5 @@
-//! Every file tool of the catalogue with each of its arguments that is a path, so that a test can put
-//! any text in that place. A tool that comes into the catalogue is tried without a word here.
+//! Every file tool of the catalogue with each of its path arguments, so that a test can put any text in
+//! that place. A new tool of the catalogue is covered automatically.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,11 @@ use orion_catalog::{CATALOG, ToolSpec};
 use orion_domain::{Capability, PathStyle, Places};
 use serde_json::{Map, Value, json};
 
-/// The arguments that are paths, wherever they stand.
+/// The path arguments, wherever they occur.
 const PATHS: [&str; 5] = ["path", "source", "destination", "base", "paths"];
 
-/// What the other arguments say, so that a call would show or change as much as it can. The texts are
-/// those of [`Outside`](crate::Outside)'s files; none of them is a mark that may not be seen.
+/// Returns values for the other arguments, so that a call shows or changes as much as it can. The texts
+/// are those of [`Outside`](crate::Outside)'s files; none of them is a secret mark.
 fn telling(argument: &str, tool: &str) -> Option<Value> {
     Some(match (argument, tool) {
         ("pattern", "search_text") => json!("(?i)canary-tex[t]"),
@@ -25,17 +25,17 @@ fn telling(argument: &str, tool: &str) -> Option<Value> {
     })
 }
 
-/// One tool with one of its arguments that are paths.
+/// One tool with one of its path arguments.
 #[derive(Debug, Clone)]
 pub struct FileCall {
-    /// The tool.
+    /// The tool's specification.
     pub spec: &'static ToolSpec,
-    /// The argument.
+    /// The argument's name.
     pub place: &'static str,
     arguments: Map<String, Value>,
 }
 
-/// The tools that read, write or delete files.
+/// Returns the tools that read, write or delete files.
 pub fn file_tools() -> impl Iterator<Item = &'static ToolSpec> {
     let is_of_files = |capability: &Capability| {
         matches!(capability, Capability::FileRead | Capability::FileWrite | Capability::FileDelete)
@@ -44,17 +44,17 @@ pub fn file_tools() -> impl Iterator<Item = &'static ToolSpec> {
 }
 
 impl FileCall {
-    /// Every tool that the device has, in each place that takes a path.
+    /// Returns every tool of the device, with each path argument.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let done = |spec: &&ToolSpec| orion_agent::tools::find(spec.name).is_some();
         file_tools().filter(done).flat_map(Self::of).collect()
     }
 
-    /// One tool in each place that takes a path.
+    /// Returns one tool with each path argument.
     ///
     /// # Panics
-    /// Its example does not fit.
+    /// Its example does not match its schema.
     #[must_use]
     pub fn of(spec: &'static ToolSpec) -> Vec<Self> {
         let mut example: Map<String, Value> = serde_json::from_str(spec.example).unwrap();
@@ -63,16 +63,16 @@ impl FileCall {
         let whole = spec.parse(example, &places).unwrap().arguments;
         let mut arguments: Map<String, Value> = serde_json::from_str(whole.as_str()).unwrap();
         for (name, value) in &mut arguments {
-            if let Some(told) = telling(name, spec.name) {
-                *value = told;
+            if let Some(replacement) = telling(name, spec.name) {
+                *value = replacement;
             }
         }
         let here = PATHS.into_iter().filter(|place| arguments.contains_key(*place));
         here.map(|place| Self { spec, place, arguments: arguments.clone() }).collect()
     }
 
-    /// The call with `text` in its place. Where it takes another path besides, that is an honest one
-    /// for this `number`, which [`FileCall::prepare`] sees to.
+    /// Returns the call with `text` in its place. Another path argument gets an honest path for this
+    /// `number`, which [`FileCall::prepare`] creates.
     #[must_use]
     pub fn arguments(&self, text: &str, number: usize) -> Value {
         let mut arguments = self.arguments.clone();
@@ -87,10 +87,10 @@ impl FileCall {
         Value::Object(arguments)
     }
 
-    /// Makes, in the workspace, what the call of this `number` needs besides what is tried.
+    /// Creates, in the workspace, the other files that the call of this `number` needs.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// They cannot be created.
     pub fn prepare(&self, workspace: &Path, number: usize) {
         if self.place == "destination" {
             fs::create_dir_all(workspace.join("honest")).unwrap();
@@ -101,7 +101,7 @@ impl FileCall {
         }
     }
 
-    /// The tool and the argument, for people.
+    /// Returns the tool and the argument, for people.
     #[must_use]
     pub fn name(&self) -> String {
         match self.place {

@@ -1,5 +1,5 @@
-//! One end of a plain connection that speaks HTTP/2 as it likes: frames made by hand, sent as fast as
-//! they are taken, never more than it was told to, and to this machine only.
+//! A raw HTTP/2 connection with hand-made frames, for flooding. It sends as fast as the peer reads,
+//! within its limits, and only to this machine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -8,15 +8,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// What a client says first, with no settings of its own.
+/// The client's connection preface, with empty settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// How many bytes this end keeps that the other side has not taken. Left to itself, the system keeps megabytes
-/// for each connection: time of this machine that a flood from another one would not take.
+/// The size of this end's send buffer, in bytes. By default, the system buffers megabytes for each
+/// connection. That takes time of this machine that a remote flood would not take.
 const SEND_BYTES: u32 = 64 * 1024;
-/// How long a write may wait for the other side.
-const WAIT: Duration = Duration::from_millis(250);
+/// The timeout of a write.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Kinds of frames, by their numbers.
+/// Frame types by number.
 pub mod kind {
     /// `DATA`
     pub const DATA: u8 = 0;
@@ -41,7 +41,7 @@ pub const END_STREAM: u8 = 1;
 /// `END_HEADERS`
 pub const END_HEADERS: u8 = 4;
 
-/// One frame.
+/// Returns one frame.
 #[must_use]
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let len = u32::try_from(payload.len()).unwrap().to_be_bytes();
@@ -51,10 +51,10 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The headers of a gRPC request to this path, and others after them.
+/// Returns the headers of a gRPC request to this path, and additional ones.
 #[must_use]
 pub fn headers(path: &str, others: &[(&str, &str)]) -> Vec<u8> {
-    // `POST` and `http` stand in the table of HPACK, as do the names of the next three.
+    // `POST`, `http` and the names of the next three are in the static table of HPACK.
     let mut bytes = vec![0x83, 0x86];
     for (name, value) in
         [(vec![0x04], path), (vec![0x01], "x"), (vec![0x0f, 0x10], "application/grpc")]
@@ -86,19 +86,19 @@ fn text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend(text.as_bytes());
 }
 
-/// See the module.
+/// A raw HTTP/2 connection.
 #[derive(Debug)]
 pub struct Flooder {
     stream: TcpStream,
-    /// Whether it takes what it is told.
+    /// Whether it reads the peer's frames.
     reads: bool,
 }
 
 impl Flooder {
-    /// A bare connection, from this address.
+    /// Opens a raw connection from this address.
     ///
     /// # Errors
-    /// It is not taken.
+    /// It is rejected.
     ///
     /// # Panics
     /// Either address is not this machine's own.
@@ -113,10 +113,10 @@ impl Flooder {
         Ok(Self { stream: socket.connect(to).await?, reads: true })
     }
 
-    /// A connection that has begun to speak HTTP/2.
+    /// Opens a connection and sends the HTTP/2 preface.
     ///
     /// # Errors
-    /// It is not taken.
+    /// It is rejected.
     pub async fn greeted(from: IpAddr, to: SocketAddr, reads: bool) -> std::io::Result<Self> {
         let mut flooder = Self::connect(from, to).await?;
         flooder.reads = reads;
@@ -124,22 +124,22 @@ impl Flooder {
         Ok(flooder)
     }
 
-    /// Sends, and takes what there is unless it does not read. False where the other side does not
-    /// take it now.
+    /// Sends bytes, and reads what is available if `reads` is set. Returns false when the peer does not
+    /// accept them now.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The connection has ended.
     pub async fn send(&mut self, bytes: &[u8]) -> std::io::Result<bool> {
         if self.reads {
             self.take()?;
         }
-        match timeout(WAIT, self.stream.write_all(bytes)).await {
+        match timeout(WRITE_TIMEOUT, self.stream.write_all(bytes)).await {
             Ok(sent) => sent.map(|()| true),
             Err(_) => Ok(false),
         }
     }
 
-    /// Takes what there is.
+    /// Reads what is available.
     fn take(&self) -> std::io::Result<()> {
         let mut buffer = [0; 16 * 1024];
         loop {
@@ -152,7 +152,7 @@ impl Flooder {
         }
     }
 
-    /// Waits until the other side has ended the connection. False where it has not in that time.
+    /// Waits until the peer closes the connection. Returns false on timeout.
     pub async fn ended(&mut self, within: Duration) -> bool {
         let mut buffer = [0; 16 * 1024];
         let reading = async { while matches!(self.stream.read(&mut buffer).await, Ok(1..)) {} };

@@ -1,4 +1,4 @@
-//! A model server whose answers a test holds back and gives one by one, and that sees its caller go away.
+//! A model server whose answers a test releases one by one, and that detects a disconnected caller.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -10,7 +10,7 @@ use crate::eventually::PATIENCE;
 /// A server in the form of OpenAI's chat completions, on a free loopback port.
 #[derive(Debug)]
 pub struct HeldModel {
-    /// The section of `orion-server.toml` that names it.
+    /// The section of `orion-server.toml` that configures it.
     pub section: String,
     asked: mpsc::Receiver<HeldRequest>,
 }
@@ -18,13 +18,13 @@ pub struct HeldModel {
 /// One request that waits for its answer.
 #[derive(Debug)]
 pub struct HeldRequest {
-    /// What was asked.
+    /// The request's body.
     pub body: Value,
     stream: TcpStream,
 }
 
 impl HeldModel {
-    /// Listens.
+    /// Starts listening.
     ///
     /// # Panics
     /// There is no free port.
@@ -47,17 +47,17 @@ impl HeldModel {
         Self { section, asked }
     }
 
-    /// The next request.
+    /// Returns the next request.
     ///
     /// # Panics
-    /// None comes.
+    /// There is none.
     pub async fn asked(&mut self) -> HeldRequest {
         tokio::time::timeout(PATIENCE, self.asked.recv()).await.expect("no request").unwrap()
     }
 }
 
 impl HeldRequest {
-    /// The last message that a person wrote.
+    /// Returns the last message that a person wrote.
     #[must_use]
     pub fn said(&self) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -65,7 +65,7 @@ impl HeldRequest {
         said.and_then(|message| message["content"].as_str()).unwrap_or_default()
     }
 
-    /// Answers in words.
+    /// Answers with text.
     pub async fn answer(self, words: &str) {
         self.give(&json!({"content": words})).await;
     }
@@ -82,16 +82,16 @@ impl HeldRequest {
         self.give(&json!({"tool_calls": calls})).await;
     }
 
-    /// Begins an answer in words that does not end.
+    /// Begins an answer with text, and does not end it.
     ///
     /// # Panics
-    /// The caller is gone.
+    /// The caller has disconnected.
     pub async fn begin(&mut self, words: &str) {
         let event = json!({"choices": [{"delta": {"content": words}}]});
         self.stream.write_all(format!("{HEAD}data: {event}\n\n").as_bytes()).await.unwrap();
     }
 
-    /// Waits until the caller has let go of its request.
+    /// Waits until the caller drops its request.
     ///
     /// # Panics
     /// It does not.
@@ -105,7 +105,7 @@ impl HeldRequest {
     async fn give(mut self, delta: &Value) {
         let event = json!({"choices": [{"delta": delta, "finish_reason": "stop"}]});
         let text = format!("{HEAD}data: {event}\n\ndata: [DONE]\n\n");
-        // Whoever asked may have left.
+        // The caller may have disconnected.
         let _ = self.stream.write_all(text.as_bytes()).await;
     }
 }

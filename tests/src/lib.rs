@@ -1,8 +1,8 @@
-//! A world to tell stories in: real backends, real device agents and the real command line, each a
-//! process of its own in folders of its own, with ports that nobody else has.
+//! The test world: real backends, real device agents and the real command line, each a process of its
+//! own in folders of its own, with ports of its own.
 //!
-//! Start reading at [`World`]. [`LyingServer`] and [`LyingAgent`] are the two sides that do not
-//! play by the rules; they speak the real protocol over real mTLS.
+//! Start reading at [`World`]. [`LyingServer`] and [`LyingAgent`] are the two misbehaving sides; they
+//! speak the real protocol over real mTLS.
 
 #![expect(
     clippy::unwrap_used,
@@ -58,14 +58,14 @@ pub use tree::{Tree, tree};
 pub use usage::Usage;
 pub use world::{Device, DeviceBuilder, World};
 
-/// Unix milliseconds.
+/// Returns the time in Unix milliseconds.
 #[must_use]
 pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(since.as_millis()).unwrap()
 }
 
-/// What so many of a hundred took at most, and the others at least; no time where there are none.
+/// Returns the given percentile; zero where there are no values.
 #[must_use]
 pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let last = sorted.len().saturating_sub(1);

@@ -1,5 +1,5 @@
-//! A device that does not play by the rules: the identity of a device that really enrolled, the real
-//! protocol, and whatever a test wants to say in it.
+//! A misbehaving device: the identity of a really enrolled device, the real protocol, and any messages
+//! that a test sends.
 
 use orion_agent::state::Identity;
 use orion_wire::v1::{link_request, link_response};
@@ -12,7 +12,7 @@ use crate::dial::connect;
 use crate::eventually::PATIENCE;
 use crate::world::Device;
 
-/// See the module.
+/// A misbehaving device.
 #[derive(Debug)]
 pub struct LyingAgent {
     to_backend: mpsc::Sender<v1::LinkRequest>,
@@ -20,11 +20,11 @@ pub struct LyingAgent {
 }
 
 impl LyingAgent {
-    /// Connects as this device, which enrolled and whose own agent does not run, and takes whatever
-    /// policy it is sent. Its connection counter says `generation`.
+    /// Connects as this enrolled device, whose own agent does not run, and accepts any policy. Its
+    /// connection counter is `generation`.
     ///
     /// # Errors
-    /// The backend does not take it.
+    /// The backend rejects it.
     ///
     /// # Panics
     /// The device is not enrolled, or the backend breaks the protocol.
@@ -32,10 +32,10 @@ impl LyingAgent {
         Self::greet(device, address, hello(device, generation)).await
     }
 
-    /// The same, saying of itself what the test wants it to.
+    /// Connects with the hello that the test provides.
     ///
     /// # Errors
-    /// The backend does not take it.
+    /// The backend rejects it.
     ///
     /// # Panics
     /// As [`LyingAgent::connect`].
@@ -62,7 +62,7 @@ impl LyingAgent {
         Ok(agent)
     }
 
-    /// Says anything.
+    /// Sends any message.
     ///
     /// # Panics
     /// The backend has ended the stream.
@@ -70,28 +70,28 @@ impl LyingAgent {
         self.to_backend.send(request(message)).await.expect("the backend listens");
     }
 
-    /// Where to put what is said beside what is heard, one message after the other.
+    /// Returns the sender of its messages, for sending while it receives.
     #[must_use]
     pub fn voice(&self) -> mpsc::Sender<v1::LinkRequest> {
         self.to_backend.clone()
     }
 
-    /// The next thing that the backend says; none where it ended the stream.
+    /// Returns the next message of the backend; `None` where it ended the stream.
     ///
     /// # Errors
-    /// How the backend ended the stream.
+    /// The status with which the backend ended the stream.
     ///
     /// # Panics
-    /// It neither says anything nor ends the stream.
+    /// The backend neither sends anything nor ends the stream.
     pub async fn hear(&mut self) -> Result<Option<link_response::Message>, Status> {
-        let heard = tokio::time::timeout(PATIENCE, self.from_backend.message()).await;
-        Ok(heard.expect("the backend says something")?.and_then(|heard| heard.message))
+        let received = tokio::time::timeout(PATIENCE, self.from_backend.message()).await;
+        Ok(received.expect("the backend says something")?.and_then(|received| received.message))
     }
 
     /// Waits for a call.
     ///
     /// # Panics
-    /// None comes.
+    /// There is none.
     pub async fn order(&mut self) -> v1::Dispatch {
         loop {
             match self.hear().await {
@@ -102,7 +102,7 @@ impl LyingAgent {
         }
     }
 
-    /// Waits until the backend says that a result is on the record.
+    /// Waits until the backend acknowledges that a result is in the database.
     ///
     /// # Panics
     /// It does not.
@@ -123,7 +123,7 @@ fn request(message: link_request::Message) -> v1::LinkRequest {
     v1::LinkRequest { message: Some(message) }
 }
 
-/// What a device says of itself that lends its folder.
+/// Returns the hello of a device that grants its folder.
 #[must_use]
 pub fn hello(device: &Device, generation: u64) -> v1::Hello {
     let files = device.files().display().to_string();

@@ -1,5 +1,5 @@
-//! A backend that does not play by the rules: real certificates of its own authority, the real
-//! protocol, and whatever a test wants to say in it. What refuses is then the device alone.
+//! A misbehaving backend: real certificates of its own authority, the real protocol, and any messages
+//! that a test sends. So every rejection is the device's own.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -35,12 +35,12 @@ use crate::now_ms;
 
 type Outgoing = Pin<Box<dyn Stream<Item = Result<v1::LinkResponse, Status>> + Send>>;
 
-/// See the module.
+/// A misbehaving backend.
 #[derive(Debug)]
 pub struct LyingServer {
-    /// Where it listens for devices.
+    /// The address of its device listener.
     pub address: SocketAddr,
-    /// What it signs with.
+    /// The authority that signs its certificates.
     pub authority: Arc<CertificateAuthority>,
     /// The id of every device that enrols here.
     pub device: DeviceId,
@@ -58,7 +58,7 @@ struct Services {
 }
 
 impl LyingServer {
-    /// Starts one.
+    /// Starts the backend.
     ///
     /// # Panics
     /// It cannot listen.
@@ -86,13 +86,13 @@ impl LyingServer {
         Self { address, authority, device, links: Mutex::new(connected), asked, stop }
     }
 
-    /// How often anybody asked to be enrolled.
+    /// Returns the number of enrolment requests.
     #[must_use]
     pub fn enrolments(&self) -> u32 {
         self.asked.load(std::sync::atomic::Ordering::SeqCst)
     }
 
-    /// A token that names this server and pins it.
+    /// Returns a token that names this server and pins it.
     ///
     /// # Panics
     /// It cannot be written.
@@ -108,7 +108,7 @@ impl LyingServer {
         }
     }
 
-    /// The next device that connects, greeted but without a policy.
+    /// Returns the next device that connects, accepted but without a policy.
     ///
     /// # Panics
     /// None connects.

@@ -1,5 +1,5 @@
-//! What lies around a lent folder: files with marks that must never be seen, and a picture of all of
-//! it that shows the slightest touch.
+//! The surroundings of a granted folder: files with marks that must never be seen, and a snapshot that
+//! detects every access.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,18 +9,18 @@ use std::path::{Component, Path, PathBuf};
 use orion_domain::Digest;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
-/// What every file outside holds.
+/// The beginning of every file outside.
 const TEXT: &str = "first=line\nCANARY-TEXT-5d1c4e7f\n";
-/// A part of names that no call says.
+/// A part of their names that no call contains.
 const MARK: &str = "mark-83b0fe";
 /// The size of every file outside, in bytes.
 const SIZE: usize = 48_611;
-/// When every file outside was changed: 2001-02-03T04:05:06Z.
+/// The modification time of every file outside: 2001-02-03T04:05:06Z.
 const MODIFIED: i64 = 981_173_106;
-/// When it was read: before that, so that a mount that keeps `relatime` notes the next time.
+/// The access time: before the modification time, so that a mount with `relatime` records the next read.
 const READ: i64 = 946_684_800;
 
-/// See the module.
+/// The files outside a granted folder.
 #[derive(Debug)]
 pub struct Outside {
     base: PathBuf,
@@ -31,8 +31,8 @@ pub struct Outside {
     elsewhere: BTreeMap<PathBuf, String>,
 }
 
-/// Where a text leads from a folder by POSIX rules: the plainest reading of `..`, by a stack of names
-/// that has no bottom. Written apart from the project's own reading, to be held against it.
+/// Resolves a text from a folder by POSIX rules, in the simplest way: a stack of names, with `..`
+/// ignored at the root. Independent of the project's own parser, for comparison.
 #[must_use]
 pub fn plain_target(from: &Path, text: &str) -> PathBuf {
     let mut target = if text.starts_with('/') { PathBuf::from("/") } else { from.to_owned() };
@@ -47,12 +47,12 @@ pub fn plain_target(from: &Path, text: &str) -> PathBuf {
 }
 
 impl Outside {
-    /// Plants files in `base`, in every folder from there down to `root`, and beside it; and, of the
-    /// places that `texts` lead to between the two, in every other one. What is beneath `root` is
-    /// inside, and is left alone.
+    /// Plants files in `base`, in every folder from there down to `root`, and beside it. Of the places
+    /// that `texts` resolve to between the two, it plants every other one. What is beneath `root` is
+    /// inside, and stays unchanged.
     ///
     /// # Panics
-    /// The disk does not do as it is told.
+    /// The disk fails.
     #[must_use]
     pub fn plant<'a>(base: &Path, root: &Path, texts: impl IntoIterator<Item = &'a str>) -> Self {
         fs::create_dir_all(root).unwrap();
@@ -86,23 +86,23 @@ impl Outside {
         Self { base: base.to_owned(), root: root.to_owned(), marks, content, seen, elsewhere }
     }
 
-    /// The folder that is lent.
+    /// Returns the granted folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Something of the outside that stands in a result.
+    /// Returns a mark of the outside that a result contains, if any.
     #[must_use]
     pub fn seen_in(&self, result: &str) -> Option<&str> {
         self.marks.iter().map(String::as_str).find(|mark| result.contains(mark))
     }
 
-    /// Everything that is not as it was, and everything of the outside that came inside. Where the
-    /// mount keeps no times of reading, it cannot show what was only read.
+    /// Returns every change outside, and everything from outside that is now inside. A mount without
+    /// access times cannot show what was only read.
     #[must_use]
     pub fn changes(&mut self) -> Vec<String> {
-        // Before any folder is listed, for that is reading too.
+        // Checked before any folder is listed, because listing changes access times too.
         let mut changes: Vec<String> = self
             .seen
             .iter()
@@ -126,12 +126,12 @@ impl Outside {
                 changes.push(format!("{} came from outside", path.display()));
             }
         }
-        // Looking was reading, which has to be forgotten before the next look.
+        // The check itself read the files, so their times are reset for the next one.
         self.seen = armed(paths);
         changes
     }
 
-    /// Whether this mount notes that a file was read.
+    /// Returns whether this mount records reads.
     ///
     /// # Panics
     /// Nothing was planted.
@@ -146,7 +146,7 @@ impl Outside {
         noted
     }
 
-    /// Empties the lent folder.
+    /// Empties the granted folder.
     ///
     /// # Panics
     /// It cannot be emptied.
@@ -162,7 +162,7 @@ impl Outside {
     }
 }
 
-/// Sets the times of all paths back to those of the past, and looks at what the system tells of them.
+/// Sets the times of all paths back to the past, and returns their metadata.
 fn armed(paths: BTreeSet<PathBuf>) -> BTreeMap<PathBuf, String> {
     let time = |tv_sec| Timespec { tv_sec, tv_nsec: 0 };
     let times = Timestamps { last_access: time(READ), last_modification: time(MODIFIED) };
@@ -172,8 +172,8 @@ fn armed(paths: BTreeSet<PathBuf>) -> BTreeMap<PathBuf, String> {
     paths.into_iter().map(|path| (path.clone(), state(&path))).collect()
 }
 
-/// What would give the outside away: its text, also as base64, its names, its sizes, times and
-/// digests, and what only the system's own files hold.
+/// Returns the marks that reveal the outside: its text, also as base64, its names, sizes, times and
+/// digests, and the content of the system's own files.
 fn marks(content: &[u8]) -> Vec<String> {
     let digest = Digest::of(content).to_string();
     [
@@ -191,17 +191,17 @@ fn marks(content: &[u8]) -> Vec<String> {
     .into()
 }
 
-/// Whether something at this place changes only by somebody's doing.
+/// Returns whether this place changes only by a deliberate write.
 fn is_quiet(path: &Path) -> bool {
     let Some(Component::Normal(top)) = path.components().nth(1) else { return false };
     !["proc", "sys", "dev", "run", "tmp"].iter().any(|busy| top == *busy)
         && !path.starts_with("/var/log")
-        // Other tests make and remove their folders here.
+        // Other tests create and remove their folders here.
         && !path.starts_with(std::env::temp_dir())
         && !std::env::temp_dir().starts_with(path)
 }
 
-/// All that the system tells of what is at a path, without touching it.
+/// Returns all metadata of a path, without opening it.
 fn state(path: &Path) -> String {
     match fs::symlink_metadata(path) {
         Ok(it) => format!(
@@ -224,13 +224,13 @@ fn state(path: &Path) -> String {
     }
 }
 
-/// What a file holds; nothing for anything else. A link is not followed here either.
+/// Returns the content of a file; `None` for anything else. A link is not followed here either.
 fn content(path: &Path) -> Option<Vec<u8>> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
     is_file.then(|| fs::read(path).unwrap())
 }
 
-/// Every path from a folder on, itself included; but nothing of `except` nor below it.
+/// Returns every path beneath a folder, itself included, except `except` and what is below it.
 fn below(base: &Path, except: &Path) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::from([base.to_owned()]);
     let mut folders = vec![base.to_owned()];

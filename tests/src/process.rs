@@ -1,5 +1,5 @@
-//! One program under test as a process of its own, in a process group of its own, with its output in
-//! a file. Whatever happens to the test, the process does not outlive it.
+//! One program under test as a process in its own process group, with its output in a file. The process
+//! never outlives the test.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,20 +15,20 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_p
 use crate::eventually::{PATIENCE, eventually};
 use crate::usage::Usage;
 
-/// What is put into a new process.
+/// The inputs of a new process.
 #[derive(Debug, Default)]
 pub struct Launch<'a> {
-    /// Its arguments.
+    /// The arguments.
     pub arguments: &'a [&'a OsStr],
-    /// Environment variables, besides a path and a home that is empty.
+    /// Environment variables, in addition to a path and an empty home.
     pub environment: &'a [(&'a str, &'a OsStr)],
-    /// Everything that it reads from standard input.
+    /// The content of its standard input.
     pub stdin: &'a [u8],
     /// Whether standard input stays open after that, until [`Process::close_stdin`].
     pub keeps_stdin: bool,
 }
 
-/// A running program. Clones are the same process.
+/// A running program. Clones refer to the same process.
 #[derive(Debug, Clone)]
 pub struct Process(Arc<Running>);
 
@@ -41,7 +41,7 @@ struct Running {
 }
 
 impl Process {
-    /// Starts a program with its output in `log`, which is appended to.
+    /// Starts a program with its output appended to `log`.
     ///
     /// # Panics
     /// It cannot be started.
@@ -64,7 +64,7 @@ impl Process {
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
-        // A program that ends without reading is judged by how it ends.
+        // A program may end without reading; its exit status decides.
         child.stdin.as_mut().map(|stdin| stdin.write_all(launch.stdin));
         if !launch.keeps_stdin {
             child.stdin = None;
@@ -77,37 +77,37 @@ impl Process {
         }))
     }
 
-    /// Its process id, which is its group's too.
+    /// Returns its process id, which is its group's too.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.0.pid
     }
 
-    /// Whether it has not ended.
+    /// Returns whether it still runs.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.ended().is_none()
     }
 
-    /// How it ended, if it has.
+    /// Returns its exit status, if it has ended.
     #[must_use]
     pub fn ended(&self) -> Option<ExitStatus> {
         self.0.child().try_wait().unwrap()
     }
 
-    /// What it takes of the machine at this moment.
+    /// Returns its current use of resources.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage::of(self.0.pid)
     }
 
-    /// Everything that it and its predecessors wrote.
+    /// Returns everything that it and its predecessors wrote.
     #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.0.log).unwrap_or_default()
     }
 
-    /// Ends its standard input.
+    /// Closes its standard input.
     pub fn close_stdin(&self) {
         self.0.child().stdin = None;
     }
@@ -121,10 +121,10 @@ impl Process {
         eventually(&what, async || self.ended()).await
     }
 
-    /// Waits for its end and gives its exit code.
+    /// Waits for its end and returns its exit code.
     ///
     /// # Panics
-    /// It does not end, or by a signal.
+    /// It does not end, or ends by a signal.
     pub async fn exit_code(&self) -> i32 {
         let status = self.end().await;
         status
@@ -132,7 +132,7 @@ impl Process {
             .unwrap_or_else(|| panic!("{} ended by signal {:?}", self.0.name, status.signal()))
     }
 
-    /// Asks it to end (SIGTERM), waits, and holds it to a clean end without anything left behind.
+    /// Sends SIGTERM, waits, and asserts a clean end with no process left behind.
     ///
     /// # Panics
     /// It does not end, or not cleanly.
@@ -142,24 +142,24 @@ impl Process {
         self.0.assert_clean(status);
     }
 
-    /// Ends it in the middle of whatever it does (SIGKILL).
+    /// Sends SIGKILL.
     pub async fn kill9(&self) {
         self.signal(Signal::KILL);
         self.end().await;
     }
 
-    /// Stops it from running at all, until [`Process::thaw`]. The signal is only a request: it is
-    /// done when every thread says so.
+    /// Stops every thread (SIGSTOP), until [`Process::thaw`]. The signal takes effect only when every
+    /// thread reports it.
     ///
     /// # Panics
-    /// Some thread goes on.
+    /// A thread keeps running.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
         let tasks = format!("/proc/{}/task", self.0.pid.as_raw_nonzero());
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let all_stopped = std::fs::read_dir(&tasks).unwrap().flatten().all(|task| {
-                // The state stands behind the name, which is in brackets and may hold anything.
+                // The state follows the name, which is in brackets and may hold anything.
                 std::fs::read_to_string(task.path().join("stat")).is_ok_and(|stat| {
                     stat.rsplit_once(") ").is_some_and(|(_, s)| s.starts_with('T'))
                 })
@@ -177,13 +177,13 @@ impl Process {
         self.signal(Signal::CONT);
     }
 
-    /// Asks it to end (SIGTERM).
+    /// Sends SIGTERM.
     pub fn ask_to_end(&self) {
         self.signal(Signal::TERM);
     }
 
     fn signal(&self, signal: Signal) {
-        // The child is reaped under this lock alone, so its id cannot be somebody else's.
+        // The child is reaped only under this lock, so its id cannot belong to another process.
         let mut child = self.0.child();
         if child.try_wait().unwrap().is_none() {
             kill_process(self.0.pid, signal).unwrap();

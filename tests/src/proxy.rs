@@ -1,10 +1,10 @@
-//! A TCP proxy that breaks: it stands between a device and its backend, with faults that a test sets
-//! at any time, for new connections and for those that live, each direction by itself.
+//! A TCP proxy with faults, between a device and its backend. A test sets faults at any time, for new
+//! and existing connections, each direction separately.
 //!
-//! It runs in the test's own process, on loopback, and draws nothing at random: the same faults in the
-//! same order are the same run. It is our own because what there is does not fit: toxiproxy and its
-//! like are servers to be started beside the tests, turmoil simulates a network without sockets, and
-//! the crates of stream adapters neither refuse a connection nor keep one open without moving a byte.
+//! It runs in the test's own process, on loopback, and uses no randomness: the same faults in the same
+//! order give the same run. No existing tool fits: toxiproxy and similar tools are servers to start
+//! beside the tests, turmoil simulates a network without sockets, and the stream adapter crates neither
+//! refuse a connection nor keep one open without moving a byte.
 
 mod carry;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// See the module. When it is dropped, its connections end.
+/// A TCP proxy with faults. Dropping it closes its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -30,7 +30,7 @@ pub struct Proxy {
 struct Shared {
     target: Mutex<String>,
     faults: watch::Sender<Faults>,
-    /// Counts up; with how it was cut last.
+    /// The number of cuts, with the kind of the last one.
     cuts: watch::Sender<(u64, Cut)>,
     live: AtomicUsize,
     up_bytes: AtomicU64,
@@ -38,10 +38,10 @@ struct Shared {
     stop: CancellationToken,
 }
 
-/// What is wrong with everything that goes through.
+/// The active faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// New connections are reset at once; those that live are not touched.
+    /// New connections are reset at once; existing ones are not affected.
     pub refuses: bool,
     /// From the device to the backend.
     pub up: Flow,
@@ -49,53 +49,53 @@ pub struct Faults {
     pub down: Flow,
 }
 
-/// How one direction moves.
+/// The way in which one direction moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Flow {
-    /// As it comes.
+    /// Without delay.
     #[default]
     Free,
-    /// Not at all: sockets stay open, no byte moves, and neither does the end of a connection. A new
-    /// connection is accepted and goes no further. What was sent meanwhile arrives later, as it does
-    /// when TCP repeats what a network lost.
+    /// No byte moves: sockets stay open, and even the end of a connection is held back. A new connection
+    /// is accepted and not forwarded. Held data arrives later, as it does when TCP retransmits what a
+    /// network lost.
     Held,
-    /// Each piece this much later, one piece after the other.
+    /// Each piece is delayed by this time, one piece after the other.
     Late(Duration),
-    /// This many bytes a second.
+    /// At most this many bytes a second.
     Slow(u32),
-    /// One byte at a time, as fast as that goes.
+    /// One byte at a time, without delay.
     Bytewise,
 }
 
-/// How a connection is cut.
+/// The way in which a connection is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// RST to both sides: what was under way is lost.
+    /// RST to both sides: data in flight is lost.
     Reset,
-    /// FIN to both sides, as if each had hung up on the other.
+    /// FIN to both sides, as if each had closed the connection.
     Finish,
 }
 
 impl Faults {
-    /// Both directions alike.
+    /// Applies a flow to both directions.
     #[must_use]
     pub const fn both(flow: Flow) -> Self {
         Self { refuses: false, up: flow, down: flow }
     }
 
-    /// Only what the device says.
+    /// Applies a flow only to the device's data.
     #[must_use]
     pub const fn up(flow: Flow) -> Self {
         Self { refuses: false, up: flow, down: Flow::Free }
     }
 
-    /// Only what the backend says.
+    /// Applies a flow only to the backend's data.
     #[must_use]
     pub const fn down(flow: Flow) -> Self {
         Self { refuses: false, up: Flow::Free, down: flow }
     }
 
-    /// No new connections.
+    /// Refuses new connections.
     #[must_use]
     pub const fn refusing() -> Self {
         Self { refuses: true, up: Flow::Free, down: Flow::Free }
@@ -103,7 +103,7 @@ impl Faults {
 }
 
 impl Proxy {
-    /// Listens on a free port of loopback for connections to `target`, `host:port`, without faults.
+    /// Listens on a free port of loopback and forwards to `target`, `host:port`, without faults.
     ///
     /// # Panics
     /// It cannot listen.
@@ -123,34 +123,34 @@ impl Proxy {
         Self { address, shared }
     }
 
-    /// Where it listens, `127.0.0.1:port`.
+    /// Returns its address, `127.0.0.1:port`.
     #[must_use]
     pub fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// From here on, new connections go to this `host:port`.
+    /// Forwards new connections to this `host:port`.
     pub fn aim(&self, target: &str) {
         *self.shared.target.lock().unwrap_or_else(PoisonError::into_inner) = target.to_owned();
     }
 
-    /// These faults, instead of those before.
+    /// Replaces the faults.
     pub fn set(&self, faults: Faults) {
         self.shared.faults.send_replace(faults);
     }
 
-    /// No faults.
+    /// Removes all faults.
     pub fn heal(&self) {
         self.set(Faults::default());
     }
 
-    /// The faults of this moment.
+    /// Returns the current faults.
     #[must_use]
     pub fn faults(&self) -> Faults {
         *self.shared.faults.borrow()
     }
 
-    /// Cuts every connection that lives, whatever holds it.
+    /// Cuts every open connection, even a held one.
     pub fn cut(&self, how: Cut) {
         self.shared.cuts.send_modify(|(count, last)| {
             *count += 1;
@@ -158,13 +158,13 @@ impl Proxy {
         });
     }
 
-    /// How many connections live.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.live.load(Ordering::SeqCst)
     }
 
-    /// How many bytes went to the backend and to the device, all connections together.
+    /// Returns the bytes sent to the backend and to the device, over all connections.
     #[must_use]
     pub fn moved(&self) -> (u64, u64) {
         let Shared { up_bytes, down_bytes, .. } = &*self.shared;
@@ -184,7 +184,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             () = shared.stop.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
-        // Who hung up again before it was accepted is no matter.
+        // A client that disconnected before it was accepted is ignored.
         let Ok((client, _)) = accepted else { continue };
         if shared.faults.borrow().refuses {
             drop(client.set_zero_linger());
@@ -194,7 +194,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// One connection from its first byte to its last.
+/// Runs one connection to its end.
 async fn connection(client: TcpStream, shared: Arc<Shared>) {
     let _lives = Lives::begin(&shared);
     let mut cuts = shared.cuts.subscribe();
@@ -210,12 +210,12 @@ async fn connection(client: TcpStream, shared: Arc<Shared>) {
     };
     match reached {
         Some(server) => carry::carry(client, server, &shared, cuts).await,
-        // Nobody is there: the device hears of it as of a closed port.
+        // Without a backend, the device sees the same as with a closed port.
         None => drop(client.set_zero_linger()),
     }
 }
 
-/// A connection is counted for as long as this is there.
+/// Counts a connection until dropped.
 struct Lives<'a>(&'a Shared);
 
 impl<'a> Lives<'a> {

@@ -1,4 +1,4 @@
-//! The backend's record, looked at from outside: what must hold in it whatever happened.
+//! Reads the backend's database from outside, and checks its invariants.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,13 +20,13 @@ struct Rows {
     reconciled: u32,
 }
 
-/// Holds the record of a backend that has stopped to what it promises.
+/// Asserts the invariants of a stopped backend's database.
 ///
 /// # Panics
 /// A call's audit was not opened and closed exactly once, or the chain is broken.
 pub(crate) fn assert_closed_and_whole(database: &Path) {
     let database = database.to_owned();
-    // A runtime of its own: this is called where another one may be about to end.
+    // A separate runtime, because the caller's may be about to end.
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(look(&database));
@@ -73,7 +73,7 @@ async fn look(database: &Path) {
     }
 }
 
-/// Opens the backend's record beside the backend.
+/// Opens the backend's database while the backend runs.
 ///
 /// # Panics
 /// It cannot be opened.
@@ -84,7 +84,8 @@ pub async fn open_record(database: &Path) -> SqliteConnection {
     SqliteConnection::connect_with(&options).await.unwrap()
 }
 
-/// How many commits are in the record's log: frames that say how large the file is after them.
+/// Returns the number of commits in the database's write-ahead log: the frames that contain the database
+/// size.
 ///
 /// # Panics
 /// The log cannot be read.
@@ -97,14 +98,14 @@ pub fn commits(database: &Path) -> usize {
     let (page, salt) = (usize::try_from(number(8)).unwrap(), number(16));
     let frames = (HEADER..log.len()).step_by(FRAME + page);
     let whole = frames.filter(|at| at + FRAME + page <= log.len());
-    // What another salt stands before is left over from an earlier log.
+    // A frame with another salt is left over from an earlier log.
     whole.take_while(|at| number(at + 8) == salt).filter(|at| number(at + 4) != 0).count()
 }
 
-/// The audit's rows about one call, oldest first.
+/// Returns the audit's rows about one call, oldest first.
 ///
 /// # Panics
-/// The backend does not tell.
+/// The backend does not return them.
 pub async fn audit_of(admin: &Client, call_id: &str) -> Vec<v1::AuditRow> {
     let request = v1::ListAuditRequest { call_id: call_id.to_owned(), ..Default::default() };
     let mut rows = admin.audit().list_audit(request).await.unwrap().into_inner().rows;
@@ -112,7 +113,7 @@ pub async fn audit_of(admin: &Client, call_id: &str) -> Vec<v1::AuditRow> {
     rows
 }
 
-/// Makes a person with a token, behind the backend's back.
+/// Inserts a person with a token directly into the database.
 pub(crate) async fn add_person(database: &Path, name: &str, role: Role, hash: Digest) {
     let mut connection = open_record(database).await;
     let now = now_ms();
@@ -137,7 +138,7 @@ pub(crate) async fn add_person(database: &Path, name: &str, role: Role, hash: Di
     connection.close().await.unwrap();
 }
 
-/// Changes one byte of what one row of the audit says.
+/// Changes one byte of one row's body in the audit.
 ///
 /// # Panics
 /// There is no such row.
@@ -148,7 +149,7 @@ pub async fn change_one_byte(database: &Path, seq: i64) {
         .fetch_one(&mut connection)
         .await
         .unwrap();
-    // The first letter becomes its neighbour: still JSON, still the same length.
+    // The first letter becomes the next one: still JSON, still the same length.
     let at = body.find(|c: char| c.is_ascii_lowercase()).unwrap();
     let mut bytes = body.into_bytes();
     bytes[at] = if bytes[at] == b'z' { b'a' } else { bytes[at] + 1 };

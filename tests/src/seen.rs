@@ -1,22 +1,22 @@
-//! What people see, with what differs from run to run taken out, for snapshots.
+//! Normalises output for snapshots: it removes what differs from run to run.
 
 use std::path::Path;
 
-/// Takes folders, ids, hashes and times out of a text.
+/// Replaces folders, ids, hashes and times in a text.
 #[derive(Debug, Default)]
 pub struct Seen {
     replaced: Vec<(String, &'static str)>,
 }
 
 impl Seen {
-    /// Also this folder, which is shown as the word.
+    /// Also replaces this folder, by the given word.
     #[must_use]
     pub fn folder(mut self, folder: &Path, word: &'static str) -> Self {
         self.replaced.push((folder.to_string_lossy().into_owned(), word));
         self
     }
 
-    /// The text without what differs.
+    /// Returns the text with all replacements.
     #[must_use]
     pub fn in_text(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -27,8 +27,7 @@ impl Seen {
     }
 }
 
-/// Goes through runs of letters, digits, dashes and colons, because that is what ids, hashes and
-/// times are.
+/// Replaces runs of letters, digits, dashes and colons, the characters of ids, hashes and times.
 fn words(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut word = String::new();

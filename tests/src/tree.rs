@@ -1,18 +1,18 @@
-//! What is in a folder, as one value that can be compared.
+//! The content of a folder as one value for comparison.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Result};
 use std::path::Path;
 
-/// Every path beneath a folder with what is there: `None` for folders, content for files, the target
-/// for links as `-> target`.
+/// Every path beneath a folder with its content: `None` for folders, text for files, `-> target` for
+/// links.
 pub type Tree = BTreeMap<String, Option<String>>;
 
-/// Looks at a folder. Content that is no text is shown with replacements. What goes away meanwhile is left
-/// out.
+/// Reads a folder. Invalid UTF-8 is shown with replacement characters. Files deleted during the read are
+/// left out.
 ///
 /// # Panics
-/// The folder is not there, or something in it cannot be read.
+/// The folder does not exist, or something in it cannot be read.
 #[must_use]
 pub fn tree(root: &Path) -> Tree {
     let name = |path: &Path| path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
@@ -46,7 +46,7 @@ pub fn tree(root: &Path) -> Tree {
     found
 }
 
-/// What was found, unless it has gone since it was listed.
+/// Returns the value, unless the file was deleted after it was listed.
 fn unless_gone<T>(found: Result<T>) -> Option<T> {
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => None,

@@ -1,17 +1,17 @@
-//! What a process takes of the machine, as the kernel tells it.
+//! A process's use of resources, as the kernel reports it.
 
 use std::iter::Sum;
 
 use rustix::process::Pid;
 
-/// See the module.
+/// A process's use of resources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Resident memory, in bytes.
     pub resident: u64,
-    /// The most resident memory that there was at once since the process began, in bytes.
+    /// The peak of resident memory since the process began, in bytes.
     pub peak: u64,
-    /// Open descriptors.
+    /// Open file descriptors.
     pub descriptors: u64,
     /// Threads.
     pub threads: u64,

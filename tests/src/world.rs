@@ -22,15 +22,15 @@ use crate::proxy::Proxy;
 use crate::record;
 use crate::seen::Seen;
 
-/// See the module. When it is dropped, everything is asked to end, and then it must be so that
-/// every process ended cleanly and left none behind, that every call's audit was opened and closed
-/// once, and that the audit's chain is whole.
+/// One backend with its devices and its people. Dropping it stops every process. It then asserts that
+/// every process ended cleanly and left none behind, that every call's audit was opened and closed once,
+/// and that the audit's chain is unbroken.
 #[derive(Debug)]
 pub struct World {
     shared: Arc<Shared>,
 }
 
-/// What the world and its devices have in common.
+/// The state that the world shares with its devices.
 #[derive(Debug)]
 struct Shared {
     folder: TempDir,
@@ -40,21 +40,21 @@ struct Shared {
     expects: Mutex<Expects>,
 }
 
-/// What is looked at in the end.
+/// The expected state at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
     Everything,
-    /// The record was tampered with on purpose.
+    /// The database was tampered with on purpose.
     NoWholeRecord,
 }
 
 impl World {
-    /// A backend with its first admin and nothing else.
+    /// Starts a backend with its first admin.
     pub async fn new() -> Self {
         Self::configured("").await
     }
 
-    /// The same with more lines in `orion-server.toml`.
+    /// Starts a backend with more lines in `orion-server.toml`.
     ///
     /// # Panics
     /// The backend does not start.
@@ -73,7 +73,7 @@ impl World {
         .await
     }
 
-    /// A backend without any admin: [`World::admin`] is nobody yet.
+    /// Starts a backend without any admin: [`World::admin`] is anonymous.
     ///
     /// # Panics
     /// The backend does not start.
@@ -99,20 +99,20 @@ impl World {
         world
     }
 
-    /// A device to be.
+    /// Returns a builder of a device.
     #[must_use]
     pub fn device(&self, name: &str) -> DeviceBuilder {
         DeviceBuilder::new(Arc::clone(&self.shared), name)
     }
 
-    /// The admin at the public API.
+    /// Returns the admin's client of the public API.
     #[must_use]
     pub fn admin(&self) -> &Client {
         &self.shared.admin
     }
 
-    /// Somebody else with this role, signed in. No password is hashed for it, which takes long: the
-    /// record is written as the backend would write it.
+    /// Returns a signed-in client of another person with this role. It writes the database as the
+    /// backend would, and hashes no password, which takes long.
     pub async fn person(&self, name: &str, role: Role) -> Client {
         let token = format!("orion_token-of-{name}");
         let hash = Digest::of(token.as_bytes());
@@ -120,13 +120,13 @@ impl World {
         self.admin().with_token(&token)
     }
 
-    /// The command line with the admin's context.
+    /// Returns the command line with the admin's context.
     #[must_use]
     pub fn cli(&self) -> Cli {
         Cli::new(&self.folder().join("context.toml"), self.folder())
     }
 
-    /// The command line with the context of this person.
+    /// Returns the command line with this person's context.
     #[must_use]
     pub fn cli_of(&self, name: &str, person: &Client) -> Cli {
         let file = format!("context-of-{name}.toml");
@@ -144,48 +144,48 @@ impl World {
         secret_file::write(&self.folder().join(file), text.as_bytes()).unwrap();
     }
 
-    /// The world's folder.
+    /// Returns the world's folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.shared.folder.path()
     }
 
-    /// The backend's data folder.
+    /// Returns the backend's data folder.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
         self.shared.server.data_dir()
     }
 
-    /// The backend's record.
+    /// Returns the path of the backend's database.
     #[must_use]
     pub fn database(&self) -> PathBuf {
         self.data_dir().join("orion.db")
     }
 
-    /// Where the backend listens for devices.
+    /// Returns the address of the device listener.
     #[must_use]
     pub fn device_address(&self) -> String {
         self.shared.server.addresses().devices
     }
 
-    /// Where the backend listens for people.
+    /// Returns the address of the people's listener.
     #[must_use]
     pub fn people_address(&self) -> String {
         self.shared.server.addresses().people
     }
 
-    /// A proxy before the door for devices, for one of them to be reached through.
+    /// Starts a proxy in front of the device listener, for one device.
     pub async fn proxy(&self) -> Proxy {
         Proxy::start(&self.device_address()).await
     }
 
-    /// The backend's process.
+    /// Returns the backend's process.
     #[must_use]
     pub fn server(&self) -> Process {
         self.shared.server.process()
     }
 
-    /// Starts the backend again, after it was stopped or killed, on the ports it had.
+    /// Restarts the backend, after it was stopped or killed, on the same ports.
     pub async fn restart_server(&self) {
         self.shared.server.start().await;
         eventually("an answer from the new backend", async || {
@@ -194,13 +194,13 @@ impl World {
         .await;
     }
 
-    /// Texts of this world without what differs from run to run.
+    /// Returns a normaliser of this world's texts.
     #[must_use]
     pub fn seen(&self) -> Seen {
         Seen::default().folder(self.folder(), "[world]")
     }
 
-    /// The record is about to be tampered with, so it need not be whole in the end.
+    /// Announces tampering, so that the database is not checked at the end.
     pub fn will_be_tampered_with(&self) {
         *self.shared.expects.lock().unwrap_or_else(PoisonError::into_inner) =
             Expects::NoWholeRecord;
@@ -232,7 +232,7 @@ impl Drop for World {
         }
         eprintln!("--- orion-server\n{}", self.server().log());
         let agents = self.shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
-        // Agents of one device write one file; the last shows it all.
+        // Agents of one device share a log file; the last shows all of it.
         if let Some(agent) = agents.last() {
             eprintln!("--- the last orion-agent\n{}", agent.log());
         }

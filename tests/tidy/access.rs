@@ -1,4 +1,4 @@
-//! The page about people lists every RPC as the access table has it.
+//! The page about people lists every RPC of the access table.
 
 use orion_server::rpc::access::{Access, TABLE};
 
@@ -6,7 +6,7 @@ use crate::markdown::{Page, names};
 
 #[test]
 fn every_rpc_is_in_the_reference_with_its_role_and_scope() {
-    let told: Vec<_> = Page::read("docs/people.md")
+    let documented: Vec<_> = Page::read("docs/people.md")
         .section("Every RPC")
         .rows()
         .into_iter()
@@ -26,5 +26,5 @@ fn every_rpc_is_in_the_reference_with_its_role_and_scope() {
             }
         })
         .collect();
-    assert_eq!(told, real);
+    assert_eq!(documented, real);
 }

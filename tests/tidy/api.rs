@@ -1,4 +1,4 @@
-//! The public API says what it is.
+//! Every part of the public API has a comment.
 
 use crate::tree::files_ending;
 

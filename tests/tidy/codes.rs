@@ -1,4 +1,4 @@
-//! The reference of error codes is the table in the code.
+//! The reference of error codes equals the table in the code.
 
 use orion_domain::ErrorCode;
 
@@ -6,7 +6,7 @@ use crate::markdown::{Page, names};
 
 #[test]
 fn every_error_code_is_in_the_reference_as_it_is() {
-    let told: Vec<_> = Page::read("docs/error-codes.md")
+    let documented: Vec<_> = Page::read("docs/error-codes.md")
         .section("Codes")
         .rows()
         .into_iter()
@@ -24,5 +24,5 @@ fn every_error_code_is_in_the_reference_as_it_is() {
             (code.as_str().to_owned(), code.is_recoverable(), state, code.exit_code().to_string())
         })
         .collect();
-    assert_eq!(told, real);
+    assert_eq!(documented, real);
 }

@@ -7,22 +7,22 @@ use orion_server::config::Config;
 
 use crate::markdown::{Page, names};
 
-/// A word that no key will ever be.
+/// A name that is never a key.
 const UNKNOWN: &str = "no_such_key";
 
-/// The keys that a reader knows, from what it says of one that it does not. Other names for a key
-/// count as keys.
+/// Returns the keys that a parser knows, from its error for an unknown key. Aliases of a key count as
+/// keys.
 fn known(error: Option<String>) -> BTreeSet<String> {
     let Some((_, after)) = error.as_deref().and_then(|text| text.split_once(UNKNOWN)) else {
         return BTreeSet::new();
     };
     let after = after.split("did you mean").next().unwrap_or_default();
     let after = after.split("Did you mean").next().unwrap_or_default();
-    // The first backquote closes the unknown word.
+    // The first backquote closes the unknown key.
     names(after.trim_start_matches('`')).into_iter().collect()
 }
 
-/// The keys of one table: at the top, in a section, or in a section that may stand several times.
+/// Returns the keys of one table: at the top, in a section, or in a repeated section.
 fn keys(read: impl Fn(&str) -> Option<String>, header: &str) -> BTreeSet<String> {
     known(read(&format!("{header}\n{UNKNOWN} = 1\n")))
 }
@@ -35,8 +35,8 @@ fn agent(text: &str) -> Option<String> {
     Settings::parse(text, None, &[]).err()
 }
 
-/// The keys that the reference tells of a section.
-fn told(page: &Page, heading: &str) -> BTreeSet<String> {
+/// Returns the keys of a section in the reference.
+fn documented(page: &Page, heading: &str) -> BTreeSet<String> {
     let rows = page.section(heading).rows();
     rows.iter().flat_map(|row| names(row.first().unwrap())).collect()
 }
@@ -56,7 +56,7 @@ fn every_key_of_the_backends_file_is_in_the_reference() {
             keys => (once, keys),
         };
         assert!(!keys.is_empty(), "no keys could be found in {header}");
-        assert_eq!(told(&page, &format!("`{header}`")), keys, "{header}");
+        assert_eq!(documented(&page, &format!("`{header}`")), keys, "{header}");
         sections.insert(section);
     }
     assert_eq!(sections, set(&["approvals", "calls", "chat", "devices", "models", "people"]));
@@ -70,8 +70,8 @@ fn keys_of_several(header: &str) -> BTreeSet<String> {
 fn every_key_of_the_devices_file_is_in_the_reference() {
     let page = Page::read("docs/configuration.md").section("agent.toml");
     assert_eq!(keys(agent, ""), set(&["apps", "ceiling", "read_only", "sandbox", "timeouts"]));
-    assert_eq!(told(&page, "At the top"), set(&["read_only", "sandbox"]));
-    assert_eq!(told(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
-    assert_eq!(told(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
+    assert_eq!(documented(&page, "At the top"), set(&["read_only", "sandbox"]));
+    assert_eq!(documented(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
+    assert_eq!(documented(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
     assert!(page.text.contains("### `[apps]`"));
 }

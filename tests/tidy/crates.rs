@@ -1,4 +1,4 @@
-//! Who may depend on whom, and on what.
+//! Checks each crate's allowed dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::markdown::{Page, names};
 use crate::tree::{files, read};
 
-/// Each crate with those of ours that it may depend on. Dependencies run one way.
+/// Each crate with the project's crates that it may depend on. Dependencies run one way.
 const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-domain", "shared/domain", &[]),
     ("orion-catalog", "shared/catalog", &["orion-domain"]),
@@ -52,7 +52,7 @@ fn manifest(folder: &str) -> Table {
     read(&format!("{folder}/Cargo.toml")).parse().unwrap()
 }
 
-/// Every dependency of a crate: of the program, of its build and of its tests, on any platform.
+/// Returns every dependency of a crate: of the program, of its build and of its tests, on any platform.
 fn dependencies(manifest: &Table) -> Vec<(String, Value)> {
     let mut tables = vec![manifest];
     if let Some(Value::Table(platforms)) = manifest.get("target") {
@@ -120,13 +120,13 @@ fn every_dependency_is_in_the_documents_with_its_reason() {
     let page = Page::read("docs/dependencies.md");
     let ours = |name: &String| name.starts_with("orion-");
     let wanted: BTreeSet<_> = workspace().into_keys().filter(|name| !ours(name)).collect();
-    let mut told = BTreeSet::new();
+    let mut documented = BTreeSet::new();
     for row in page.rows() {
         let [first, .., why] = &row[..] else { continue };
         assert!(!why.is_empty(), "{first} has no reason");
-        told.extend(names(first));
+        documented.extend(names(first));
     }
-    assert_eq!(told, wanted);
+    assert_eq!(documented, wanted);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Documents lead where they say, and what they claim is held by the test that they name.
+//! Links in documents resolve, and the tests that documents name exist.
 
 use std::fs;
 

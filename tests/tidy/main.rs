@@ -1,5 +1,5 @@
-//! The house rules as ordinary tests: what files look like, which room may name what, and that the
-//! documents say what the code does. They read the tree as it lies on the disk.
+//! The house rules as ordinary tests: the form of files, the names that each room may use, and documents
+//! that match the code. They read the files on disk.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says by panicking what is wrong")]
 
 mod access;

@@ -1,4 +1,4 @@
-//! Just enough of Markdown: headings, tables, links and words in backquotes.
+//! A minimal Markdown parser: headings, tables, links and words in backquotes.
 
 use crate::tree::read;
 
@@ -16,8 +16,8 @@ impl Page {
         Self { path: path.to_owned(), text: read(path) }
     }
 
-    /// Everything below the heading with exactly this text, up to the next heading of its level or
-    /// above.
+    /// Returns everything below the heading with exactly this text, up to the next heading of its level
+    /// or above.
     pub(crate) fn section(&self, heading: &str) -> Self {
         let level = |line: &str| line.bytes().take_while(|byte| *byte == b'#').count();
         let mut lines = self.text.lines();
@@ -32,7 +32,7 @@ impl Page {
         Self { path: format!("{} at `{heading}`", self.path), text }
     }
 
-    /// The rows of all tables, without the line of headings and the line beneath it.
+    /// Returns the rows of all tables, without the headings and the separator line.
     pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let mut rows = Vec::new();
         let mut in_body = false;
@@ -56,7 +56,7 @@ impl Page {
         rows
     }
 
-    /// The links, as text and target.
+    /// Returns the links, as text and target.
     pub(crate) fn links(&self) -> Vec<(String, String)> {
         let mut links = Vec::new();
         for line in prose(&self.text) {
@@ -73,7 +73,7 @@ impl Page {
         links
     }
 
-    /// The names by which headings can be linked to.
+    /// Returns the anchors of the headings.
     pub(crate) fn anchors(&self) -> Vec<String> {
         prose(&self.text)
             .filter(|line| line.starts_with('#'))
@@ -90,7 +90,7 @@ impl Page {
     }
 }
 
-/// The lines outside fenced blocks.
+/// Returns the lines outside fenced blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
@@ -100,7 +100,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words in backquotes.
+/// Returns the words in backquotes.
 pub(crate) fn names(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect()
 }

@@ -1,8 +1,8 @@
-//! Which room may name what.
+//! Checks which room may name what.
 
 use crate::tree::{code_lines, files_ending, root};
 
-/// Lines of code that hold one of these words, outside the rooms that may.
+/// Returns the lines of code that contain one of these words, outside the allowed rooms.
 fn named_outside(words: &[&str], below: &str, may: impl Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for file in files_ending(".rs") {
@@ -39,7 +39,7 @@ fn only_apps_and_the_demo_start_processes() {
     let may = |path: &str| {
         path.starts_with("client/agent/src/apps")
             || path.starts_with("client/cli/src/commands/")
-            // A race takes two processes.
+            // A race needs two processes.
             || path == "client/agent/src/sandbox/tests/races.rs"
     };
     let words = ["Command::new", "process::Command"];
@@ -65,7 +65,7 @@ fn the_domain_does_no_io_reads_no_clock_and_draws_nothing() {
         "rand::",
         "tokio",
     ];
-    // What its tests read from the disk is test data.
+    // What the room's tests read from the disk is test data.
     let may = |path: &str| path.contains("/tests");
     assert_eq!(named_outside(&words, "shared/domain/src/", may), Vec::<String>::new());
 }

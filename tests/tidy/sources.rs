@@ -1,9 +1,9 @@
-//! What every file looks like.
+//! Checks the form of every source file.
 
 use crate::tree::{files, files_ending, root};
 
-/// The longest file of Rust, in lines.
-const LONGEST: usize = 400;
+/// The maximum length of a Rust file, in lines.
+const MAX_LINES: usize = 400;
 
 #[test]
 fn every_rust_file_opens_with_what_it_is_for() {
@@ -20,9 +20,9 @@ fn no_rust_file_is_longer_than_one_can_hold_in_mind() {
     let long: Vec<_> = files_ending(".rs")
         .into_iter()
         .map(|file| (file.text.lines().count(), file.path))
-        .filter(|(lines, _)| *lines > LONGEST)
+        .filter(|(lines, _)| *lines > MAX_LINES)
         .collect();
-    assert_eq!(long, Vec::new(), "past {LONGEST} lines; split by idea");
+    assert_eq!(long, Vec::new(), "past {MAX_LINES} lines; split by idea");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn modules_stand_beside_their_folders() {
 
 #[test]
 fn nothing_is_left_unfinished() {
-    // Written in halves so that this file does not hold what it looks for.
+    // Written in halves so that this file does not contain the words.
     let words = [
         concat!("TO", "DO"),
         concat!("FIX", "ME"),

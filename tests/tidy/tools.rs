@@ -1,4 +1,4 @@
-//! Every tool has a page that says what its schemas say.
+//! Every tool has a page that documents its schemas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ fn page(spec: &ToolSpec) -> Page {
     Page::read(&format!("docs/tools/{}.md", spec.name))
 }
 
-/// Every field that a schema has, with those inside: `entries[].name`, `system.hostname`.
+/// Collects every field of a schema, with nested ones: `entries[].name`, `system.hostname`.
 fn fields(schema: &Value, prefix: &str, into: &mut BTreeSet<String>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{prefix}{name}");
@@ -32,7 +32,7 @@ fn inside(schema: &Value, path: &str, into: &mut BTreeSet<String>) {
     }
 }
 
-fn told(page: &Page, heading: &str) -> BTreeSet<String> {
+fn documented(page: &Page, heading: &str) -> BTreeSet<String> {
     page.section(heading).rows().iter().map(|row| names(row.first().unwrap()).concat()).collect()
 }
 
@@ -58,7 +58,7 @@ fn every_page_lists_each_argument_with_its_default() {
         let mut real = BTreeSet::new();
         fields(&schema, "", &mut real);
         let page = page(spec);
-        assert_eq!(told(&page, "Arguments"), real, "{}", spec.name);
+        assert_eq!(documented(&page, "Arguments"), real, "{}", spec.name);
 
         let required: BTreeSet<_> = schema["required"]
             .as_array()
@@ -85,7 +85,7 @@ fn every_page_lists_each_field_of_the_result() {
     for spec in CATALOG {
         let mut real = BTreeSet::new();
         fields(&spec.returns_schema(), "", &mut real);
-        assert_eq!(told(&page(spec), "Returns"), real, "{}", spec.name);
+        assert_eq!(documented(&page(spec), "Returns"), real, "{}", spec.name);
     }
 }
 
@@ -98,17 +98,18 @@ fn every_page_tells_risk_permissions_other_names_and_an_example() {
             let row = facts.iter().find(|row| row.first().is_some_and(|first| first == name));
             row.and_then(|row| row.get(1)).unwrap_or_else(|| panic!("{}: {name}", spec.name))
         };
-        let yes = |truth: bool| if truth { "yes" } else { "no" };
+        let yes_or_no = |truth: bool| if truth { "yes" } else { "no" };
         assert_eq!(fact("Risk"), spec.risk.as_str(), "{}", spec.name);
         let capabilities: Vec<_> = spec.capabilities.iter().map(|c| c.as_str()).collect();
         assert_eq!(names(fact("Permissions")), capabilities, "{}", spec.name);
         let aliases: Vec<_> = spec.aliases.iter().map(|alias| alias.name).collect();
         assert_eq!(names(fact("Other names")), aliases, "{}", spec.name);
-        assert_eq!(fact("Changes something"), yes(spec.has_effects), "{}", spec.name);
-        assert_eq!(fact("Can be undone"), yes(spec.undo), "{}", spec.name);
-        assert_eq!(fact("May run twice"), yes(spec.idempotent), "{}", spec.name);
-        let strangers = if spec.untrusted_preview { "of a preview" } else { yes(spec.untrusted) };
-        assert_eq!(fact("Strangers may have written the result"), strangers, "{}", spec.name);
+        assert_eq!(fact("Changes something"), yes_or_no(spec.has_effects), "{}", spec.name);
+        assert_eq!(fact("Can be undone"), yes_or_no(spec.undo), "{}", spec.name);
+        assert_eq!(fact("May run twice"), yes_or_no(spec.idempotent), "{}", spec.name);
+        let untrusted =
+            if spec.untrusted_preview { "of a preview" } else { yes_or_no(spec.untrusted) };
+        assert_eq!(fact("Strangers may have written the result"), untrusted, "{}", spec.name);
         assert!(page.text.contains(spec.example), "{}: the example is not on its page", spec.name);
     }
 }

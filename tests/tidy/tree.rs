@@ -1,9 +1,9 @@
-//! The files of the project: everything but what is built, fetched or made by the demo.
+//! The files of the project, without build output, fetched files and the demo's files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that are not the project's own.
+/// Folders that are not part of the project.
 const NOT_OURS: &[&str] = &["target", "node_modules", ".git", "orion-demo"];
 
 /// One file of the project.
@@ -11,28 +11,28 @@ const NOT_OURS: &[&str] = &["target", "node_modules", ".git", "orion-demo"];
 pub(crate) struct SourceFile {
     /// The path below the root, with `/` between its parts.
     pub(crate) path: String,
-    /// What is in it.
+    /// The content.
     pub(crate) text: String,
 }
 
 impl SourceFile {
-    /// The folder that it is in, absolute.
+    /// Returns the absolute path of its folder.
     pub(crate) fn folder(&self) -> PathBuf {
         root().join(&self.path).parent().unwrap().to_owned()
     }
 }
 
-/// The workspace's folder.
+/// Returns the workspace's folder.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// One file, by its path below the root.
+/// Reads one file, by its path below the root.
 pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every file of the project that is text, by path.
+/// Returns every text file of the project, sorted by path.
 pub(crate) fn files() -> Vec<SourceFile> {
     let mut files = Vec::new();
     let mut folders = vec![root().to_owned()];
@@ -58,7 +58,7 @@ pub(crate) fn files() -> Vec<SourceFile> {
     files
 }
 
-/// Every file whose name ends so.
+/// Returns every file whose name has this ending.
 pub(crate) fn files_ending(ending: &str) -> Vec<SourceFile> {
     let mut files = files();
     files.retain(|file| file.path.ends_with(ending));
@@ -66,7 +66,7 @@ pub(crate) fn files_ending(ending: &str) -> Vec<SourceFile> {
     files
 }
 
-/// Lines of Rust without comments, numbered from 1.
+/// Returns the lines of Rust without comments, numbered from 1.
 pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()

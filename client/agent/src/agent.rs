@@ -302,7 +302,7 @@ impl Agent {
             }
             Event::Finished { call, ended, slot } => self.finished(call, ended, slot).await,
             Event::Renewed(result) => self.renewed(result),
-            Event::Owner(word) => self.owner(word),
+            Event::Owner(ceiling) => self.owner(ceiling),
             Event::Opened { found } => self.opened(found),
             Event::Due => self.due(),
             Event::Noted => self.noted(),

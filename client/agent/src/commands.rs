@@ -1,4 +1,4 @@
-//! What the program can be asked to do.
+//! The program's commands and options.
 
 mod audit;
 mod ceiling;
@@ -90,7 +90,7 @@ struct EnrollArguments {
     timeout: u64,
 }
 
-/// An error and the exit code it ends with.
+/// An error and the program's exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: anyhow::Error,
@@ -105,7 +105,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Where everything is, by flags, environment or platform.
+/// The paths of state and configuration, from flags, environment or platform.
 struct Places {
     state_dir: PathBuf,
     config: PathBuf,
@@ -151,7 +151,7 @@ impl Places {
     }
 }
 
-/// Ends when the process is asked to.
+/// Waits for a signal to stop, and cancels `shutdown`.
 async fn signalled(shutdown: CancellationToken) {
     #[cfg(unix)]
     let terminated = async {
@@ -192,7 +192,7 @@ async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::R
             ),
             Notice::Unreachable { why } => format!("{why}; still trying"),
         };
-        // Where standard error is gone there is nobody to tell.
+        // If standard error is closed, the message is dropped.
         drop(writeln!(io::stderr(), "{text}"));
     };
     let enrolled = enroll(&state, wanted, &mut say).await?;
@@ -203,7 +203,8 @@ async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::R
     ))
 }
 
-/// A token given as itself, or where to read it so that it stands in no list of processes.
+/// Reads a token from the argument, from standard input (`-`) or from a file (`@FILE`). The latter two keep
+/// it out of the list of processes.
 fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
     const MAX_BYTES: u64 = 16 * 1024;
     let mut read = String::new();
@@ -258,7 +259,7 @@ fn status(places: &Places) -> anyhow::Result<()> {
     ))
 }
 
-/// A moment (Unix milliseconds) as people read it.
+/// Formats a time (Unix milliseconds) for people.
 fn shown(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms)
         .map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
@@ -269,7 +270,7 @@ fn print(text: &str) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{text}").context("standard output")
 }
 
-/// Reads standard input to its end in a thread of its own: it ends with the process.
+/// Cancels `shutdown` when standard input ends. The thread that reads it ends with the process.
 fn stop_with_stdin(shutdown: CancellationToken) {
     std::thread::spawn(move || {
         let mut buffer = [0; 256];

@@ -1,5 +1,5 @@
-//! Becoming a device: the backend is checked before a byte is sent, the key is made here and stays
-//! here, and a person's yes is waited for where the token does not hold it.
+//! Enrolment of the device: the backend is verified before anything is sent, the key is generated here and
+//! never leaves, and the device waits for approval if the token is not pre-approved.
 
 mod ask;
 mod error;
@@ -16,44 +16,44 @@ use crate::state::{EnrollmentStage, Identity, Pending, State};
 use ask::Backend;
 pub use error::EnrollError;
 
-/// How often a pending device asks, before jitter.
-const POLL_EVERY: Duration = Duration::from_secs(2);
+/// How often a pending device polls, before jitter.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// What is wanted.
+/// The parameters of an enrolment.
 #[derive(Debug)]
 pub struct Enrollment {
-    /// The token; none to go on waiting with the one before.
+    /// The token. None to continue a pending enrolment.
     pub token: Option<EnrollmentToken>,
-    /// What the device would like to be called; the backend decides.
+    /// The suggested name; the backend decides. None to suggest none.
     pub name: Option<DeviceName>,
-    /// Whether to become another device where this is one already.
+    /// Whether an enrolled device becomes another one.
     pub replace: Replace,
-    /// How long to wait for a person's yes; none to leave it pending.
+    /// How long to wait for approval. None to leave the device pending.
     pub wait: Option<Duration>,
 }
 
-/// What to do where the device is enrolled already.
+/// What to do if the device is enrolled already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replace {
-    /// Leave it as it is.
+    /// Fail, and keep the identity.
     Refuse,
-    /// Become another device.
+    /// Enrol as another device.
     Force,
 }
 
-/// Something for the person in front of the device.
+/// A message for the person at the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The device waits for a yes; an admin compares the words.
+    /// The device waits for approval; an admin compares the words.
     Pending {
-        /// Its name at the backend.
+        /// The device's name at the backend.
         name: String,
-        /// The fingerprint of its key, in words.
+        /// The fingerprint of the device's key, in words.
         words: String,
     },
-    /// The backend could not be asked just now.
+    /// The backend cannot be reached now.
     Unreachable {
-        /// Why, in a sentence.
+        /// The reason, as a sentence.
         why: String,
     },
 }
@@ -61,18 +61,18 @@ pub enum Notice {
 /// An enrolled device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enrolled {
-    /// Its id.
+    /// The device's id.
     pub device_id: DeviceId,
-    /// Its name at the backend.
+    /// The device's name at the backend.
     pub name: DeviceName,
-    /// The certificate's last moment, Unix milliseconds.
+    /// When the certificate expires, Unix milliseconds.
     pub not_after: i64,
 }
 
-/// Enrols the device whose state this is. `say` tells the person what is waited for.
+/// Enrols the device with this state directory. `say` receives messages for the person.
 ///
 /// # Errors
-/// [`EnrollError`]; what the device was before, it still is, unless it was to be replaced.
+/// [`EnrollError`]; then the device keeps its earlier identity, unless it was to be replaced.
 pub async fn enroll(
     state: &State,
     wanted: Enrollment,
@@ -91,8 +91,8 @@ pub async fn enroll(
     };
     let EnrollmentToken { addresses, pins, invite_id, secret, expires_at: _ } = &token;
     let pins = PinSet::new(pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?.to_string();
-    // The same token goes on with what was begun with it, for its answer may have been lost. What cannot be
-    // read was begun with another.
+    // The same token continues its pending enrolment, because the answer may have been lost. An unreadable
+    // one counts as begun with another token.
     let begun = Pending::read(state.dir()).ok().flatten();
     let pending = match begun.filter(|begun| begun.is_of(*invite_id, secret)) {
         Some(begun) => Pending { addresses: addresses.clone(), pins, ..begun },
@@ -108,7 +108,7 @@ pub async fn enroll(
     go_on(state, pending, wait, say).await
 }
 
-/// Goes on from where it is.
+/// Continues the enrolment from its stage.
 async fn go_on(
     state: &State,
     pending: Pending,
@@ -129,15 +129,14 @@ async fn go_on(
         ticket: pending.ticket.expose().to_owned(),
     };
     let mut backend = Backend::reach(&pending.addresses, &pending.pins.parse()?).await?;
-    // Key and ticket are on the disk before they are sent: with them the device is known again, should the
-    // answer be lost.
+    // Key and ticket are on disk before they are sent: if the answer is lost, they identify the device.
     let waiting = Pending::read(state.dir()).ok().flatten().filter(Pending::is_known);
     pending.save(state)?;
     let answer = match backend.enroll(request).await {
         Ok(answer) => answer,
         Err(EnrollError::Connect(lost)) => return Err(EnrollError::NoAnswer(lost)),
         Err(error) => {
-            // What was refused for good took nothing in, and what waited before goes on waiting.
+            // After a final refusal the backend has stored nothing, so an earlier enrolment continues.
             if matches!(error, EnrollError::Refused(_) | EnrollError::WrongBackend(_)) {
                 match waiting {
                     Some(waiting) => waiting.save(state)?,
@@ -157,20 +156,20 @@ async fn go_on(
     if ticket.is_empty() {
         return Err(EnrollError::Answer("ticket"));
     }
-    // An older backend makes its own.
+    // An older backend issues its own ticket.
     let ticket = Secret::new(ticket);
     let stage = EnrollmentStage::Known { device_id, invite: Some(invite) };
     let pending = Pending { stage, ticket, ..pending };
     pending.save(state)?;
-    // What the device was ends here, where it becomes something else and no answer can be wrong.
+    // The earlier identity ends here: the device becomes another one, and no answer can be wrong any more.
     Identity::retire(state)?;
-    // The words are made from the device's own key: a backend in between cannot make them up.
+    // The words come from the device's own key: a backend in between cannot forge them.
     let words = pending.key.fingerprint_words();
     say(Notice::Pending { name: crate::connect::printable(&device_name), words });
     approved(state, pending, wait, say).await
 }
 
-/// Asks until a person has decided, or the time is over.
+/// Polls until an admin has decided, or the time is over.
 async fn approved(
     state: &State,
     pending: Pending,
@@ -223,7 +222,7 @@ async fn approved(
             Err(error) => return Err(error),
         }
         let Some(until) = until else { return Err(EnrollError::StillPending { words }) };
-        let next = Instant::now() + POLL_EVERY.mul_f64(0.8 + 0.4 * rand::random::<f64>());
+        let next = Instant::now() + POLL_INTERVAL.mul_f64(0.8 + 0.4 * rand::random::<f64>());
         if next >= until {
             return Err(EnrollError::StillPending { words });
         }
@@ -253,7 +252,8 @@ fn keep(
         authorities,
         key,
     };
-    // Parts of two identities are none: the old one goes first, and the new one is whole or missing.
+    // Parts of two identities must not mix: the old one is removed first, so the new one is complete or
+    // missing.
     Identity::retire(state)?;
     identity.save(state)?;
     Pending::forget(state)?;

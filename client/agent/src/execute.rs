@@ -1,8 +1,8 @@
-//! Runs one call that was admitted: waits for the journal, gives a thread to the tool, keeps its
-//! deadline, and says how it ended. Whatever a tool does, it ends exactly one call.
+//! Runs one admitted call: waits for the journal, gives the tool a thread, enforces the deadline, and
+//! reports how the call ended. Whatever a tool does, it ends exactly one call.
 //!
-//! A tool that deals with files gets a thread of its own, which is confined before the tool runs and
-//! ends with the call; any other gets one that blocks elsewhere. Calls in flight bound both.
+//! A file tool gets a thread of its own, which is confined before the tool runs and ends with the call. Any
+//! other tool runs in the blocking pool. The number of calls in flight limits both.
 
 use std::cell::Cell;
 use std::io;
@@ -29,71 +29,70 @@ use crate::tools::observe::{ExpectedState, ObservationMode, observe};
 use crate::tools::{Context, Executor, Memory, Outcome};
 use crate::trash::Trash;
 
-/// How long after its deadline a tool may take to notice. Tools look at the clock in their loops; a
-/// disk that hangs lets none of them look. Less than a backend waits beyond the deadline, so that it
-/// hears what became of the call.
+/// How long a tool may take to notice its deadline. Tools check the clock in their loops, but not while a
+/// disk hangs. Less than a backend waits beyond the deadline, so that the backend receives the result.
 const GRACE: Duration = Duration::from_secs(1);
-/// Progress is shown to people; more often is of no use.
-const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+/// The shortest time between two reports of progress, which are for people only.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// The longest note of progress, in characters.
 const MAX_NOTE: usize = 200;
 
-/// What every call of this device runs with.
+/// What every call of this device shares.
 #[derive(Debug)]
 pub struct Toolbox {
     /// Where relative paths and `~` begin.
     pub places: Places,
     /// The applications that may be opened.
     pub apps: Apps,
-    /// Where deleted folders go.
+    /// The agent's trash.
     pub trash: Arc<Trash>,
     /// The device's id, as text.
     pub device_id: String,
-    /// What confines file tools here.
+    /// The sandbox of file tools on this device.
     pub sandbox: Sandbox,
 }
 
 /// One call, ready to run.
 #[derive(Debug)]
 pub struct Job {
-    /// What is run and reported on.
+    /// The call, as it is reported.
     pub subject: Subject,
-    /// The right to run it.
+    /// The right to run the call.
     pub permit: Permit,
-    /// What runs it.
+    /// The tool's implementation.
     pub executor: Executor,
-    /// Its arguments.
+    /// The call's arguments.
     pub arguments: Value,
-    /// What is done about the paths that it touches before it runs.
+    /// Whether the touched paths are observed or compared before the tool runs.
     pub seeing: ObservationMode,
-    /// What it touches.
+    /// What the call touches.
     pub touches: Touches,
-    /// What it takes back or does again, of an undoing.
+    /// What an undo call undoes or does again. None for other calls.
     pub undo: Option<Undo>,
-    /// How far it may reach, where the kernel confines it.
+    /// What the kernel lets the call reach. None if the kernel does not confine it.
     pub reach: Option<Reach>,
-    /// Whether it may change something.
+    /// Whether the call may change something.
     pub has_effects: bool,
-    /// What it holds of the memory that all calls share.
+    /// The call's part of the memory that all calls share.
     pub memory: Arc<Memory>,
-    /// When it has to be over.
+    /// When the call must end.
     pub deadline: Instant,
-    /// Set when it is to stop.
+    /// Set to cancel the call.
     pub cancelled: Arc<AtomicBool>,
-    /// Where files may be touched.
+    /// The granted folders.
     pub roots: Arc<GrantedPaths>,
-    /// What was decided, to be held where the call's paths really lead; none for what names no path.
+    /// The decision, to be checked again for the real paths. None for a call that names no path.
     pub verdict: Option<Verdict>,
-    /// Why its risk is higher than its tool's, as the person who approved it was shown.
+    /// Why the call's risk is higher than its tool's, as shown to the person who approved it.
     pub approved_raises: Vec<RiskRaise>,
-    /// What it runs with.
+    /// What every call shares.
     pub toolbox: Arc<Toolbox>,
 }
 
-/// What comes of a call that runs, once it is over.
+/// Receives the result of a running call.
 pub type Work = oneshot::Receiver<Result<Outcome, ToolError>>;
 
-/// Runs the call and posts what happens. Ends when the tool has ended, however late.
+/// Runs the call and posts its events. Returns when the tool has ended, however late.
 pub async fn execute(
     job: Job,
     admission: Admission,
@@ -148,7 +147,7 @@ pub async fn execute(
     post(&events, finished(ended, Slot::Free)).await;
 }
 
-/// Gives the call a thread, which says in the end what came of it.
+/// Starts the call in a thread, which sends the result at the end.
 pub(crate) fn begin(job: Job, progress: mpsc::Sender<Event>) -> io::Result<Work> {
     let (done, work) = oneshot::channel();
     let reach = job.reach;
@@ -160,7 +159,7 @@ pub(crate) fn begin(job: Job, progress: mpsc::Sender<Event>) -> io::Result<Work>
     Ok(work)
 }
 
-/// The loop ends after every call, so there is always someone to tell, except when the process ends.
+/// Posts an event. The loop ends after every call, so it receives the event unless the process ends.
 async fn post(events: &mpsc::Sender<Event>, event: Event) {
     drop(events.send(event).await);
 }
@@ -195,11 +194,11 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
     );
     let last = Cell::new(None::<Instant>);
     let progress = |done: u64, total: Option<u64>, note: &str| {
-        if last.get().is_some_and(|at| at.elapsed() < PROGRESS_EVERY) {
+        if last.get().is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
             return;
         }
         last.set(Some(Instant::now()));
-        // Where the loop is busy, this line of progress is one too many.
+        // If the loop is busy, the progress report is dropped.
         drop(events.try_send(Event::Progress {
             call: subject.call,
             done,
@@ -233,7 +232,8 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         deadline,
         progress: &progress,
     };
-    // Once more when the call's turn has come: nobody waits in vain, and nobody slips in between.
+    // Compared here so that a stale call ends at once, and again under its path locks, so that no other
+    // call changes the paths in between.
     context.compare()?;
     let observed = match &seeing {
         ObservationMode::Nothing | ObservationMode::Compare(..) => None,

@@ -30,7 +30,7 @@ pub struct Guard {
     places: Places,
     policy: Arc<Policy>,
     /// The policy as received, compiled again when the workspace changes. None before the first policy.
-    taken: Option<DevicePolicy>,
+    received: Option<DevicePolicy>,
     timezone: Timezone,
     /// Whether the policy's time zone is known on this device.
     knows_hours: bool,
@@ -94,7 +94,7 @@ impl Guard {
             name,
             places,
             policy,
-            taken: None,
+            received: None,
             timezone,
             knows_hours: true,
             moved: false,
@@ -136,28 +136,28 @@ impl Guard {
             return Err(PolicyError::Version { stated, found });
         }
         size::of_bytes(bytes)?;
-        let taken: DevicePolicy = serde_json::from_slice(bytes)
+        let received: DevicePolicy = serde_json::from_slice(bytes)
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
-        size::of_policy(&taken)?;
-        let timezone = Timezone::named(&taken.timezone).map_err(|error| {
+        size::of_policy(&received)?;
+        let timezone = Timezone::named(&received.timezone).map_err(|error| {
             tracing::error!(%error, "the hours of the policy's rules can't be told: those that tighten hold at any hour, and no pre-approval with hours does");
         });
         self.knows_hours = timezone.is_ok();
         self.timezone = timezone.unwrap_or_default();
         let ceiling = self.policy.ceiling.clone();
-        self.policy = self.compile(&taken, ceiling, version.to_owned());
-        self.taken = Some(taken);
+        self.policy = self.compile(&received, ceiling, version.to_owned());
+        self.received = Some(received);
         Ok(())
     }
 
     /// Compiles a policy for this device's places, limited by `ceiling`.
     fn compile(
         &self,
-        taken: &DevicePolicy,
+        received: &DevicePolicy,
         ceiling: Option<Scope>,
         version: String,
     ) -> Arc<Policy> {
-        let DevicePolicy { grants, rules, risk, mode, timezone: _ } = taken;
+        let DevicePolicy { grants, rules, risk, mode, timezone: _ } = received;
         let (grants, bad) = grants.compile(&self.places);
         for entry in bad {
             tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
@@ -189,8 +189,8 @@ impl Guard {
         self.moved |= places != self.places;
         self.places = places;
         let version = self.policy.version.clone();
-        self.policy = match &self.taken {
-            Some(taken) => self.compile(taken, Some(ceiling), version),
+        self.policy = match &self.received {
+            Some(received) => self.compile(received, Some(ceiling), version),
             None => Arc::new(Policy { ceiling: Some(ceiling), version, ..Policy::deny_all() }),
         };
     }
@@ -203,13 +203,13 @@ impl Guard {
     /// Returns the policy as it was received. None before the first policy.
     #[must_use]
     pub fn taken(&self) -> Option<&DevicePolicy> {
-        self.taken.as_ref()
+        self.received.as_ref()
     }
 
     /// Returns the received policy as bytes, to be stored. None before the first policy.
     #[must_use]
     pub fn kept(&self) -> Option<Vec<u8>> {
-        self.taken.as_ref().map(DevicePolicy::to_bytes)
+        self.received.as_ref().map(DevicePolicy::to_bytes)
     }
 
     /// Evaluates one call. `is_spent` returns whether a call was run on an approval before.

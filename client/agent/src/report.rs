@@ -1,5 +1,4 @@
-//! How a call ended, in the form in which everyone is told: the envelope, and the state it stands
-//! for.
+//! How a call ended, as it is reported: the result envelope, and the call's final state.
 
 use std::time::Duration;
 
@@ -15,15 +14,15 @@ pub const MAX_RESULT_BYTES: usize = 2 * 1024 * 1024;
 /// The call that is reported on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// Which.
+    /// The call.
     pub call: CallId,
     /// The device's name.
     pub device: String,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// Whether it was only a preview.
+    /// Whether the call is only a preview.
     pub dry_run: bool,
-    /// What confines it, if that is known.
+    /// The sandbox of the call. None if not known.
     pub sandbox: Option<&'static str>,
 }
 
@@ -39,7 +38,7 @@ impl Subject {
         }
     }
 
-    /// A call that did what it should.
+    /// Returns the end of a call that succeeded.
     #[must_use]
     pub fn success(&self, outcome: crate::tools::Outcome, took: Duration) -> Ended {
         let crate::tools::Outcome { message, data, truncated, observed, raises } = outcome;
@@ -49,7 +48,7 @@ impl Subject {
         if ended.result.len() <= MAX_RESULT_BYTES {
             return ended;
         }
-        // What was done stays done; what was read can be read again in parts.
+        // An effect cannot be taken back, so only its details are dropped; a read can be repeated in parts.
         let changes = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| spec.has_effects);
         if changes && !self.dry_run {
             let Envelope { success, message, data: _, error, dry_run, meta } = envelope;
@@ -68,7 +67,7 @@ impl Subject {
         self.failure(error, took)
     }
 
-    /// A call that did not do what it should, or was not done at all.
+    /// Returns the end of a call that failed or was rejected.
     #[must_use]
     pub fn failure(&self, error: ToolError, took: Duration) -> Ended {
         let recovered = !error.suggestions.is_empty()
@@ -81,8 +80,8 @@ impl Subject {
     }
 }
 
-/// The end of a call that was running when the agent died. `established` is what its record says, if
-/// it has one.
+/// Returns the end of a call that was running when the agent died. `established` is what the call's record
+/// on the device says. None if it has no record.
 #[must_use]
 pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Recovered>) -> Ended {
     let tool = call.tool;
@@ -134,8 +133,7 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Rec
     subject.failure(error.with("idempotent", call.idempotent), Duration::ZERO)
 }
 
-/// What is said of a call of which the device's own audit knows how it ended, and nothing else does any
-/// more.
+/// Returns the answer to a call whose end is known only from the device's own audit log.
 #[must_use]
 pub fn noted_before(noted: CallState) -> ToolError {
     if noted == CallState::Refused {
@@ -148,7 +146,7 @@ pub fn noted_before(noted: CallState) -> ToolError {
     ToolError::new(ErrorCode::OutcomeUnknown, message)
 }
 
-/// The same for a call that the journal has as one whose end is not known.
+/// Returns the same for a call that the journal has as `unknown`.
 #[must_use]
 pub fn lost(call: CallId, device: &str, tool: &str, noted: CallState) -> Ended {
     let subject = Subject {
@@ -161,7 +159,7 @@ pub fn lost(call: CallId, device: &str, tool: &str, noted: CallState) -> Ended {
     subject.failure(noted_before(noted), Duration::ZERO)
 }
 
-/// The end as it is sent.
+/// Converts the end to its wire message.
 #[must_use]
 pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {
     let Ended { state, code, result, duration_us } = ended;
@@ -187,7 +185,7 @@ fn ended(envelope: &Envelope, took: Duration) -> Ended {
     }
 }
 
-/// A denial by a device is a refusal: the device would not.
+/// Returns the final state for an error code. A denial by the device is `Refused`, not `Denied`.
 fn state(code: Option<ErrorCode>) -> CallState {
     match code.map(ErrorCode::final_state) {
         None => CallState::Succeeded,

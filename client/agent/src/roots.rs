@@ -42,12 +42,11 @@ use open::Root;
 pub(crate) use pseudo::is_pseudo;
 use suspects::Suspects;
 
-/// The folder in an allowed path into which Orion moves what it cannot move to its own trash. No
-/// tool sees it.
+/// The folder in an allowed path for files that Orion cannot move to its own trash. No tool sees it.
 pub const LOCAL_TRASH: &str = ".orion-trash";
 
-/// What else Orion makes in allowed paths: what is written, until it has its name. Were it seen, a
-/// tool could put into a folder that is being copied what may not be where that folder goes.
+/// Orion's temporary files in allowed paths. If tools could see them, a tool could put something into a
+/// folder that is being copied, although it may not be where that folder goes.
 const STAGED: &str = ".orion-*.tmp";
 
 /// Roots that are opened on first use, while other users wait. So a hanging file system blocks only the
@@ -105,9 +104,9 @@ impl Roots {
     ) -> Self {
         // Both lists end with the same built-in entries.
         let entries = || ceiling.denied.iter().chain(grants.denied.own());
-        let lent = ceiling.allowed.iter().map(|allowed| &allowed.root);
+        let owned = ceiling.allowed.iter().map(|allowed| &allowed.root);
         let kept = entries().filter_map(|entry| entry.pattern.root());
-        let names = Names::new(lent, kept.chain(private).chain(named));
+        let names = Names::new(owned, kept.chain(private).chain(named));
         let style = ceiling.allowed.first().map(|allowed| allowed.root.style());
         let own = style.map(|style| Places { style, workspace: None, home: None });
         let own = own.iter().flat_map(|places| {
@@ -124,7 +123,7 @@ impl Roots {
             denied
         });
         let entries = entries().map(|entry| &entry.pattern);
-        let mut ground = GrantedRoots {
+        let mut shared = GrantedRoots {
             roots: Vec::new(),
             own: own.collect(),
             suspects: Suspects::new(entries, private.iter().chain(names.of_kept())),
@@ -144,11 +143,11 @@ impl Roots {
                     continue;
                 };
                 let access = granted.access.intersection(&owned.access).copied().collect();
-                ground.add(path, &owned.root, access);
+                shared.add(path, &owned.root, access);
             }
         }
         let roots = Self {
-            ground: Arc::new(ground),
+            ground: Arc::new(shared),
             call: None,
             #[cfg(test)]
             naive: false,

@@ -1,11 +1,11 @@
 //! The second layer: the kernel confines the thread that runs a file tool to the folders that its call
-//! may touch, so that a mistake in the first layer ([`Roots`], which reaches everything by handle) leads
-//! nowhere. Either holds alone, except for what Landlock does not govern: looking at a file's
-//! metadata, reading where a link points, changing mode, owner and times, and the entries that are
-//! kept out inside an allowed folder. Those are held by the first layer only.
+//! may touch, so that a mistake in the first layer ([`Roots`], which reaches everything by handle) is
+//! harmless. Each layer is sufficient alone, except for what Landlock does not govern: reading a file's
+//! metadata, reading a link's target, changing mode, owner and times, and the denied entries inside an
+//! allowed folder. Only the first layer covers those.
 //!
-//! A thread stays confined to its end, so each call has one of its own, and a new permission set gets
-//! new threads. The agent's own threads are never confined.
+//! A thread stays confined until it ends, so each call has its own thread, and a new set of grants gets new
+//! threads. The agent's own threads are never confined.
 
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -24,25 +24,25 @@ use crate::roots::Roots;
 /// What confines file tools on this device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sandbox {
-    /// The version of Landlock that the kernel has and lets this process use.
+    /// The kernel's Landlock version. None if this process cannot use Landlock.
     landlock: Option<i32>,
-    /// Whether the kernel has `openat2` for this process.
+    /// Whether this process can use `openat2`.
     openat2: bool,
 }
 
-/// How far a call may reach into the folders that it was lent.
+/// What a call may do in the granted folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// It reads where reading is lent.
+    /// Reads folders that are granted for reading.
     Read,
-    /// It says what it would change: it reads wherever anything is lent, and the agent's own folders.
+    /// Previews a change: reads every granted folder, and the agent's own folders.
     Preview,
-    /// It changes what is lent for that, and reads the rest.
+    /// Changes folders that are granted for changes, and reads the other granted folders.
     Change,
 }
 
 impl Reach {
-    /// What a call of this tool needs.
+    /// Returns the reach that a call of this tool needs.
     #[must_use]
     pub const fn of(spec: &ToolSpec, dry_run: bool) -> Self {
         match (spec.has_effects, dry_run) {
@@ -53,20 +53,20 @@ impl Reach {
     }
 }
 
-/// The kernel did not confine the thread, so nothing may be run in it.
+/// The kernel did not confine the thread, so no tool may run in it.
 #[derive(Debug, thiserror::Error)]
 pub enum Unconfined {
     /// This operating system, or this kernel, has no Landlock.
     #[error("there is no Landlock here")]
     Missing,
-    /// The kernel has it and refused.
+    /// The kernel has Landlock and refused the rules.
     #[cfg(target_os = "linux")]
     #[error("Landlock refused: {0}")]
     Refused(#[from] ::landlock::RulesetError),
 }
 
 impl Unconfined {
-    /// What the caller is told.
+    /// Returns the tool error for the caller.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
         ToolError::new(
@@ -77,7 +77,7 @@ impl Unconfined {
 }
 
 impl Sandbox {
-    /// Tries what the kernel does for this process. Nothing here changes while it runs.
+    /// Tests what the kernel supports for this process. The result does not change while the process runs.
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_os = "linux")]
@@ -86,31 +86,31 @@ impl Sandbox {
         Self { landlock: None, openat2: false }
     }
 
-    /// Handles alone.
+    /// Returns a sandbox of handles alone.
     #[must_use]
     pub const fn handles() -> Self {
         Self { landlock: None, openat2: false }
     }
 
-    /// Whether the kernel confines file tools besides.
+    /// Returns whether the kernel also confines file tools.
     #[must_use]
     pub const fn has_landlock(self) -> bool {
         self.landlock.is_some()
     }
 
-    /// The word that backend and results use for what confines file tools here.
+    /// Returns the name of this sandbox in facts and results: `landlock` or `handles`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         if self.has_landlock() { "landlock" } else { "handles" }
     }
 
-    /// Whether calls of this tool run in a thread that the kernel confines.
+    /// Returns whether calls of this tool run in a thread that the kernel confines.
     #[must_use]
     pub fn confines(self, spec: &ToolSpec) -> bool {
         self.has_landlock() && is_for_files(spec)
     }
 
-    /// The word for what confines calls of this tool.
+    /// Returns the name of the sandbox that applies to this tool.
     #[must_use]
     pub fn of(self, spec: &ToolSpec) -> &'static str {
         if self.confines(spec) { self.as_str() } else { Self::handles().as_str() }
@@ -126,8 +126,8 @@ impl fmt::Display for Sandbox {
     }
 }
 
-/// Whether a tool deals with files and nothing else. One that starts a program or asks about the
-/// device needs more than any folder holds.
+/// Returns whether a tool needs only files. A tool that starts a program or queries the device needs more
+/// than any folder contains.
 fn is_for_files(spec: &ToolSpec) -> bool {
     let is_file = |capability: &Capability| {
         matches!(capability, Capability::FileRead | Capability::FileWrite | Capability::FileDelete)
@@ -135,18 +135,18 @@ fn is_for_files(spec: &ToolSpec) -> bool {
     !spec.capabilities.is_empty() && spec.capabilities.iter().all(is_file)
 }
 
-/// Confines the calling thread, and those that it starts, for good: to `roots` as far as `reach` goes
-/// and, for changes, to `own`, the agent's own folders into which tools move things. Every other
-/// file, TCP, signals and abstract sockets of others are out of its reach.
+/// Confines the calling thread, and the threads that it starts, permanently: to `roots` within `reach`
+/// and, for previews and changes, to `own`, the agent's own folders into which tools move files. The
+/// thread cannot reach any other file, TCP, signals or abstract sockets of others.
 ///
 /// # Errors
-/// [`Unconfined`]; the thread must then not run what was to be confined.
+/// [`Unconfined`]; then the thread must not run the tool.
 #[cfg(target_os = "linux")]
 pub fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
     landlock::confine(roots, own, reach)
 }
 
-/// Elsewhere there is nothing to confine a thread with.
+/// Fails: other systems cannot confine a thread.
 ///
 /// # Errors
 /// [`Unconfined`], always.

@@ -1,5 +1,5 @@
-//! The state directory: the device's key and identity, for its owner alone and for one agent at a
-//! time. The journal and the trash lie in it too, and are written elsewhere.
+//! The state directory: the device's key and identity, readable by its owner only and used by one agent at
+//! a time. Journal and trash are in it too; other modules write them.
 
 mod error;
 mod identity;
@@ -18,25 +18,24 @@ pub use status::Status;
 
 const LOCK: &str = "lock";
 const GENERATION: &str = "generation";
-/// How often the lock is tried, and the pause between.
+/// The number of attempts to take the lock, and the pause between two.
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// A state directory that this process holds.
+/// A state directory that this process has locked.
 #[derive(Debug)]
 pub struct State {
     dir: PathBuf,
-    /// Locked for as long as the file is open; the system lets go of it when the process ends,
-    /// however it ends.
+    /// Locked while the file is open. The system releases the lock when the process ends, however it ends.
     _lock: File,
 }
 
 impl State {
-    /// Takes the directory, and makes it (0700) where it is missing.
+    /// Locks the directory, and creates it (mode 0700) if it is missing.
     ///
     /// # Errors
-    /// [`StateError::Busy`] while another agent holds it, [`StateError::TooOpen`] when others may
-    /// look into it, [`StateError::Io`] for the rest.
+    /// [`StateError::Busy`] while another agent holds it, [`StateError::TooOpen`] when other users may
+    /// read it, [`StateError::Io`] for the rest.
     pub fn open(dir: &Path) -> Result<Self, StateError> {
         make_private(dir)?;
         let path = dir.join(LOCK);
@@ -50,7 +49,7 @@ impl State {
         for _ in 0..LOCK_TRIES {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { dir: dir.to_owned(), _lock: lock }),
-                // `status` holds it for a moment to see whether anyone else does.
+                // `orion-agent status` takes the lock for a moment to see whether an agent runs.
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
@@ -58,29 +57,29 @@ impl State {
         Err(StateError::Busy { path: dir.to_owned() })
     }
 
-    /// A file or folder in the directory.
+    /// Returns the path of a file or folder in the directory.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Whether a connection was ever counted.
+    /// Returns whether a connection was ever counted.
     #[must_use]
     pub fn has_connected(&self) -> bool {
         self.path(GENERATION).exists()
     }
 
-    /// Counts one connection more. The number is on disk before it is given, so that it never runs
-    /// backwards: that would betray a copied state.
+    /// Increments the connection counter. The number is on disk before it is returned, so that it never
+    /// decreases: a decrease would indicate a copied state directory.
     ///
     /// # Errors
-    /// [`StateError`] when the counter cannot be read or kept.
+    /// [`StateError`] when the counter cannot be read or written.
     pub fn next_generation(&self) -> Result<u64, StateError> {
         let path = self.path(GENERATION);
         let last = match secret_file::read_text(&path) {
@@ -112,7 +111,7 @@ fn make_private(dir: &Path) -> Result<(), StateError> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    // A directory that is not empty may be something else altogether, whose mode is not ours.
+    // A directory that is not empty may not be the agent's, so its mode is not changed.
     if fs::read_dir(dir).map_err(failed)?.next().is_some() {
         return Err(StateError::TooOpen { path: dir.to_owned(), mode });
     }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// The timeout of an ordinary request to the backend.
-const ORDINARY: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The context of every command.
 #[derive(Debug)]
@@ -39,7 +39,9 @@ impl<'a> App<'a> {
     /// The backend does not answer, or its address is invalid.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
         self.client
-            .get_or_try_init(|| Client::connect(&self.context, self.timeout.unwrap_or(ORDINARY)))
+            .get_or_try_init(|| {
+                Client::connect(&self.context, self.timeout.unwrap_or(REQUEST_TIMEOUT))
+            })
             .await
     }
 

@@ -7,9 +7,9 @@ use crate::show::{self, ApprovalView, VoteView};
 use crate::text;
 
 /// The maximum number of lines of a text.
-const LINES: usize = 40;
+const MAX_LINES: usize = 40;
 /// The maximum number of characters of a line.
-const LINE: usize = 400;
+const MAX_LINE_CHARS: usize = 400;
 
 /// Formats the card for people.
 pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
@@ -50,9 +50,9 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("can be undone", if approval.can_undo { "yes" } else { "no" }.to_owned()),
         ("risk", lines(&approval.risk_because)),
         ("strangers", strangers(approval)),
-        ("why", text::one_line(&approval.rule, LINE)),
-        ("asked by", text::one_line(&approval.requester, LINE)),
-        ("written by", text::one_line(&approval.written_by, LINE)),
+        ("why", text::one_line(&approval.rule, MAX_LINE_CHARS)),
+        ("asked by", text::one_line(&approval.requester, MAX_LINE_CHARS)),
+        ("written by", text::one_line(&approval.written_by, MAX_LINE_CHARS)),
         ("who may say yes", who(approval)),
         ("said so far", votes(approval)),
         ("until", text::when(&out.zone, approval.expires_at)),
@@ -66,7 +66,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
 
 /// Formats texts as one line each, whatever they contain.
 fn lines(texts: &[String]) -> String {
-    texts.iter().map(|text| text::one_line(text, LINE)).collect::<Vec<_>>().join("\n")
+    texts.iter().map(|text| text::one_line(text, MAX_LINE_CHARS)).collect::<Vec<_>>().join("\n")
 }
 
 /// Formats how much the call touches, as its preview reports.
@@ -99,7 +99,7 @@ fn strangers(approval: &ApprovalView) -> String {
     lines.push("what they may have written is in this chat:".to_owned());
     lines.extend(approval.content.iter().map(|label| {
         let label = format!("- {} on {} {}", label.tool, label.device, label.place);
-        text::one_line(label.trim_end(), LINE)
+        text::one_line(label.trim_end(), MAX_LINE_CHARS)
     }));
     clipped(&lines.join("\n"))
 }
@@ -125,7 +125,7 @@ pub(crate) fn who(approval: &ApprovalView) -> String {
 fn votes(approval: &ApprovalView) -> String {
     let line = |vote: &VoteView| {
         let word = if vote.yes { "yes" } else { "no" };
-        text::one_line(format!("{}: {word} {}", vote.user, vote.reason).trim_end(), LINE)
+        text::one_line(format!("{}: {word} {}", vote.user, vote.reason).trim_end(), MAX_LINE_CHARS)
     };
     clipped(&approval.votes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -137,15 +137,15 @@ pub(crate) fn preview(envelope: &Value) -> String {
     }
     let message = envelope["message"].as_str().unwrap_or_default();
     let data = show::value(&envelope["data"]);
-    format!("{}\n{}", text::one_line(message, LINE), clipped(&data)).trim_end().to_owned()
+    format!("{}\n{}", text::one_line(message, MAX_LINE_CHARS), clipped(&data)).trim_end().to_owned()
 }
 
 /// Truncates a text to a bounded size, and marks the cut.
 pub(crate) fn clipped(text: &str) -> String {
     let mut lines: Vec<String> =
-        text.lines().take(LINES + 1).map(|line| text::one_line(line, LINE)).collect();
-    if lines.len() > LINES {
-        lines.truncate(LINES);
+        text.lines().take(MAX_LINES + 1).map(|line| text::one_line(line, MAX_LINE_CHARS)).collect();
+    if lines.len() > MAX_LINES {
+        lines.truncate(MAX_LINES);
         lines.push("… and more; `-o json` has all of it".to_owned());
     }
     lines.join("\n")
@@ -254,7 +254,7 @@ mod tests {
     fn a_long_preview_is_cut_and_says_so() {
         let entries: Vec<String> = (0..100).map(|n| format!("file-{n}")).collect();
         let shown = preview(&json!({"message": "m", "data": {"first_entries": entries}}));
-        assert_eq!(shown.lines().count(), 1 + LINES + 1);
+        assert_eq!(shown.lines().count(), 1 + MAX_LINES + 1);
         assert!(shown.ends_with("has all of it"), "{shown}");
         assert_eq!(preview(&Value::Null), "the device could not give one");
     }

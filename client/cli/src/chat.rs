@@ -25,7 +25,7 @@ use crate::terminal::{self, Spinner};
 use crate::text;
 
 /// The timeout for cancelling a call after Ctrl-C.
-const STOPPING: Duration = Duration::from_secs(2);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What happens when a call needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,8 @@ impl<'a> Session<'a> {
             for call_id in open {
                 let request = v1::CancelCallRequest { call_id };
                 // The call may have ended by now; then there is nothing to cancel.
-                let _ = tokio::time::timeout(STOPPING, client.tools().cancel_call(request)).await;
+                let _ =
+                    tokio::time::timeout(CANCEL_TIMEOUT, client.tools().cancel_call(request)).await;
             }
         }
         end

@@ -24,11 +24,11 @@ use crate::failure::Failure;
 use crate::input;
 
 /// The timeout of opening a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval of keep-alive checks on an idle connection.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// The maximum size of an answer, in bytes: a card and the call that replaced its call.
-const LARGEST: usize = 2 * MAX_MESSAGE_BYTES;
+const MAX_ANSWER_BYTES: usize = 2 * MAX_MESSAGE_BYTES;
 
 /// A channel that sends the person's token.
 pub(crate) type Authorized = InterceptedService<Channel, Bearer>;
@@ -60,7 +60,7 @@ macro_rules! services {
         impl Client {
             $($(#[$doc])* pub(crate) fn $name(&self) -> $client<Authorized> {
                 $client::with_interceptor(self.channel.clone(), self.bearer.clone())
-                    .max_decoding_message_size(LARGEST)
+                    .max_decoding_message_size(MAX_ANSWER_BYTES)
             })+
         }
     };
@@ -93,9 +93,9 @@ impl Client {
     pub(crate) async fn connect(context: &Context, limit: Duration) -> Result<Self, Failure> {
         let backend = &context.backend;
         let mut endpoint = endpoint(backend)?
-            .connect_timeout(CONNECT)
-            .http2_keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+            .keep_alive_timeout(KEEP_ALIVE_INTERVAL)
             .tcp_nodelay(true);
         if endpoint.uri().scheme_str() == Some("https") {
             let mut tls = ClientTlsConfig::new().with_enabled_roots();

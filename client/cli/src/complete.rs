@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::context::{Context, Environment};
 
 /// The longest wait of a person who presses Tab.
-const PATIENCE: Duration = Duration::from_millis(700);
+const COMPLETION_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Returns the tools of the catalogue.
 pub(crate) fn tools() -> Vec<CompletionCandidate> {
@@ -35,14 +35,14 @@ pub(crate) fn devices() -> Vec<CompletionCandidate> {
         return Vec::new();
     };
     let names = async {
-        let client = Client::connect(&context, PATIENCE).await.ok()?;
+        let client = Client::connect(&context, COMPLETION_TIMEOUT).await.ok()?;
         let request = v1::ListDevicesRequest { pending_only: false };
         let list = client.ask(client.devices().list_devices(request)).await.ok()?;
         let usable = |device: &v1::Device| device.state == v1::DeviceState::Approved as i32;
         let names = list.devices.into_iter().filter(usable).map(|device| device.name);
         Some(names.collect::<Vec<_>>())
     };
-    let names = runtime.block_on(async { tokio::time::timeout(PATIENCE, names).await });
+    let names = runtime.block_on(async { tokio::time::timeout(COMPLETION_TIMEOUT, names).await });
     let names = names.ok().flatten().unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }

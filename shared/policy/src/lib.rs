@@ -10,7 +10,7 @@
 //!
 //! A device begins with its `profile`, one of the file's own or a built-in one; an own profile may begin
 //! with a built-in one. Each list that a device sets replaces its profile's; `deny_paths` alone add up.
-//! Labels stand with the device, and `group:x` in a rule is short for `label:group=x`.
+//! Labels are written with the device, and `group:x` in a rule is short for `label:group=x`.
 //!
 //! A rule without `devices`, or with `devices: all`, applies to every device, named in the file or not.
 //! `action: allow` pre-approves, unless `require_approval: true` makes it ask.

@@ -1,4 +1,4 @@
-//! A real agent that enrolled at a backend that lies.
+//! A real agent enrolled at a misbehaving backend.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::binaries::program;
 use crate::process::{Launch, Process};
 use crate::tree::{Tree, tree};
 
-/// See the module.
+/// A real agent enrolled at a misbehaving backend.
 #[derive(Debug)]
 pub struct Deceived {
     folder: TempDir,
@@ -19,16 +19,16 @@ pub struct Deceived {
 }
 
 impl Deceived {
-    /// Enrols an agent at `server` and starts it. `{files}` in `config`, the owner's whole
-    /// `agent.toml`, stands for the folder that it lends.
+    /// Enrols an agent at `server` and starts it. `{files}` in `config`, the owner's whole `agent.toml`,
+    /// is replaced by the folder that it grants.
     ///
     /// # Panics
-    /// It does not become a device.
+    /// It does not enrol.
     pub async fn start(server: &LyingServer, config: &str) -> Self {
         Self::start_with(server, config, |_| {}).await
     }
 
-    /// The same; the folder that it lends is prepared before the agent looks at it.
+    /// Does the same after preparing the granted folder, before the agent reads it.
     ///
     /// # Panics
     /// As [`Deceived::start`].
@@ -40,7 +40,7 @@ impl Deceived {
         Self::begin(server, config, prepare, None).await
     }
 
-    /// The same in an account with this home folder, which need not be there.
+    /// Does the same in an account with this home folder, which need not exist.
     ///
     /// # Panics
     /// As [`Deceived::start`].
@@ -67,43 +67,43 @@ impl Deceived {
         Self { folder, home, agent }
     }
 
-    /// Ends the agent in the middle of whatever it does, and starts it again.
+    /// Kills the agent and starts it again.
     pub async fn kill9_and_restart(&mut self) {
         self.agent.kill9().await;
         self.agent = command(&self.folder, self.home.as_deref(), &["run"], b"");
     }
 
-    /// The folder that it lends.
+    /// Returns the granted folder.
     #[must_use]
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }
 
-    /// Something in that folder, as text.
+    /// Returns a path in that folder, as text.
     #[must_use]
     pub fn path(&self, name: &str) -> String {
         self.files().join(name).display().to_string()
     }
 
-    /// What is in that folder.
+    /// Returns the content of that folder.
     #[must_use]
     pub fn tree(&self) -> Tree {
         tree(&self.files())
     }
 
-    /// Where it keeps its state.
+    /// Returns the agent's state folder.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    /// The owner's file.
+    /// Returns the path of the owner's configuration.
     #[must_use]
     pub fn config(&self) -> PathBuf {
         self.folder.path().join("agent.toml")
     }
 
-    /// The agent's process.
+    /// Returns the agent's process.
     #[must_use]
     pub fn agent(&self) -> &Process {
         &self.agent

@@ -1,4 +1,4 @@
-//! One device on the line with a backend that lies.
+//! The connection of one device to a misbehaving backend.
 
 use orion_catalog::find;
 use orion_domain::{
@@ -13,10 +13,10 @@ use uuid::Uuid;
 
 use crate::eventually::PATIENCE;
 
-/// A device that connected and is told whatever the test says.
+/// A connected device that receives any messages that a test sends.
 #[derive(Debug)]
 pub struct Link {
-    /// What it said of itself.
+    /// The device's hello.
     pub hello: v1::Hello,
     /// The device's id.
     pub device: DeviceId,
@@ -35,7 +35,7 @@ impl Link {
         Self { hello, device, policy_version: String::new(), to_device, from_device }
     }
 
-    /// Greets the device as a backend does.
+    /// Sends the handshake of a backend.
     pub(super) async fn welcome(&mut self) {
         self.send(link_response::Message::Welcome(v1::Welcome {
             protocol_major: PROTOCOL.major,
@@ -49,35 +49,39 @@ impl Link {
         .await;
     }
 
-    /// Says anything.
+    /// Sends any message.
     ///
     /// # Panics
-    /// The device has gone.
+    /// The device has disconnected.
     pub async fn send(&mut self, message: link_response::Message) {
         let message = v1::LinkResponse { message: Some(message) };
         self.to_device.send(Ok(message)).await.expect("the device listens");
     }
 
-    /// The next thing that the device says; none once it has gone.
+    /// Returns the next message of the device; `None` once it has disconnected.
     ///
     /// # Panics
-    /// It neither says anything nor goes.
+    /// It neither sends anything nor disconnects.
     pub async fn hear(&mut self) -> Option<link_request::Message> {
-        let heard = tokio::time::timeout(PATIENCE, self.from_device.message()).await;
-        heard.expect("the device says something").ok().flatten().and_then(|heard| heard.message)
+        let received = tokio::time::timeout(PATIENCE, self.from_device.message()).await;
+        received
+            .expect("the device says something")
+            .ok()
+            .flatten()
+            .and_then(|received| received.message)
     }
 
-    /// Lends these grants, and gives the device's word on it.
+    /// Sends these grants, and returns the device's acknowledgement.
     pub async fn lend(&mut self, grants: Value) -> v1::PolicyAck {
         let grants = serde_json::from_value(grants).unwrap();
         let bytes = DevicePolicy { grants, ..DevicePolicy::default() }.to_bytes();
         self.policy(bytes).await
     }
 
-    /// Sends a policy as it stands, and gives the device's word on it.
+    /// Sends a policy unchanged, and returns the device's acknowledgement.
     ///
     /// # Panics
-    /// The device says something else, or nothing.
+    /// The device sends something else, or nothing.
     pub async fn policy(&mut self, policy: Vec<u8>) -> v1::PolicyAck {
         self.policy_version = DevicePolicy::version_of(&policy);
         let version = self.policy_version.clone();
@@ -89,17 +93,17 @@ impl Link {
         loop {
             match self.hear().await {
                 Some(link_request::Message::PolicyAck(ack)) => return ack,
-                // Answers that were not acknowledged before the link was lost.
+                // Results that were not acknowledged before the connection was lost.
                 Some(link_request::Message::CallResult(_)) => {}
                 other => panic!("instead of an acknowledgement: {other:?}"),
             }
         }
     }
 
-    /// A call that is as it should be in everything that the backend decides, on behalf of ann.
+    /// Returns a call that is valid in everything that the backend decides, on behalf of ann.
     ///
     /// # Panics
-    /// There is no such tool, or its arguments do not fit.
+    /// There is no such tool, or its arguments do not match.
     #[must_use]
     pub fn order(&self, tool: &str, arguments: &Value) -> v1::Dispatch {
         let (spec, _) = find(tool).unwrap();
@@ -125,10 +129,10 @@ impl Link {
         }
     }
 
-    /// A person's yes to exactly this call, as an honest backend would send it.
+    /// Returns an approval of exactly this call, as an honest backend would send it.
     ///
     /// # Panics
-    /// The call is not one.
+    /// The call is invalid.
     #[must_use]
     pub fn approval_of(&self, order: &v1::Dispatch) -> v1::ApprovalProof {
         let facts = DeviceFacts::try_from(self.hello.facts.clone().unwrap()).unwrap();
@@ -165,7 +169,7 @@ impl Link {
         }
     }
 
-    /// Sends a call and gives the device's answer to it: the word for its state, and the code.
+    /// Sends a call and returns the device's answer: the name of its state, and the code.
     pub async fn dispatch(&mut self, order: v1::Dispatch) -> (String, String) {
         let call_id = order.call_id.clone();
         self.send(link_response::Message::Dispatch(order)).await;
@@ -173,10 +177,10 @@ impl Link {
         (state, code)
     }
 
-    /// Waits for the answer to a call: the word for its state, its code and its envelope.
+    /// Waits for the answer to a call: the name of its state, its code and its envelope.
     ///
     /// # Panics
-    /// It does not come.
+    /// There is no answer.
     pub async fn answer_to(&mut self, call_id: &str) -> (String, String, Option<Envelope>) {
         loop {
             match self.hear().await {
@@ -191,7 +195,7 @@ impl Link {
         }
     }
 
-    /// The risk that the wire says.
+    /// Converts a risk to the wire.
     #[must_use]
     pub fn risk(risk: Risk) -> i32 {
         orion_wire::risk(risk).into()

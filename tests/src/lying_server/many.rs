@@ -1,4 +1,4 @@
-//! Many calls to one device, several of them under way at once, whatever their arguments are.
+//! Sends many calls to one device, several at once, with any arguments.
 
 use orion_catalog::ToolSpec;
 use orion_domain::CanonicalArguments;
@@ -10,11 +10,11 @@ use uuid::Uuid;
 use super::Link;
 
 impl Link {
-    /// A call that is as it should be, but for arguments that need not be such as an honest backend
-    /// lets through. Where a person is to be asked, this one comes with a yes.
+    /// Returns a valid call, except for arguments that an honest backend might reject. Where the call
+    /// needs approval, it has one.
     ///
     /// # Panics
-    /// The device did not say what it is.
+    /// The device did not report its facts.
     #[must_use]
     pub fn any_order(&self, spec: &ToolSpec, arguments: &Value, dry_run: bool) -> v1::Dispatch {
         let order = v1::Dispatch {
@@ -45,11 +45,11 @@ impl Link {
         v1::Dispatch { approval, ..order }
     }
 
-    /// Sends the calls, at most `in_flight` at once, and gives each answer with what came beside its
+    /// Sends the calls, at most `in_flight` at once, and returns each answer with the value beside its
     /// call. Each answer is acknowledged.
     ///
     /// # Panics
-    /// The device leaves.
+    /// The device disconnects.
     pub async fn run_all<T>(
         &mut self,
         orders: impl IntoIterator<Item = (T, v1::Dispatch)>,

@@ -1,4 +1,4 @@
-//! The bytes of one connection, a direction each, and how it ends.
+//! Moves the bytes of one connection, each direction separately, and ends it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,27 +11,27 @@ use tokio::time::{sleep, timeout};
 
 use super::{Cut, Faults, Flow, Shared};
 
-/// How much is read at once where nothing says otherwise, in bytes.
+/// The default read size, in bytes.
 const PIECE: usize = 64 * 1024;
-/// In how many pieces a slow direction moves, a second.
+/// The number of pieces a second in a slow direction.
 const SLOW_PIECES: u32 = 50;
-/// How long the last bytes of a connection that hangs up are waited for.
+/// The timeout for the last bytes of a closing connection.
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
 /// One side reset the connection.
 struct Reset;
 
-/// Which direction of the faults counts.
+/// Selects one direction of the faults.
 type Direction = fn(&Faults) -> Flow;
 
-/// Carries until both sides have hung up, one resets, or the connection is cut.
+/// Moves bytes until both sides have closed, one resets, or the connection is cut.
 pub(super) async fn carry(
     mut client: TcpStream,
     mut server: TcpStream,
     shared: &Shared,
     mut cuts: watch::Receiver<(u64, Cut)>,
 ) {
-    // Each byte is passed on when it comes, so that what is slow here is slow on purpose.
+    // Each byte is forwarded at once, so that only the faults cause delays.
     drop((client.set_nodelay(true), server.set_nodelay(true)));
     let how = {
         let (from_client, to_client) = client.split();
@@ -63,7 +63,7 @@ pub(super) async fn carry(
     }
 }
 
-/// FIN, and not RST, which the system sends where something is left unread.
+/// Sends FIN rather than RST, which the system sends where unread data remains.
 async fn hang_up(mut stream: TcpStream) {
     drop(stream.shutdown().await);
     let rest = async { tokio::io::copy(&mut stream, &mut tokio::io::sink()).await };
@@ -79,12 +79,12 @@ pub(super) async fn released(faults: &mut watch::Receiver<Faults>, way: Directio
 struct Pump {
     faults: watch::Receiver<Faults>,
     way: Direction,
-    /// The other direction: what breaks at the far end is told on it.
+    /// The opposite direction, which reports a reset at the far end.
     back: Direction,
 }
 
 impl Pump {
-    /// Moves bytes until the near side hangs up, and says so to the far one.
+    /// Moves bytes until the near side closes, and then closes the far side.
     async fn run(
         mut self,
         mut from: ReadHalf<'_>,
@@ -138,7 +138,7 @@ async fn pause(flow: Flow, read: usize) {
             let pieces = u32::try_from(read).unwrap_or(u32::MAX);
             sleep(Duration::from_secs(1) * pieces / rate.max(1)).await;
         }
-        // The other side gets to read this one before the next.
+        // The other side reads this byte before the next.
         Flow::Bytewise => tokio::task::yield_now().await,
     }
 }

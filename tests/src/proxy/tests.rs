@@ -9,24 +9,24 @@ use tokio::time::timeout;
 use super::*;
 use crate::eventually::eventually;
 
-/// Long enough for a byte to come through, were there any.
+/// Long enough for a byte to pass, if one were sent.
 const MOMENT: Duration = Duration::from_millis(80);
 
-/// A proxy, and both ends of one connection through it.
+/// Returns a proxy, and both ends of one connection through it.
 async fn through() -> (Proxy, TcpListener, TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = Proxy::start(&listener.local_addr().unwrap().to_string()).await;
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     let (mut server, _) = listener.accept().await.unwrap();
     client.write_all(b".").await.unwrap();
-    hear(&mut server, ".").await;
+    receive(&mut server, ".").await;
     (proxy, listener, client, server)
 }
 
-async fn hear(stream: &mut TcpStream, text: &str) {
-    let mut heard = vec![0; text.len()];
-    stream.read_exact(&mut heard).await.unwrap();
-    assert_eq!(String::from_utf8(heard).unwrap(), text);
+async fn receive(stream: &mut TcpStream, text: &str) {
+    let mut received = vec![0; text.len()];
+    stream.read_exact(&mut received).await.unwrap();
+    assert_eq!(String::from_utf8(received).unwrap(), text);
 }
 
 async fn is_silent(stream: &mut TcpStream) -> bool {
@@ -41,14 +41,14 @@ async fn ends_by(stream: &mut TcpStream) -> Result<usize, ErrorKind> {
 async fn bytes_move_both_ways_and_each_end_hears_of_the_others() {
     let (proxy, _listener, mut client, mut server) = through().await;
     client.write_all(b"question").await.unwrap();
-    hear(&mut server, "question").await;
+    receive(&mut server, "question").await;
     server.write_all(b"answer").await.unwrap();
-    hear(&mut client, "answer").await;
+    receive(&mut client, "answer").await;
     assert_eq!((proxy.moved(), proxy.connections()), ((9, 6), 1));
     client.shutdown().await.unwrap();
     assert_eq!(ends_by(&mut server).await, Ok(0));
     server.write_all(b"still there").await.unwrap();
-    hear(&mut client, "still there").await;
+    receive(&mut client, "still there").await;
     drop(server);
     assert_eq!(ends_by(&mut client).await, Ok(0));
     eventually("the end", async || (proxy.connections() == 0).then_some(())).await;
@@ -62,9 +62,9 @@ async fn a_new_target_is_for_new_connections() {
     let mut second = TcpStream::connect(proxy.address()).await.unwrap();
     let (mut reached, _) = other.accept().await.unwrap();
     second.write_all(b"new").await.unwrap();
-    hear(&mut reached, "new").await;
+    receive(&mut reached, "new").await;
     client.write_all(b"old").await.unwrap();
-    hear(&mut server, "old").await;
+    receive(&mut server, "old").await;
     drop(other);
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
     proxy.aim(&nobody.local_addr().unwrap().to_string());
@@ -80,15 +80,15 @@ async fn what_is_held_arrives_later_and_whole() {
     client.write_all(b"kept").await.unwrap();
     server.write_all(b"too").await.unwrap();
     assert!(is_silent(&mut server).await && is_silent(&mut client).await);
-    // A new connection is taken in and goes no further.
+    // A new connection is accepted and not forwarded.
     let mut second = TcpStream::connect(proxy.address()).await.unwrap();
     second.write_all(b"late").await.unwrap();
     assert!(timeout(MOMENT, listener.accept()).await.is_err());
     proxy.heal();
-    hear(&mut server, "kept").await;
-    hear(&mut client, "too").await;
+    receive(&mut server, "kept").await;
+    receive(&mut client, "too").await;
     let (mut reached, _) = listener.accept().await.unwrap();
-    hear(&mut reached, "late").await;
+    receive(&mut reached, "late").await;
 }
 
 #[tokio::test]
@@ -96,11 +96,11 @@ async fn one_direction_is_held_and_the_other_moves() {
     let (proxy, _listener, mut client, mut server) = through().await;
     proxy.set(Faults::down(Flow::Held));
     client.write_all(b"heard").await.unwrap();
-    hear(&mut server, "heard").await;
+    receive(&mut server, "heard").await;
     server.write_all(b"unheard").await.unwrap();
     assert!(is_silent(&mut client).await);
     proxy.set(Faults::up(Flow::Held));
-    hear(&mut client, "unheard").await;
+    receive(&mut client, "unheard").await;
     client.write_all(b"x").await.unwrap();
     assert!(is_silent(&mut server).await);
 }
@@ -110,7 +110,7 @@ async fn an_end_is_not_heard_of_while_it_is_held() {
     let (proxy, _listener, client, mut server) = through().await;
     proxy.set(Faults::up(Flow::Held));
     drop(client);
-    // What is said to one who is gone is answered by a reset, which is held as well.
+    // Data to a closed peer is answered by a reset, which is held as well.
     server.write_all(b"is anybody there?").await.unwrap();
     assert!(is_silent(&mut server).await);
     server.write_all(b"hello?").await.unwrap();
@@ -144,7 +144,7 @@ async fn a_refusal_is_for_new_connections() {
     };
     assert_eq!(refused, Err(ErrorKind::ConnectionReset));
     client.write_all(b"unharmed").await.unwrap();
-    hear(&mut server, "unharmed").await;
+    receive(&mut server, "unharmed").await;
 }
 
 #[tokio::test]
@@ -159,11 +159,11 @@ async fn slow_and_late_take_the_time_they_say_and_lose_nothing() {
         proxy.set(Faults::up(flow));
         let began = Instant::now();
         client.write_all(text.as_bytes()).await.unwrap();
-        hear(&mut server, &text).await;
+        receive(&mut server, &text).await;
         assert!(began.elapsed() >= least, "{flow:?} took {:?}", began.elapsed());
         proxy.set(Faults::down(flow));
         server.write_all(text.as_bytes()).await.unwrap();
-        hear(&mut client, &text).await;
+        receive(&mut client, &text).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! A device of a world: a folder to lend, an agent with its own ceiling, enrolled as people do it.
+//! A device of a world: a folder to grant, an agent with its own ceiling, enrolled as people do it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::process::{Launch, Process};
 use crate::proxy::Proxy;
 use crate::tree::{Tree, tree};
 
-/// What a device will be. `{files}` in grants and ceiling stands for the folder that it lends.
+/// The settings of a device. `{files}` in grants and ceiling is replaced by its granted folder.
 #[derive(Debug)]
 pub struct DeviceBuilder {
     shared: Arc<Shared>,
@@ -30,7 +30,7 @@ pub struct DeviceBuilder {
 #[derive(Debug)]
 pub struct Device {
     shared: Arc<Shared>,
-    /// Its name at the backend.
+    /// The device's name at the backend.
     pub name: String,
     folder: PathBuf,
     agent: Mutex<Option<Process>>,
@@ -48,34 +48,34 @@ impl DeviceBuilder {
         }
     }
 
-    /// The device knows the backend by the address of this proxy alone.
+    /// Gives the device only this proxy's address.
     #[must_use]
     pub fn through(self, proxy: &Proxy) -> Self {
         Self { via: Some(proxy.address()), ..self }
     }
 
-    /// What the backend lends.
+    /// Sets the backend's grants.
     #[must_use]
     pub fn grant(self, grants: Value) -> Self {
         Self { grants, ..self }
     }
 
-    /// The owner's whole `agent.toml`.
+    /// Sets the owner's whole `agent.toml`.
     #[must_use]
     pub fn ceiling(self, config: &str) -> Self {
         Self { config: config.to_owned(), ..self }
     }
 
-    /// An admin has to approve the device before it gets in.
+    /// Requires an admin's approval of the device.
     #[must_use]
     pub fn pending(self) -> Self {
         Self { preapproved: false, ..self }
     }
 
-    /// The folder, the owner's file and an invitation's token, with nothing done with them yet.
+    /// Creates the folder, the owner's file and an invitation's token, without enrolling.
     ///
     /// # Panics
-    /// The backend makes no invitation.
+    /// The backend creates no invitation.
     pub async fn invite(self) -> (Device, String) {
         let Self { shared, name, grants, config, preapproved, via } = self;
         let folder = shared.folder.path().join("devices").join(&name);
@@ -99,7 +99,7 @@ impl DeviceBuilder {
     /// Enrols the device without starting its agent.
     ///
     /// # Panics
-    /// It does not become a device.
+    /// It does not enrol.
     pub async fn enroll(self) -> Device {
         let (device, token) = self.invite().await;
         let enrolling = device.enroll(&token);
@@ -117,10 +117,10 @@ impl DeviceBuilder {
 }
 
 impl Device {
-    /// A thief's device: another folder with a copy of this one's state, as it is at this moment.
+    /// Returns a stolen device: another folder with a copy of this one's current state.
     ///
     /// # Panics
-    /// It cannot be copied.
+    /// The state cannot be copied.
     #[must_use]
     pub fn copied(&self) -> Self {
         let folder = self.folder.with_file_name(format!("copy-of-{}", self.name));
@@ -129,37 +129,37 @@ impl Device {
         Self { shared: Arc::clone(&self.shared), name: self.name.clone(), folder, agent }
     }
 
-    /// The folder that it lends.
+    /// Returns the granted folder.
     #[must_use]
     pub fn files(&self) -> PathBuf {
         self.folder.join("files")
     }
 
-    /// Something in that folder, as text.
+    /// Returns a path in that folder, as text.
     #[must_use]
     pub fn path(&self, name: &str) -> String {
         self.files().join(name).display().to_string()
     }
 
-    /// What is in that folder.
+    /// Returns the content of that folder.
     #[must_use]
     pub fn tree(&self) -> Tree {
         tree(&self.files())
     }
 
-    /// The agent's state directory.
+    /// Returns the agent's state directory.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {
         self.folder.join("state")
     }
 
-    /// The owner's file.
+    /// Returns the path of the owner's configuration.
     #[must_use]
     pub fn config(&self) -> PathBuf {
         self.folder.join("agent.toml")
     }
 
-    /// The agent's process; none before it was started.
+    /// Returns the agent's process.
     ///
     /// # Panics
     /// It was never started.
@@ -195,7 +195,7 @@ impl Device {
         Process::start(&program("orion-agent"), &self.folder.join(log), &launch)
     }
 
-    /// Starts the agent without waiting for anything.
+    /// Starts the agent without waiting.
     #[must_use]
     pub fn launch(&self) -> Process {
         let agent = self.spawn(&["run"], Launch::default(), "agent.log");
@@ -207,7 +207,7 @@ impl Device {
 
     /// Starts the agent and waits until calls can be made.
     pub async fn run(&self) {
-        // A session of an agent that was killed may still be there.
+        // A session of a killed agent may still be open.
         self.offline().await;
         let agent = self.launch();
         eventually(&format!("{} online", self.name), async || {
@@ -217,13 +217,13 @@ impl Device {
         .await;
     }
 
-    /// Waits until the device is connected and holds the policy of this moment.
+    /// Waits until the device is connected and its current policy is active.
     pub async fn ready(&self) {
         eventually(&format!("{} ready", self.name), async || self.is_ready().await.then_some(()))
             .await;
     }
 
-    /// Waits until the backend knows that the device is away.
+    /// Waits until the backend shows the device as offline.
     pub async fn offline(&self) {
         eventually(&format!("{} offline", self.name), async || {
             let seen = self.shared.admin.device(&self.name).await.ok()?;
@@ -232,7 +232,7 @@ impl Device {
         .await;
     }
 
-    /// Whether the agent itself holds that it is connected.
+    /// Returns whether the agent itself reports that it is connected.
     #[must_use]
     pub fn is_linked(&self) -> bool {
         Status::read(&self.state_dir()).is_some_and(|status| status.connected_to.is_some())
@@ -250,10 +250,10 @@ impl Device {
         self.offline().await;
     }
 
-    /// Changes what the backend lends, and waits until the device holds it.
+    /// Changes the backend's grants, and waits until they are active on the device.
     ///
     /// # Panics
-    /// The backend does not take the grants.
+    /// The backend rejects the grants.
     pub async fn lend(&self, grants: &Value) {
         let files = self.files().display().to_string();
         let request = v1::SetDevicePermissionsRequest {
@@ -265,7 +265,7 @@ impl Device {
         self.ready().await;
     }
 
-    /// Writes a file in the folder that it lends.
+    /// Writes a file in the granted folder.
     ///
     /// # Panics
     /// It cannot be written.
@@ -276,7 +276,7 @@ impl Device {
     }
 }
 
-/// Copies a folder with everything in it, permissions included.
+/// Copies a folder with its content, permissions included.
 fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -287,7 +287,7 @@ fn copy_folder(from: &Path, to: &Path) {
         } else {
             match std::fs::copy(entry.path(), target) {
                 Ok(_) => {}
-                // A file that was on its way to its name, when the agent runs.
+                // A running agent's temporary file that was renamed.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => panic!("{}: {error}", entry.path().display()),
             }

@@ -1,5 +1,5 @@
-//! The backend of a world, which can be stopped, killed and started again on the same ports. It has a
-//! loopback address of its own, so nobody else takes a port of it meanwhile.
+//! The backend of a world, which can be stopped, killed and restarted on the same ports. It has a
+//! loopback address of its own, so that no other process takes its ports in between.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::binaries::program;
 use crate::eventually::eventually;
 use crate::process::{Launch, Process};
 
-/// See the module.
+/// The backend of a world.
 #[derive(Debug)]
 pub(super) struct Server {
     folder: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct Server {
     running: Mutex<Option<(Process, Addresses)>>,
 }
 
-/// Where it listens, as it says itself.
+/// The addresses that it listens on, as it reports them.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Addresses {
     pub(super) people: String,
@@ -63,7 +63,7 @@ impl Server {
         );
         std::fs::write(&config, unpaced(&text)).unwrap();
         let addresses = self.data_dir().join("addresses.toml");
-        // One that was killed could not take its addresses away.
+        // A killed backend could not remove its addresses file.
         let _ = std::fs::remove_file(&addresses);
 
         let (config, data_dir) = (config.as_os_str(), self.data_dir());
@@ -87,8 +87,8 @@ impl Server {
     }
 }
 
-/// The same configuration, under which one person makes calls as fast as a test or a measurement wants,
-/// where it does not say how fast.
+/// Adds a high rate limit for each person to the configuration, unless it sets one, so that tests and
+/// measurements are not slowed down.
 fn unpaced(text: &str) -> String {
     let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
     let calls = table.entry("calls").or_insert_with(|| toml::Table::new().into());

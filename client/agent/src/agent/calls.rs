@@ -81,7 +81,7 @@ impl Agent {
     }
 
     /// Answers a query for a call that this device already reported or forgot, for instance from a backend
-    /// whose database was restored. The outcome is unknown. The call may have run, so it is not `rejected`.
+    /// whose database was restored. The outcome is unknown. The call may have run, so it is not `refused`.
     fn answer_from_memory(&mut self, call: CallId, error: ToolError) {
         let subject = Subject {
             call,

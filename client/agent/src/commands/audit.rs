@@ -1,4 +1,4 @@
-//! `orion-agent audit`: the device's own audit, whether or not the agent runs.
+//! `orion-agent audit`: the device's own audit log, whether or not the agent runs.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn describe(chain: &DeviceChain) -> String {
 
 fn line(entry: &DeviceEntry) -> String {
     let DeviceEntry { seq, what: Happened { at, call_id, tool, state, code, .. }, .. } = entry;
-    // What a backend may have sent is shown without what terminals obey.
+    // The name may come from a lying backend, so control characters are removed.
     let tool: String = tool.chars().filter(|c| !orion_domain::is_hidden(*c)).collect();
     format!("{seq:>6}  {}  {call_id}  {tool:<18}  {state}  {code}", shown(*at))
         .trim_end()

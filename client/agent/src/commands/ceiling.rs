@@ -1,4 +1,4 @@
-//! `orion-agent ceiling`: what the owner's file says, and what is wrong with it.
+//! `orion-agent ceiling`: shows the owner's ceiling, and checks the owner's file.
 
 mod show;
 

@@ -21,7 +21,7 @@ use super::watched::{Verdict, Watched};
 /// Timeout for TCP, and again for TLS.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A half-open connection is detected within the sum of these two.
-const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(8);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// An open connection.
@@ -84,7 +84,7 @@ pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, Conn
     });
     // The scheme is a placeholder: the stream is TLS already.
     let channel = Endpoint::from_static("http://orion-server")
-        .http2_keep_alive_interval(KEEP_ALIVE_EVERY)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
         .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(LINK_WINDOW)

@@ -1,4 +1,4 @@
-//! The two questions that a device asks before it is one.
+//! The two RPCs of an enrolment: the request, and the poll for its decision.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::EnrollError;
 use crate::connect::dial::{Dialled, dial};
 use crate::connect::{ConnectError, printable};
 
-/// How long one answer may take.
+/// Timeout of one RPC.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A backend that proved to be the one in the token.
+/// A backend that matches the token's pins.
 pub(super) struct Backend {
     dialled: Dialled,
     client: EnrollmentServiceClient<Channel>,
@@ -35,7 +35,7 @@ impl Backend {
                 Err(ConnectError::Certificate(refusal)) => {
                     failure = EnrollError::WrongBackend(refusal);
                 }
-                // A wrong backend is worth more words than a silent one.
+                // A wrong backend is reported rather than an unreachable one.
                 Err(error) if !matches!(failure, EnrollError::WrongBackend(_)) => {
                     failure = error.into();
                 }
@@ -50,7 +50,7 @@ impl Backend {
         request: v1::EnrollRequest,
     ) -> Result<v1::EnrollResponse, EnrollError> {
         let answer = tokio::time::timeout(TIMEOUT, self.client.enroll(request)).await;
-        self.taken(answer)
+        self.read_answer(answer)
     }
 
     pub(super) async fn decision(
@@ -63,10 +63,10 @@ impl Backend {
             ticket: ticket.to_owned(),
         };
         let answer = tokio::time::timeout(TIMEOUT, self.client.get_enrollment(request)).await;
-        self.taken(answer)
+        self.read_answer(answer)
     }
 
-    fn taken<T>(
+    fn read_answer<T>(
         &self,
         answer: Result<Result<tonic::Response<T>, Status>, tokio::time::error::Elapsed>,
     ) -> Result<T, EnrollError> {

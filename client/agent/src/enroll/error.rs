@@ -1,4 +1,4 @@
-//! Why a device is not enrolled, in sentences that say what to do.
+//! Errors of an enrolment, with messages that say what to do.
 
 use orion_mtls::{FingerprintError, MtlsError, Refusal};
 
@@ -8,32 +8,32 @@ use crate::state::StateError;
 /// Why enrolling did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum EnrollError {
-    /// The token's time is over.
+    /// The token has expired.
     #[error(
         "this token has expired; make a new one with `orion devices invite`. If it is new, check this device's clock"
     )]
     Expired,
-    /// The device is one already.
+    /// The device is enrolled already.
     #[error(
         "this device is enrolled already, as {name}; with --force it becomes a new device and its old certificate is of no use any more"
     )]
     AlreadyEnrolled {
-        /// Its name.
+        /// The device's name.
         name: String,
     },
-    /// No token, and none before that waits.
+    /// No token was given, and no enrolment is pending.
     #[error("no enrolment is waiting for approval here; run `orion-agent enroll TOKEN`")]
     NothingPending,
-    /// What answers is not the backend that the token speaks of. Nothing was sent to it.
+    /// The server does not match the token's pins. Nothing was sent to it.
     #[error("{0}. Nothing was sent to it")]
     WrongBackend(Refusal),
-    /// The backend did not take the token.
+    /// The backend rejected the token.
     #[error("the backend did not take the token: {0}")]
     Refused(String),
-    /// The backend takes nobody for the moment.
+    /// The backend accepts no further device at the moment.
     #[error("the backend takes no more for the moment: {0}. Run the same command again later")]
     TooMany(String),
-    /// The backend was asked, and what it said did not arrive.
+    /// The request was sent, and the answer did not arrive.
     #[error(
         "the backend may have taken this device in, but its answer did not arrive: {0}. Run the same command again: it goes on where it was, and the token is not spent twice"
     )]
@@ -43,29 +43,29 @@ pub enum EnrollError {
         "this device has asked to be taken in and has no answer yet; run `orion-agent enroll` to go on"
     )]
     Unfinished,
-    /// A person said no.
+    /// An admin rejected the device.
     #[error("an admin rejected this device; ask why before you try again with a new token")]
     Rejected,
-    /// Nobody has decided yet.
+    /// No admin has decided yet.
     #[error(
         "this device still waits for an admin's approval (`orion devices approve`, fingerprint {words}); run `orion-agent enroll` without a token to go on waiting"
     )]
     StillPending {
-        /// The fingerprint of its key, in words.
+        /// The fingerprint of the device's key, in words.
         words: String,
     },
-    /// The backend answered with something that cannot be.
+    /// The backend's answer is invalid.
     #[error(
         "the backend's answer has no usable {0}; the versions of backend and agent may not fit"
     )]
     Answer(&'static str),
-    /// No connection, or it broke.
+    /// The connection failed or was lost.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The pins are none.
+    /// The token's pins are invalid.
     #[error(transparent)]
     Pins(#[from] FingerprintError),
-    /// The key could not be made.
+    /// The key could not be generated or used.
     #[error(transparent)]
     Mtls(#[from] MtlsError),
     /// The state directory cannot be used.
@@ -74,7 +74,7 @@ pub enum EnrollError {
 }
 
 impl EnrollError {
-    /// Whether it may be otherwise in a moment.
+    /// Returns whether a retry may succeed.
     #[must_use]
     pub const fn passes(&self) -> bool {
         match self {

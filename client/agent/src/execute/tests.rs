@@ -1,5 +1,5 @@
-//! Tools that panic, hang, stop and talk too much. Each call is still answered exactly once, or
-//! twice where the first answer was that nothing is known.
+//! Tools that panic, hang, stop and report too much progress. Each call is still answered exactly once, or
+//! twice if the first answer was `unknown`.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::agent::environment::SystemEnvironment;
 use crate::journal::JournalError;
 use crate::roots::Roots;
 
-/// A permit can be had from an evaluation only, so a test has to ask for one too.
+/// Only an evaluation returns a permit, so the test evaluates too.
 fn permit() -> Permit {
     let grants: Grants = serde_json::from_value(json!({"profile": "operator"})).unwrap();
     let places = Places { style: PathStyle::Posix, home: None, workspace: None };
@@ -74,7 +74,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
     }
 }
 
-/// What happened, in order: the code of each end, and `started` and `progress`.
+/// Returns the events in order: the code of each end, and `started` and `progress`.
 async fn happened(job: Job, admission: Admission) -> Vec<String> {
     let (events, mut inbox) = mpsc::channel(64);
     execute(job, admission, events, Arc::new(SystemEnvironment)).await;
@@ -138,7 +138,7 @@ async fn a_tool_that_looks_at_its_clock_times_out() {
 async fn a_tool_that_is_stopped_ends_as_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let run: Run = |_, context| {
-        // Another would set it; here the tool does so itself in the middle.
+        // Normally the loop sets the flag; here the tool sets it itself while it runs.
         context.cancelled.store(true, Ordering::Relaxed);
         context.check()?;
         Ok(Outcome::new("Done.", json!({})))
@@ -176,7 +176,7 @@ async fn a_call_that_the_journal_does_not_take_never_starts() {
     assert_eq!(happened(job, Admission::Pending(waiting)).await, ["CANCELLED Free"]);
 }
 
-/// Longer than the deadline and its grace, as a disk that hangs.
+/// Takes longer than the deadline and its grace, like a hanging disk.
 const HANG: Run = |_, _| {
     std::thread::sleep(GRACE + Duration::from_secs(2));
     Ok(Outcome::new("Done.", json!({})))
@@ -202,11 +202,11 @@ async fn progress_is_thinned_out() {
         Ok(Outcome::new("Done.", json!({})))
     };
     let happened = happened(job(folder.path(), run, LONG, false), Admission::Ready).await;
-    let told = happened.iter().filter(|line| line.starts_with("progress")).count();
-    assert!((1..=20).contains(&told), "{told} of 10,000");
+    let reported = happened.iter().filter(|line| line.starts_with("progress")).count();
+    assert!((1..=20).contains(&reported), "{reported} of 10,000");
 }
 
-/// In a thread of its own that the kernel confines.
+/// Runs in a separate thread that the kernel confines.
 #[cfg(target_os = "linux")]
 mod confined {
     use super::*;
@@ -217,7 +217,7 @@ mod confined {
         Job { reach: Some(reach), ..job(folder, run, time_left, has_effects) }
     }
 
-    /// Fails unless the thread reaches nothing.
+    /// Fails unless the thread can reach nothing.
     const LOOK: Run = |_, _| match std::fs::read_dir("/") {
         Ok(_) => Err(ToolError::new(ErrorCode::PermissionDenied, "It is free.")),
         Err(_) => Ok(Outcome::new("Done.", json!({}))),
@@ -249,7 +249,7 @@ mod confined {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let crowded = std::thread::spawn(move || {
             let nothing = Roots::open(&Scope::nothing(), &Scope::nothing(), &[]);
-            // As many confinements as the kernel puts upon one another; threads inherit them.
+            // As many confinements as the kernel stacks; threads inherit them.
             while confine(&nothing, &[], Reach::Read).is_ok() {}
             runtime.block_on(happened(job, Admission::Ready))
         });

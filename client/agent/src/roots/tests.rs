@@ -12,9 +12,9 @@ use super::*;
 const READ: &[Access] = &[Access::Read];
 const BOTH: &[Access] = &[Access::Read, Access::Write];
 
-struct Ground(TempDir);
+struct TestFolder(TempDir);
 
-impl Ground {
+impl TestFolder {
     fn new(folders: &[&str]) -> Self {
         let temp = TempDir::new().unwrap();
         for name in folders {
@@ -49,13 +49,13 @@ impl Ground {
 
 #[test]
 fn both_scopes_must_lend_and_each_may_narrow() {
-    let ground = Ground::new(&["a/b", "c"]);
-    let ceiling = ground.scope(&[("a", READ), ("c/d", BOTH)], &["a/no"]);
-    let grants = ground.scope(&[("c", BOTH), ("a/b", BOTH)], &["c/d/no"]);
-    let roots = Roots::open(&ceiling, &grants, &[ground.path("c/d/state")]);
-    let names = ["c/d", "a/b"].map(|name| ground.path(name).to_string());
+    let folder = TestFolder::new(&["a/b", "c"]);
+    let ceiling = folder.scope(&[("a", READ), ("c/d", BOTH)], &["a/no"]);
+    let grants = folder.scope(&[("c", BOTH), ("a/b", BOTH)], &["c/d/no"]);
+    let roots = Roots::open(&ceiling, &grants, &[folder.path("c/d/state")]);
+    let names = ["c/d", "a/b"].map(|name| folder.path(name).to_string());
     assert_eq!(roots.all_paths(), names);
-    for (name, access, lent) in [
+    for (name, access, is_granted) in [
         ("a/b/x", Access::Read, true),
         ("a/b/x", Access::Write, false),
         ("a/x", Access::Read, false),
@@ -67,20 +67,20 @@ fn both_scopes_must_lend_and_each_may_narrow() {
         ("c/d/state/key", Access::Read, false),
         ("c/d/.ssh/id", Access::Read, false),
     ] {
-        assert_eq!(roots.grants(&ground.path(name), access), lent, "{name} {access}");
+        assert_eq!(roots.grants(&folder.path(name), access), is_granted, "{name} {access}");
     }
     assert!(roots.writable());
     let nothing = Roots::open(&Scope::nothing(), &grants, &[]);
-    let error = nothing.locate(&ground.path("c"), Access::Read).unwrap_err();
+    let error = nothing.locate(&folder.path("c"), Access::Read).unwrap_err();
     assert_eq!((error.code, nothing.writable()), (ErrorCode::PathNotAllowed, false));
 }
 
 #[test]
 fn a_missing_root_is_looked_for_again() {
-    let ground = Ground::new(&["a"]);
-    let scope = ground.scope(&[("a/later", BOTH)], &[]);
+    let folder = TestFolder::new(&["a"]);
+    let scope = folder.scope(&[("a/later", BOTH)], &[]);
     let roots = Roots::open(&scope, &scope, &[]);
-    let later = ground.path("a/later");
+    let later = folder.path("a/later");
     let error = roots.locate(&later, Access::Read).unwrap_err();
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
     fs::create_dir(later.to_string()).unwrap();
@@ -93,14 +93,14 @@ fn a_missing_root_is_looked_for_again() {
 
 #[test]
 fn a_path_is_found_from_the_longest_root_that_lends_it() {
-    let ground = Ground::new(&["a/b"]);
-    let scope = ground.scope(&[("a", BOTH), ("a/b", READ), ("a/b/missing", BOTH)], &[]);
+    let folder = TestFolder::new(&["a/b"]);
+    let scope = folder.scope(&[("a", BOTH), ("a/b", READ), ("a/b/missing", BOTH)], &[]);
     let roots = Roots::open(&scope, &scope, &[]);
-    let root = |name: &str, access| roots.locate(&ground.path(name), access).unwrap().root;
-    assert_eq!(root("a/b/x", Access::Read), ground.path("a/b"));
-    assert_eq!(root("a/b/x", Access::Write), ground.path("a"));
-    let missing = roots.locate(&ground.path("a/b/missing"), Access::Write).unwrap();
-    assert_eq!((missing.root.clone(), missing.name()), (ground.path("a"), Some("missing")));
+    let root = |name: &str, access| roots.locate(&folder.path(name), access).unwrap().root;
+    assert_eq!(root("a/b/x", Access::Read), folder.path("a/b"));
+    assert_eq!(root("a/b/x", Access::Write), folder.path("a"));
+    let missing = roots.locate(&folder.path("a/b/missing"), Access::Write).unwrap();
+    assert_eq!((missing.root.clone(), missing.name()), (folder.path("a"), Some("missing")));
 }
 
 #[cfg(unix)]
@@ -111,29 +111,29 @@ mod links {
 
     #[test]
     fn a_granted_path_cannot_lead_out_of_what_the_owner_lends() {
-        let ground = Ground::new(&["lent/inner", "kept"]);
+        let folder = TestFolder::new(&["lent/inner", "kept"]);
         for (name, target) in [("lent/out", "../kept"), ("lent/in", "inner")] {
-            symlink(target, ground.path(name).to_string()).unwrap();
+            symlink(target, folder.path(name).to_string()).unwrap();
         }
-        symlink(ground.path("kept").to_string(), ground.path("lent/abs").to_string()).unwrap();
-        let ceiling = ground.scope(&[("lent", BOTH)], &["lent/inner/no"]);
+        symlink(folder.path("kept").to_string(), folder.path("lent/abs").to_string()).unwrap();
+        let ceiling = folder.scope(&[("lent", BOTH)], &["lent/inner/no"]);
         let grants =
-            ground.scope(&[("lent/out", BOTH), ("lent/in", BOTH), ("lent/abs", BOTH)], &[]);
+            folder.scope(&[("lent/out", BOTH), ("lent/in", BOTH), ("lent/abs", BOTH)], &[]);
         let roots = Roots::open(&ceiling, &grants, &[]);
         for name in ["lent/out", "lent/out/x", "lent/abs"] {
-            let error = roots.locate(&ground.path(name), Access::Read).unwrap_err();
+            let error = roots.locate(&folder.path(name), Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::DirectoryNotFound, "{name}");
         }
-        let inside = roots.locate(&ground.path("lent/in/x"), Access::Write).unwrap();
-        assert_eq!(inside.real, ground.path("lent/inner"));
+        let inside = roots.locate(&folder.path("lent/in/x"), Access::Write).unwrap();
+        assert_eq!(inside.real, folder.path("lent/inner"));
         // The owner's deny entry applies to the place by every name.
-        let error = roots.locate(&ground.path("lent/in/no"), Access::Read).unwrap_err();
+        let error = roots.locate(&folder.path("lent/in/no"), Access::Read).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed);
     }
 
     #[test]
     fn links_are_followed_inside_and_nowhere_else() {
-        let ground = Ground::new(&["r/a/b", "r/.ssh", "o"]);
+        let folder = TestFolder::new(&["r/a/b", "r/.ssh", "o"]);
         for (name, target) in [
             ("r/up", "a/../a/b"),
             ("r/a/chain", "../up"),
@@ -145,18 +145,18 @@ mod links {
             ("r/one", "two"),
             ("r/two", "one"),
         ] {
-            symlink(target, ground.path(name).to_string()).unwrap();
+            symlink(target, folder.path(name).to_string()).unwrap();
         }
-        let scope = ground.scope(&[("r", BOTH)], &[]);
+        let scope = folder.scope(&[("r", BOTH)], &[]);
         let roots = Roots::open(&scope, &scope, &[]);
-        let find = |name: &str| roots.locate(&ground.path(name), Access::Read);
+        let find = |name: &str| roots.locate(&folder.path(name), Access::Read);
         for name in ["r/up", "r/a/chain", "r/a/b"] {
-            assert_eq!(find(name).unwrap().real, ground.path("r/a/b"), "{name}");
+            assert_eq!(find(name).unwrap().real, folder.path("r/a/b"), "{name}");
         }
         let dangling = find("r/dangling").unwrap();
         assert_eq!(
             (dangling.real, dangling.rest),
-            (ground.path("r/a"), vec!["none".into(), "x".into()])
+            (folder.path("r/a"), vec!["none".into(), "x".into()])
         );
         for (name, code) in [
             ("r/hop", ErrorCode::PathNotAllowed),
@@ -169,20 +169,20 @@ mod links {
         ] {
             assert_eq!(find(name).unwrap_err().code, code, "{name}");
         }
-        let link = roots.locate_entry(&ground.path("r/far"), Access::Read).unwrap();
+        let link = roots.locate_entry(&folder.path("r/far"), Access::Read).unwrap();
         assert_eq!((link.found, link.name()), (Some(FileKind::Link), Some("far")));
     }
 
     #[test]
     fn what_is_kept_out_is_so_behind_a_link_above_the_root() {
-        let ground = Ground::new(&["real/no/x", "real/state", "real/yes", "real/secret"]);
-        symlink("real", ground.path("lent").to_string()).unwrap();
-        symlink("real/secret", ground.path("deny").to_string()).unwrap();
-        let ceiling = ground.scope(&[("lent", BOTH), ("real/yes", BOTH)], &["real/no", "deny"]);
-        let private = [ground.path("real/state"), ground.path("real/agent.toml")];
+        let folder = TestFolder::new(&["real/no/x", "real/state", "real/yes", "real/secret"]);
+        symlink("real", folder.path("lent").to_string()).unwrap();
+        symlink("real/secret", folder.path("deny").to_string()).unwrap();
+        let ceiling = folder.scope(&[("lent", BOTH), ("real/yes", BOTH)], &["real/no", "deny"]);
+        let private = [folder.path("real/state"), folder.path("real/agent.toml")];
         let roots = Roots::open(&ceiling, &ceiling, &private);
         for name in ["no", "no/x", "state/key.pem", "agent.toml", "secret", "secret/x"] {
-            let path = ground.path(&format!("lent/{name}"));
+            let path = folder.path(&format!("lent/{name}"));
             let error = roots.locate(&path, Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
             assert!(!roots.grants(&path, Access::Write), "{name}");
@@ -190,34 +190,34 @@ mod links {
         for name in ["no", "state", "agent.toml", "secret"] {
             assert!(roots.may_hide(name), "{name}");
         }
-        assert!(roots.locate(&ground.path("lent/yes"), Access::Read).is_ok());
-        assert!(roots.is_inside(&ground.path("lent/yes")));
+        assert!(roots.locate(&folder.path("lent/yes"), Access::Read).is_ok());
+        assert!(roots.is_inside(&folder.path("lent/yes")));
 
         // A deny entry that goes through the link also applies to the place's own name.
-        let ceiling = ground.scope(&[("real", BOTH)], &["lent/no"]);
+        let ceiling = folder.scope(&[("real", BOTH)], &["lent/no"]);
         let roots = Roots::open(&ceiling, &ceiling, &[]);
-        let error = roots.locate(&ground.path("real/no/x"), Access::Read).unwrap_err();
+        let error = roots.locate(&folder.path("real/no/x"), Access::Read).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed);
-        assert!(roots.locate(&ground.path("real/yes"), Access::Read).is_ok());
+        assert!(roots.locate(&folder.path("real/yes"), Access::Read).is_ok());
     }
 
     #[test]
     fn a_system_folder_is_not_reached_through_a_link_above_the_root() {
-        let ground = Ground::new(&[]);
-        symlink("/", ground.path("top").to_string()).unwrap();
-        let scope = ground.scope(&[("top", BOTH)], &[]);
+        let folder = TestFolder::new(&[]);
+        symlink("/", folder.path("top").to_string()).unwrap();
+        let scope = folder.scope(&[("top", BOTH)], &[]);
         let roots = Roots::open(&scope, &scope, &[]);
         for name in ["top/etc", "top/etc/passwd", "top/etc/none"] {
-            let error = roots.locate(&ground.path(name), Access::Read).unwrap_err();
+            let error = roots.locate(&folder.path(name), Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
         }
     }
 
     #[test]
     fn what_stands_at_a_path_is_used_and_not_what_stood_there() {
-        let ground = Ground::new(&["a", "o"]);
-        let (a, moved) = (ground.path("a"), ground.path("moved"));
-        let scope = ground.scope(&[("a", BOTH)], &[]);
+        let folder = TestFolder::new(&["a", "o"]);
+        let (a, moved) = (folder.path("a"), folder.path("moved"));
+        let scope = folder.scope(&[("a", BOTH)], &[]);
         let roots = Roots::open(&scope, &scope, &[]);
         fs::rename(a.to_string(), moved.to_string()).unwrap();
         let error = roots.locate(&a, Access::Read).unwrap_err();
@@ -234,11 +234,11 @@ mod links {
 
     #[test]
     fn a_granted_folder_that_became_a_link_is_not_followed() {
-        let ground = Ground::new(&["lent/granted", "lent/inner"]);
-        let ceiling = ground.scope(&[("lent", BOTH)], &[]);
-        let grants = ground.scope(&[("lent/granted", BOTH)], &[]);
+        let folder = TestFolder::new(&["lent/granted", "lent/inner"]);
+        let ceiling = folder.scope(&[("lent", BOTH)], &[]);
+        let grants = folder.scope(&[("lent/granted", BOTH)], &[]);
         let roots = Roots::open(&ceiling, &grants, &[]);
-        let granted = ground.path("lent/granted");
+        let granted = folder.path("lent/granted");
         fs::remove_dir(granted.to_string()).unwrap();
         symlink("inner", granted.to_string()).unwrap();
         let error = roots.locate(&granted, Access::Read).unwrap_err();
@@ -254,15 +254,15 @@ mod links {
         };
         let scope = grants.compile(&places).0;
         let roots = Roots::open(&scope, &scope, &[]);
-        let ground = Ground::new(&["a"]);
+        let folder = TestFolder::new(&["a"]);
         // From the temporary folder up to `/` and down again, by a relative link.
-        let up = "../".repeat(ground.path("a").components().len());
-        symlink(format!("{up}etc"), ground.path("a/etc").to_string()).unwrap();
+        let up = "../".repeat(folder.path("a").components().len());
+        symlink(format!("{up}etc"), folder.path("a/etc").to_string()).unwrap();
         for name in ["a/etc", "a/etc/passwd", "a/etc/none"] {
-            let error = roots.locate(&ground.path(name), Access::Read).unwrap_err();
+            let error = roots.locate(&folder.path(name), Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
         }
-        assert!(roots.locate(&ground.path("a/x"), Access::Read).is_ok());
+        assert!(roots.locate(&folder.path("a/x"), Access::Read).is_ok());
     }
 }
 
@@ -314,8 +314,8 @@ fn the_operating_systems_refusals_have_codes() {
 
 #[test]
 fn what_orion_makes_for_itself_is_kept_out_by_any_of_its_names() {
-    let ground = Ground::new(&["a/.orion-trash"]);
-    let scope = ground.scope(&[("a", BOTH)], &[]);
+    let folder = TestFolder::new(&["a/.orion-trash"]);
+    let scope = folder.scope(&[("a", BOTH)], &[]);
     let roots = Roots::open(&scope, &scope, &[]);
     for (name, kept_out) in [
         ("a/.orion-trash", true),
@@ -326,7 +326,7 @@ fn what_orion_makes_for_itself_is_kept_out_by_any_of_its_names() {
         ("a/.orion-notes", false),
         ("a/orion-x.tmp", false),
     ] {
-        let path = ground.path(name);
+        let path = folder.path(name);
         assert_eq!(roots.denies(&path), kept_out, "{name}");
         let last = path.file_name().unwrap();
         assert!(roots.locate(&path, Access::Write).is_err() == kept_out, "{name}");

@@ -1,5 +1,5 @@
-//! Landlock: rights on folders, given to the kernel by the handles that are held open, so that no path
-//! is looked up again between the check and the rule.
+//! Landlock: access rights on folders, set by their open handles, so that no path is looked up again
+//! between the check and the rule.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,14 +17,14 @@ use orion_domain::Access;
 use super::{Reach, Unconfined};
 use crate::roots::Roots;
 
-/// Below this version nothing could be moved from one folder to another, so it is as good as none.
+/// Older versions cannot move a file from one folder to another, so they count as no Landlock.
 const NEEDED: ABI = ABI::V2;
-/// Everything up to this version is taken away where the kernel can.
+/// Every right up to this version is restricted, if the kernel supports it.
 const KNOWN: ABI = ABI::V9;
 
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
-/// What tools do to files, folders and links. Nothing that is made here is ever executed, a device, a
-/// FIFO or a socket. One set everywhere: the kernel refuses a move that would gain rights.
+/// What tools do to files, folders and links. Tools never execute a file, and never make a device, FIFO or
+/// socket. Every folder has the same set: the kernel refuses a move that would gain rights.
 const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
     ReadFile | ReadDir | WriteFile | Truncate | RemoveDir | RemoveFile | MakeDir | MakeReg | MakeSym
         | Refer
@@ -32,8 +32,8 @@ const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 
 /// Confines the calling thread.
 pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
-    let lent: Vec<_> = roots.granted().collect();
-    let roots = lent.iter().filter_map(|(dir, access)| {
+    let granted: Vec<_> = roots.granted().collect();
+    let roots = granted.iter().filter_map(|(dir, access)| {
         let changes = access.contains(&Access::Write) || access.contains(&Access::Delete);
         let rights = match reach {
             Reach::Read if !access.contains(&Access::Read) => return None,
@@ -72,7 +72,7 @@ fn restrict<'a>(
     }
 }
 
-/// The version of Landlock, if it confines a thread of this process when it is asked to.
+/// Returns the version of Landlock, if it really confines a thread of this process.
 pub(super) fn probe() -> Option<i32> {
     let probing = || {
         let status = match restrict([]) {
@@ -82,7 +82,7 @@ pub(super) fn probe() -> Option<i32> {
                 return None;
             }
         };
-        // Believed only when seen: with no rule, no folder can be opened.
+        // A real test: without a rule, no folder can be opened.
         let refused = File::open("/").is_err_and(|it| it.kind() == ErrorKind::PermissionDenied);
         match status.landlock {
             LandlockStatus::Available { effective_abi, kernel_abi } if refused => {

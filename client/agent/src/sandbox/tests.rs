@@ -1,5 +1,5 @@
-//! What each layer holds, alone and with the other. Layers are left out one at a time, and both at
-//! once, to see that the tests would notice.
+//! What each layer stops, alone and with the other. One layer is disabled at a time, and then both, to
+//! see that the tests would notice.
 
 mod confined;
 mod escapes;

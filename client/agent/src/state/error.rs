@@ -1,4 +1,4 @@
-//! What can be wrong with the state directory.
+//! Errors of the state directory.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub enum StateError {
         /// The directory.
         path: PathBuf,
     },
-    /// Other users may look into the directory.
+    /// Other users may read the directory.
     #[error(
         "{path} is open to other users (mode {mode:04o}) and would hold this device's key; run `chmod 700` on it if it is the agent's, or choose another with --state-dir",
         path = path.display()
@@ -29,7 +29,7 @@ pub enum StateError {
         /// Its permission bits.
         mode: u32,
     },
-    /// Something in the directory does not say what it should.
+    /// A file in the directory has invalid content.
     #[error("{path} is damaged; enrol this device again with a new token and --force", path = path.display())]
     Damaged {
         /// The file.
@@ -40,13 +40,13 @@ pub enum StateError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What it said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A secret cannot be read or written.
     #[error(transparent)]
     Secret(#[from] SecretFileError),
-    /// Key and certificate do not belong together, or are none.
+    /// Key and certificate do not match, or are invalid.
     #[error("this device's identity can't be used: {0}; enrol it again with --force")]
     Identity(#[from] MtlsError),
 }

@@ -1,4 +1,4 @@
-//! Who this device is: its key, its certificate, and the backend it belongs to.
+//! The device's identity: its key, its certificate, and the backend that it belongs to.
 
 use std::fs;
 use std::io;
@@ -23,25 +23,25 @@ const CERTIFICATE: &str = "certificate.pem";
 const AUTHORITIES: &str = "authorities.pem";
 const IDENTITY: &str = "identity.toml";
 const PENDING: &str = "pending.toml";
-/// The most authorities that are told; more than two never count.
-const MOST_TOLD: usize = 8;
+/// The most authorities that are reported; more than two are never in use.
+const MAX_REPORTED: usize = 8;
 
 /// An enrolled device.
 #[derive(Debug)]
 pub struct Identity {
-    /// Its id at the backend.
+    /// The device's id at the backend.
     pub device_id: DeviceId,
-    /// Its name there when it enrolled.
+    /// The device's name at the backend when it enrolled.
     pub name: DeviceName,
-    /// Where the backend listens, `host:port`.
+    /// The backend's addresses, `host:port`.
     pub addresses: Vec<String>,
-    /// When the certificate is to be renewed, Unix milliseconds.
+    /// When to renew the certificate, Unix milliseconds.
     pub renew_at: i64,
-    /// The certificate's last moment, Unix milliseconds.
+    /// When the certificate expires, Unix milliseconds.
     pub not_after: i64,
     /// The certificate, PEM.
     pub certificate: String,
-    /// The authorities that the backend's certificate may come from, PEM.
+    /// The authorities that may sign the backend's certificate, PEM.
     pub authorities: String,
     /// The device's own key.
     pub key: DeviceKey,
@@ -49,7 +49,7 @@ pub struct Identity {
 
 #[cfg(test)]
 impl Identity {
-    /// A device with a key and no certificate.
+    /// Creates an identity with a key and no certificate.
     pub(crate) fn for_tests() -> Self {
         Self {
             device_id: DeviceId::new(uuid::Uuid::from_u128(7)),
@@ -64,14 +64,14 @@ impl Identity {
     }
 }
 
-/// A device that is to be one, and has no certificate yet.
+/// A pending enrolment: the device has no certificate yet.
 #[derive(Debug)]
 pub struct Pending {
-    /// How far it is.
+    /// The stage of the enrolment.
     pub stage: EnrollmentStage,
-    /// What to ask with.
+    /// The secret with which the device polls for the decision.
     pub ticket: Secret,
-    /// Where the backend listens.
+    /// The backend's addresses, `host:port`.
     pub addresses: Vec<String>,
     /// The pins of the token, as text.
     pub pins: String,
@@ -79,28 +79,28 @@ pub struct Pending {
     pub key: DeviceKey,
 }
 
-/// How far an enrolment is.
+/// The stage of an enrolment.
 #[derive(Debug, PartialEq, Eq)]
 pub enum EnrollmentStage {
-    /// The backend is asked, or was and its answer was lost: it may be asked again.
+    /// The request is sent and has no answer, or the answer was lost. It may be sent again.
     Asked {
         /// The token's invitation.
         invite: InviteId,
         /// The token's secret.
         secret: Secret,
-        /// What the device would like to be called.
+        /// The suggested name. None to let the backend choose.
         name: Option<DeviceName>,
     },
-    /// The backend knows the device, which waits for a person's yes.
+    /// The backend has accepted the request, and the device waits for approval.
     Known {
-        /// Its id there.
+        /// The device's id at the backend.
         device_id: DeviceId,
-        /// The token's invitation; none where an older version wrote it.
+        /// The token's invitation. None if an older version wrote the file.
         invite: Option<InviteId>,
     },
 }
 
-/// `identity.toml`; its presence says that the device is enrolled, so it is written last.
+/// `identity.toml`. Its presence means that the device is enrolled, so it is written last.
 #[derive(Serialize, Deserialize)]
 struct Written {
     device_id: DeviceId,
@@ -110,7 +110,7 @@ struct Written {
     not_after: i64,
 }
 
-/// `pending.toml`. All of an enrolment is in one file, beside what the device still is.
+/// `pending.toml`. A whole enrolment is in one file, beside the identity that the device still has.
 #[derive(Serialize, Deserialize)]
 struct WrittenPending {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,16 +124,16 @@ struct WrittenPending {
     ticket: String,
     addresses: Vec<String>,
     pins: String,
-    /// PEM; in a file of its own where an older version wrote it.
+    /// The device's key, PEM. None if an older version wrote the file; then it is in `key.pem`.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
 }
 
 impl Identity {
-    /// Reads the identity in a state directory; `None` where the device is not enrolled.
+    /// Reads the identity in a state directory. `None` if the device is not enrolled.
     ///
     /// # Errors
-    /// [`StateError`] when it is there and cannot be used.
+    /// [`StateError`] when the identity exists and cannot be used.
     pub fn read(dir: &Path) -> Result<Option<Self>, StateError> {
         let Some(written) = read_toml::<Written>(&dir.join(IDENTITY))? else { return Ok(None) };
         let Written { device_id, name, addresses, renew_at, not_after } = written;
@@ -154,14 +154,14 @@ impl Identity {
         Ok(Some(identity))
     }
 
-    /// Keeps the identity, whole or not at all: until the last file is in place the device counts
-    /// as not enrolled.
+    /// Writes the identity. A new identity counts only when it is complete: until the last file is in
+    /// place, the device is not enrolled.
     ///
     /// # Errors
-    /// [`StateError`] when it cannot be written.
+    /// [`StateError`] when the identity cannot be written.
     pub fn save(&self, state: &State) -> Result<(), StateError> {
         secret_file::write(&state.path(KEY), self.key.to_pem().expose().as_bytes())?;
-        // Whoever has a new certificate knows the authorities that came with it.
+        // The authorities are written before the certificate that came with them.
         secret_file::write(&state.path(AUTHORITIES), self.authorities.as_bytes())?;
         secret_file::write(&state.path(CERTIFICATE), self.certificate.as_bytes())?;
         let written = Written {
@@ -174,7 +174,7 @@ impl Identity {
         write_toml(&state.path(IDENTITY), &written)
     }
 
-    /// Forgets who the device was, before it becomes another.
+    /// Removes the identity and the pending enrolment, before the device becomes another.
     ///
     /// # Errors
     /// [`StateError::Io`] when the file cannot be removed.
@@ -183,7 +183,7 @@ impl Identity {
         remove(state.path(PENDING))
     }
 
-    /// Forgets who the device was, and not what it waits to become.
+    /// Removes the identity, and keeps the pending enrolment.
     ///
     /// # Errors
     /// [`StateError::Io`] when the file cannot be removed.
@@ -191,30 +191,30 @@ impl Identity {
         remove(state.path(IDENTITY))
     }
 
-    /// The fingerprints of the authorities that the backend's certificate may come from.
+    /// Returns the fingerprints of the authorities that may sign the backend's certificate.
     #[must_use]
     pub fn trusted(&self) -> Vec<Fingerprint> {
         CertificateDer::pem_slice_iter(self.authorities.as_bytes())
             .flatten()
-            .take(MOST_TOLD)
+            .take(MAX_REPORTED)
             .map(|certificate| Fingerprint::of_certificate(&certificate))
             .collect()
     }
 
-    /// How the device connects: with its certificate, to a backend that its authorities vouch for.
+    /// Returns the mTLS configuration: the device's certificate, and the authorities that it trusts.
     ///
     /// # Errors
-    /// [`MtlsError`] when the parts do not belong together.
+    /// [`MtlsError`] when key, certificate and authorities do not match.
     pub fn tls(&self) -> Result<Arc<ClientConfig>, MtlsError> {
         orion_mtls::mutual(&[&self.authorities], &self.certificate, &self.key)
     }
 }
 
 impl Pending {
-    /// Reads the enrolment that waits in a state directory, if there is one.
+    /// Reads the pending enrolment in a state directory. `None` if there is none.
     ///
     /// # Errors
-    /// [`StateError`] when it is there and cannot be used.
+    /// [`StateError`] when the file exists and cannot be used.
     pub fn read(dir: &Path) -> Result<Option<Self>, StateError> {
         let path = dir.join(PENDING);
         let Some(written) = read_toml::<WrittenPending>(&path)? else { return Ok(None) };
@@ -234,10 +234,10 @@ impl Pending {
         Ok(Some(Self { stage, ticket: Secret::new(ticket), addresses, pins, key }))
     }
 
-    /// Keeps it, so that it can go on after this program ends. What the device is stays what it is.
+    /// Writes the enrolment, so that it can continue after this program ends. The identity does not change.
     ///
     /// # Errors
-    /// [`StateError`] when it cannot be written.
+    /// [`StateError`] when the file cannot be written.
     pub fn save(&self, state: &State) -> Result<(), StateError> {
         let (device_id, invite, secret, name) = match &self.stage {
             EnrollmentStage::Asked { invite, secret, name } => {
@@ -258,13 +258,13 @@ impl Pending {
         write_toml(&state.path(PENDING), &written)
     }
 
-    /// Whether the backend has answered, so that only a person is waited for.
+    /// Returns whether the backend has accepted the request, so that only the approval is missing.
     #[must_use]
     pub const fn is_known(&self) -> bool {
         matches!(self.stage, EnrollmentStage::Known { .. })
     }
 
-    /// Whether it was begun with a token of this invitation and secret.
+    /// Returns whether the enrolment was begun with a token of this invitation and secret.
     #[must_use]
     pub fn is_of(&self, invitation: InviteId, its_secret: &Secret) -> bool {
         match &self.stage {
@@ -275,7 +275,7 @@ impl Pending {
         }
     }
 
-    /// Forgets it.
+    /// Removes the pending enrolment.
     ///
     /// # Errors
     /// [`StateError::Io`] when the file cannot be removed.
@@ -284,8 +284,8 @@ impl Pending {
     }
 }
 
-/// Whether a certificate (PEM) names this device and was made for this key. Who signed it is for
-/// the backend to say when it is shown.
+/// Returns whether a certificate (PEM) names this device and was issued for this key. The backend checks
+/// the signature when the device connects.
 #[must_use]
 pub fn is_for(certificate: &str, device: DeviceId, key: &DeviceKey) -> bool {
     read_certificate(certificate).is_some_and(|named| {
@@ -293,8 +293,8 @@ pub fn is_for(certificate: &str, device: DeviceId, key: &DeviceKey) -> bool {
     })
 }
 
-/// How long a certificate (PEM) is good in all, by its own word and no clock of this device; nothing
-/// for one that cannot be read.
+/// Returns how long a certificate (PEM) is valid in total, by its own dates and not by this device's
+/// clock. Zero for an unreadable certificate.
 #[must_use]
 pub fn lifetime(certificate: &str) -> Duration {
     read_certificate(certificate)

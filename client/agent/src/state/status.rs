@@ -1,5 +1,5 @@
-//! What a running agent leaves for `orion-agent status` to read. Nothing depends on it, so it is
-//! not forced to disk and a failure to write it is not an error.
+//! The status file that a running agent writes for `orion-agent status`. Nothing else depends on it, so
+//! it is not synced, and a failure to write it is not an error.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,32 +10,32 @@ use serde::{Deserialize, Serialize};
 
 const STATUS: &str = "status.json";
 
-/// The agent at this moment.
+/// The agent's current status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// The address it is connected to; nothing while it is not.
+    /// The address of the connection, `host:port`. None while not connected.
     pub connected_to: Option<String>,
-    /// The device's name at the backend, as it was last told.
+    /// The device's name at the backend. None before the first connection of this process.
     pub device_name: Option<String>,
-    /// The policy it judges by.
+    /// The version of the active policy. None before the first policy.
     pub policy_version: Option<String>,
-    /// Why the ceiling that holds is not what the owner's file says; nothing where it is.
+    /// Why the active ceiling differs from the owner's file. None if it does not.
     #[serde(default)]
     pub ceiling_fault: Option<String>,
-    /// Why it is not connected, in a sentence.
+    /// Why the agent is not connected, as a sentence. None while connected.
     pub last_error: Option<String>,
-    /// When this was written, Unix milliseconds.
+    /// When the status was written, Unix milliseconds.
     pub at: i64,
 }
 
 impl Status {
-    /// What was last written in this state directory, if anything was.
+    /// Reads the status in a state directory. None if there is no readable status.
     #[must_use]
     pub fn read(dir: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(dir.join(STATUS)).ok()?).ok()
     }
 
-    /// Leaves this for others to read.
+    /// Writes the status to a state directory.
     pub fn write(&self, dir: &Path) {
         let temporary = dir.join(".status.json.tmp");
         let written = serde_json::to_vec(self)

@@ -130,7 +130,7 @@ fn a_pending_enrolment_can_be_taken_up_again() {
     assert_eq!(read.ticket, pending.ticket);
     let own = &read.key.to_pem();
     assert_eq!(own.expose(), pending.key.to_pem().expose());
-    // What the device is may be renewed meanwhile.
+    // The identity may be renewed while an enrolment is pending.
     identity().save(&state).unwrap();
     assert!(Pending::read(folder.path()).unwrap().is_some());
     Pending::forget(&state).unwrap();
@@ -157,7 +157,7 @@ fn an_enrolment_without_an_answer_is_read_back_beside_what_the_device_is() {
     after.tls().unwrap();
     Pending::forget(&state).unwrap();
     assert!(Pending::read(folder.path()).unwrap().is_none());
-    // What an older version wrote, with the key in a file of its own.
+    // An older version wrote the key to a separate file.
     let older = "device_id = \"00000000-0000-0000-0000-000000000007\"\nticket = \"t\"\naddresses = []\npins = \"\"\n";
     secret_file::write(&state.path("pending.toml"), older.as_bytes()).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();

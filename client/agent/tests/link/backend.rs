@@ -1,5 +1,4 @@
-//! A backend that does what the test says: it hands over every stream and answers enrolments from a
-//! script.
+//! A scripted backend: it hands every stream to the test, and answers enrolments from a script.
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,19 +24,19 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::world::now_ms;
 
-/// One device's stream, both ways.
+/// One device's stream, in both directions.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) requests: Streaming<v1::LinkRequest>,
     pub(crate) responses: mpsc::Sender<Result<v1::LinkResponse, Status>>,
 }
 
-/// What the backend answers, and what it was asked.
+/// The backend's answers, and the requests that it received.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) enroll: VecDeque<Result<v1::EnrollResponse, Status>>,
     pub(crate) decisions: VecDeque<Result<v1::GetEnrollmentResponse, Status>>,
-    /// What devices made up to ask with.
+    /// The tickets that devices generated.
     pub(crate) tickets: Vec<String>,
     /// Certificate requests of enrolments and renewals.
     pub(crate) requests: Vec<String>,
@@ -122,7 +121,7 @@ impl EnrollmentService for Service {
 }
 
 impl Service {
-    /// Fills in what the script left empty: a certificate for the request that came.
+    /// Issues a certificate for the request, if the script left it empty.
     fn issue(&self, certificate: &mut v1::IssuedCertificate, request: &str) {
         if certificate.certificate.is_empty() {
             let issued = self
@@ -138,7 +137,7 @@ impl Service {
     }
 }
 
-/// Serves on a free port of the loopback until the test's runtime ends.
+/// Serves on a free loopback port until the test's runtime ends.
 pub(crate) async fn serve(
     tls: Arc<ServerConfig>,
     authority: Arc<CertificateAuthority>,

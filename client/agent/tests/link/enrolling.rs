@@ -1,4 +1,4 @@
-//! Becoming a device, and each way in which that fails.
+//! Enrolment of a device, and each way in which it fails.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ async fn the_wait_can_be_left_and_taken_up_again() {
 
 #[tokio::test]
 async fn an_enrolment_whose_answer_is_lost_goes_on_with_the_same_key_and_ticket() {
-    // With the same token, without one, and on a device that is one already.
+    // With the same token, without a token, and on a device that is enrolled already.
     for (with_token, replace) in
         [(true, Replace::Refuse), (false, Replace::Refuse), (true, Replace::Force)]
     {
@@ -205,7 +205,7 @@ async fn an_enrolled_device_stays_what_it_is_unless_it_is_forced() {
     let before = Identity::read(&world.state_dir()).unwrap().unwrap();
     let error = try_it(&world, wanted(Some(token(&world)))).await.0.unwrap_err();
     assert!(matches!(error, EnrollError::AlreadyEnrolled { .. }), "{error}");
-    // A backend whose answer cannot be used does not cost the device what it is.
+    // After an invalid answer of a backend, the device keeps its identity.
     let lie = v1::EnrollResponse { device_id: Uuid::from_u128(9).to_string(), ..approved(&world) };
     world.script.lock().unwrap().enroll.push_back(Ok(lie));
     let forced = Enrollment { replace: Replace::Force, ..wanted(Some(token(&world))) };

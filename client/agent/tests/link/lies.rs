@@ -1,4 +1,4 @@
-//! A backend that lies gets a refusal, and nothing of what it wanted.
+//! A lying backend gets a refusal, and nothing that it asked for happens.
 
 use orion_domain::CallState;
 use orion_mtls::CertificateAuthority;
@@ -19,7 +19,7 @@ async fn a_backend_that_does_not_greet_first_is_left_and_its_call_is_not_run() {
     session.send(ToDevice::Dispatch(world.make(1, &target))).await;
     world.says("did not greet first").await;
     assert!(!target.exists());
-    // It comes back, and an honest greeting is taken.
+    // The device reconnects, and accepts an honest `Welcome`.
     let mut session = world.ready().await;
     assert_eq!(session.run(world.make(1, &target)).await.state, CallState::Succeeded);
     world.stop().await;
@@ -88,7 +88,7 @@ async fn a_call_that_is_not_what_it_should_be_is_refused() {
         let number = call.call_id.clone();
         assert_eq!(session.refused(call).await, code, "{number}");
     }
-    // One that cannot even be named is dropped, and the next is served.
+    // A call with an invalid id is dropped, and the next call is served.
     session.send(ToDevice::Dispatch(v1::Dispatch { call_id: "x".to_owned(), ..honest(12) })).await;
     assert!(!target.exists());
     assert_eq!(session.run(honest(13)).await.state, CallState::Succeeded);
@@ -110,7 +110,7 @@ async fn an_approval_is_for_one_call_once_also_after_a_restart() {
     };
     let unapproved = world.delete(1, &world.files().join("a"));
     assert_eq!(session.refused(unapproved).await, "APPROVAL_REQUIRED");
-    // A proof for another folder, and one with a byte changed.
+    // A proof for another folder, and a proof with a changed byte.
     let swapped = v1::Dispatch { approval: approved(2, 50, "b").approval, ..approved(2, 51, "a") };
     assert_eq!(session.refused(swapped).await, "APPROVAL_REQUIRED");
     let mut bent = approved(3, 52, "a");
@@ -126,7 +126,7 @@ async fn an_approval_is_for_one_call_once_also_after_a_restart() {
     assert!(!world.files().join("a").exists());
     assert_eq!(session.refused(approved(5, 53, "b")).await, "APPROVAL_REQUIRED");
     session.acknowledge(&id(4)).await;
-    // What is answered after it was heard after it.
+    // The device handles messages in order, so this answer follows the acknowledgement.
     assert_eq!(session.policy(&world.policy()).await, "");
     world.stop().await;
     world.start();
@@ -151,10 +151,10 @@ async fn a_call_that_is_sent_again_is_answered_and_never_run_again() {
     assert_eq!(first.state, CallState::Succeeded);
     std::fs::remove_dir(&target).unwrap();
     assert_eq!(session.run(world.make(1, &target)).await, first);
-    // The same id with another wish is still the same call.
+    // The same id with other arguments is still the same call.
     assert_eq!(session.run(world.make(1, &world.files().join("y"))).await, first);
     session.acknowledge(&id(1)).await;
-    // It ran, so that it is never called refused.
+    // The call ran, so its state is never `refused`.
     let answer = session.run(world.make(1, &target)).await;
     assert_eq!((answer.state, answer.code.as_str()), (CallState::Unknown, "OUTCOME_UNKNOWN"));
     world.stop().await;
@@ -189,7 +189,7 @@ async fn a_device_that_lost_or_forgot_what_it_ran_runs_none_of_that_time_and_rea
         assert_eq!(read.state, CallState::Succeeded);
         world.stop().await;
     }
-    // What is made from here on runs.
+    // Calls that are made from here on run.
     world.start();
     let mut session = world.ready().await;
     let now = Uuid::now_v7().as_u128();
@@ -198,7 +198,7 @@ async fn a_device_that_lost_or_forgot_what_it_ran_runs_none_of_that_time_and_rea
     world.stop().await;
 }
 
-/// The journal holds no refusals, and may be lost; the device's own audit knows both.
+/// The journal has no rejected calls, and may be lost; the device's own audit log covers both cases.
 #[tokio::test]
 async fn what_the_devices_own_audit_knows_is_neither_run_nor_noted_again() {
     let mut world = World::enrolled().await;
@@ -278,7 +278,7 @@ async fn what_is_not_this_devices_backend_gets_no_word_from_it() {
     let (address, mut strangers) = world.listen_by(&stranger).await;
     world.enroll(&[address, world.address], now_ms() + 3_600_000);
     world.start();
-    // The second address is the right one.
+    // The second address is the right backend.
     let mut session = world.ready().await;
     let answer = session.run(world.make(1, &world.files().join("x"))).await;
     assert_eq!(answer.state, CallState::Succeeded);

@@ -1,4 +1,4 @@
-//! The life of an honest connection: lost, drained, renewed, revoked; and of calls across it.
+//! The life of an honest connection (lost, drained, renewed, revoked), and of calls across connections.
 
 use orion_agent::journal::{Begin, Journal};
 use orion_agent::state::{Identity, StateError};
@@ -81,9 +81,9 @@ async fn a_result_that_was_not_acknowledged_comes_again_on_the_next_connection()
     assert_eq!(hello.generation, 2);
     assert_eq!(session.result().await, first);
     session.acknowledge(&id(1)).await;
-    // What is answered after it was heard after it.
+    // The device handles messages in order, so this answer follows the acknowledgement.
     assert_eq!(session.policy(&world.policy()).await, "");
-    // Nothing of it is left after a restart either.
+    // The acknowledged result is not sent after a restart either.
     world.stop().await;
     world.start();
     let (mut session, hello) = world.session().await;
@@ -95,7 +95,7 @@ async fn a_result_that_was_not_acknowledged_comes_again_on_the_next_connection()
 #[tokio::test]
 async fn a_call_that_was_running_when_the_agent_died_is_reported_unknown() {
     let mut world = World::enrolled().await;
-    // What is on disk when the process dies between the entry and the end.
+    // The journal on disk when the process dies between the entry and the end.
     let path = world.state_dir().join("journal.log");
     let mut journal = Journal::open(&path, now_ms(), |_| unreachable!()).await.unwrap();
     let begin = Begin {
@@ -141,7 +141,7 @@ async fn a_certificate_is_renewed_with_the_same_key_and_used_at_once() {
     let before = Identity::read(&world.state_dir()).unwrap().unwrap();
     world.start();
     let mut before_it = world.ready().await;
-    // The new connection stands before the old one ends.
+    // The new connection is open before the old one ends.
     let mut session = world.ready().await;
     assert_eq!(before_it.receive().await, None);
     let after = Identity::read(&world.state_dir()).unwrap().unwrap();
@@ -166,7 +166,7 @@ async fn a_backend_that_asks_for_a_renewal_again_and_again_gets_one() {
     for _ in 0..50 {
         renewed.send(ask()).await;
     }
-    // It has heard all of them when it answers, and renews again when ten seconds are over.
+    // The device has received all requests when it answers, and renews again only after ten seconds.
     let answer = renewed.run(world.call(1, "get_datetime", &json!({}))).await;
     assert_eq!(answer.state, CallState::Succeeded);
     assert_eq!(world.script.lock().unwrap().requests.len(), 1);

@@ -1,5 +1,5 @@
-//! The agent against a backend that this test plays: honest where it has to be, lying where it can.
-//! Real sockets, real mutual TLS, a real disk.
+//! The agent against a backend that the test simulates, honest or lying. Real sockets, real mutual TLS, a
+//! real disk.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! One backend, one device, one folder that the device lends.
+//! One backend, one device, and one folder that the device allows.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use crate::backend::{Script, Stream, serve};
 
-/// Nothing here takes so long unless it hangs.
+/// Timeout of every wait: only a hanging test takes so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn now_ms() -> i64 {
@@ -46,7 +46,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A backend, and a device that enrolled there and does not run yet.
+    /// Starts a backend for a device that is not enrolled and does not run yet.
     pub(crate) async fn new() -> Self {
         let authority = Arc::new(CertificateAuthority::create(now_ms()).unwrap());
         let revoked = Arc::new(Mutex::new(HashSet::new()));
@@ -59,7 +59,7 @@ impl World {
         Self { authority, address, script, device, folder, revoked, streams, running: None }
     }
 
-    /// The same with a device that enrolled.
+    /// Starts a backend for an enrolled device that does not run yet.
     pub(crate) async fn enrolled() -> Self {
         let world = Self::new().await;
         world.enroll(&[world.address], now_ms() + 3_600_000);
@@ -90,7 +90,7 @@ impl World {
         identity.save(&State::open(&self.state_dir()).unwrap()).unwrap();
     }
 
-    /// Another listener of the same backend, or of one that says it is.
+    /// Opens another listener of the same backend, or of one that pretends to be.
     pub(crate) async fn listen_by(
         &self,
         shown: &CertificateAuthority,
@@ -132,27 +132,27 @@ impl World {
         timeout(PATIENCE, agent).await.unwrap().unwrap().unwrap();
     }
 
-    /// The next stream that the device opens, before anything is said on it.
+    /// Returns the next stream that the device opens, before any message.
     pub(crate) async fn stream(&mut self) -> Session {
         let stream = timeout(PATIENCE, self.streams.recv()).await.unwrap().unwrap();
         Session { stream, device: self.device }
     }
 
-    /// The next stream, greeted.
+    /// Returns the next stream after `Hello` and `Welcome`.
     pub(crate) async fn session(&mut self) -> (Session, v1::Hello) {
         let mut session = self.stream().await;
         let hello = session.greet().await;
         (session, hello)
     }
 
-    /// The next stream, greeted and with a policy that lends all that the ceiling leaves.
+    /// Returns the next stream after `Hello`, `Welcome` and a policy that grants everything.
     pub(crate) async fn ready(&mut self) -> Session {
         let (mut session, _) = self.session().await;
         assert_eq!(session.policy(&self.policy()).await, "");
         session
     }
 
-    /// Lends everything: what is refused is refused by the ceiling.
+    /// Returns a policy that grants everything: a rejected call is rejected by the ceiling.
     pub(crate) fn policy(&self) -> DevicePolicy {
         let grants: Grants = serde_json::from_value(
             json!({"profile": "developer", "paths": ["/"], "apps": ["chrome"]}),
@@ -161,7 +161,7 @@ impl World {
         DevicePolicy { grants, ..DevicePolicy::default() }
     }
 
-    /// A dispatch as an honest backend makes it.
+    /// Returns a dispatch as an honest backend sends it.
     pub(crate) fn call(&self, number: u128, tool: &str, arguments: &Value) -> v1::Dispatch {
         let (spec, _) = orion_catalog::find(tool).unwrap();
         let object = arguments.as_object().unwrap().clone();
@@ -189,7 +189,7 @@ impl World {
         self.call(number, "delete_directory", &arguments)
     }
 
-    /// The proof that a person said yes to this call.
+    /// Returns the proof that a person approved this call.
     pub(crate) fn approve(&self, approval: u128, call: &v1::Dispatch) -> v1::ApprovalProof {
         let (spec, _) = orion_catalog::find(&call.tool).unwrap();
         let Value::Object(object) = serde_json::from_slice(&call.arguments).unwrap() else {
@@ -223,10 +223,10 @@ impl World {
         }
     }
 
-    /// Waits until the agent says so in its status.
+    /// Waits until the status shows this error.
     pub(crate) async fn says(&self, words: &str) -> Status {
         let dir = self.state_dir();
-        let told = async {
+        let status = async {
             loop {
                 if let Some(status) = Status::read(&dir)
                     && status.last_error.as_deref().is_some_and(|error| error.contains(words))
@@ -236,7 +236,7 @@ impl World {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(PATIENCE, told).await.unwrap_or_else(|_| {
+        timeout(PATIENCE, status).await.unwrap_or_else(|_| {
             panic!("{:?} does not say `{words}`", Status::read(&self.state_dir()))
         })
     }
@@ -270,7 +270,7 @@ pub(crate) fn id(number: u128) -> String {
     Uuid::from_u128(number).to_string()
 }
 
-/// One stream, from the backend's side.
+/// The backend's side of one stream.
 pub(crate) struct Session {
     stream: Stream,
     device: DeviceId,
@@ -291,7 +291,7 @@ impl Session {
         self.stream.responses.send(Ok(response)).await.unwrap();
     }
 
-    /// The next message from the device; `None` when it hung up.
+    /// Returns the next message from the device. `None` if it closed the stream.
     pub(crate) async fn receive(&mut self) -> Option<FromDevice> {
         let next = timeout(PATIENCE, self.stream.requests.message()).await.unwrap();
         next.ok().flatten().and_then(|request| request.message)
@@ -319,7 +319,7 @@ impl Session {
         hello
     }
 
-    /// Sends bytes as a policy; gives what the device says is wrong with them.
+    /// Sends bytes as a policy. Returns the device's error, empty if it applied the policy.
     pub(crate) async fn policy_bytes(&mut self, version: &str, policy: Vec<u8>) -> String {
         let update = v1::PolicyUpdate { version: version.to_owned(), policy: policy.into() };
         self.send(ToDevice::PolicyUpdate(update)).await;
@@ -337,7 +337,7 @@ impl Session {
         self.policy_bytes(&DevicePolicy::version_of(&bytes), bytes).await
     }
 
-    /// The next result, whatever is said before it.
+    /// Returns the next result, and skips start and progress messages before it.
     pub(crate) async fn result(&mut self) -> Answer {
         loop {
             match self.receive().await {
@@ -363,7 +363,7 @@ impl Session {
         answer
     }
 
-    /// Runs a call that the device has to refuse; gives the code.
+    /// Runs a call that the device must reject. Returns the error code.
     pub(crate) async fn refused(&mut self, call: v1::Dispatch) -> String {
         let answer = self.run(call).await;
         assert_eq!(answer.envelope.data, None);

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::{DIM, Output};
 
 /// The maximum length of a message, in bytes.
-const LONGEST: u64 = 64 * 1024;
+const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 const HELP: &str = "\
 Say what you want done, in your own words. Beside that:
@@ -87,7 +87,7 @@ async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut code = 0;
     loop {
         let mut line = Vec::new();
-        let mut bounded = (&mut input).take(LONGEST + 1);
+        let mut bounded = (&mut input).take(MAX_INPUT_BYTES + 1);
         let read = tokio::select! {
             read = bounded.read_until(b'\n', &mut line) => read,
             _ = tokio::signal::ctrl_c() => return Err(Failure::Interrupted),
@@ -97,8 +97,10 @@ async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
         if read == 0 {
             return Ok(code);
         }
-        if line.len() > usize::try_from(LONGEST).unwrap_or(usize::MAX) {
-            return Err(Failure::Usage(format!("a message is longer than {LONGEST} bytes")));
+        if line.len() > usize::try_from(MAX_INPUT_BYTES).unwrap_or(usize::MAX) {
+            return Err(Failure::Usage(format!(
+                "a message is longer than {MAX_INPUT_BYTES} bytes"
+            )));
         }
         let line = String::from_utf8(line)
             .map_err(|_| Failure::Usage("a message is not text in UTF-8".to_owned()))?;

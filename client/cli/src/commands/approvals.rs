@@ -150,7 +150,7 @@ impl Approvals {
                 app.out.show(&approval, || card(app.out, &approval))?;
                 Ok(0)
             }
-            ApprovalsCommand::Approve(yes) => approve(app, client, yes).await,
+            ApprovalsCommand::Approve(arguments) => approve(app, client, arguments).await,
             ApprovalsCommand::Deny { id: approval_id, reason } => {
                 let request =
                     v1::DecideApprovalRequest { approval_id, approve: false, reason, more: None };
@@ -164,8 +164,13 @@ impl Approvals {
     }
 }
 
-async fn approve(app: &App<'_>, client: &Client, yes: ApproveArguments) -> Result<u8, Failure> {
-    let ApproveArguments { id: approval_id, wait, reason, for_chat, as_rule, folder, change } = yes;
+async fn approve(
+    app: &App<'_>,
+    client: &Client,
+    arguments: ApproveArguments,
+) -> Result<u8, Failure> {
+    let ApproveArguments { id: approval_id, wait, reason, for_chat, as_rule, folder, change } =
+        arguments;
     let more = if for_chat {
         Some(More::ForThisChat(v1::ForThisChat {}))
     } else if let Some(time) = as_rule {

@@ -23,13 +23,13 @@ use crate::terminal::{self, Spinner};
 use crate::text;
 
 /// The backend's longest timeout of a call, plus transfer time.
-const LONGEST: Duration = Duration::from_secs(615);
+const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(615);
 /// How much longer than the call its answer may take.
-const WAY: Duration = Duration::from_secs(15);
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(15);
 /// The wait of one request for the call's end, where no person watches.
 const POLL: Duration = Duration::from_secs(30);
 /// The wait of one request where a person watches the progress.
-const LOOK: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A tool, a device and arguments, as both `call` and `why` take them.
 #[derive(Debug, Args)]
@@ -148,7 +148,7 @@ async fn begin(
     let timeout_ms =
         app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     let request = v1::CallToolRequest { timeout_ms, background: true, ..request };
-    let answer = within(WAY, client.tools().call_tool(request)).await?;
+    let answer = within(TRANSFER_TIMEOUT, client.tools().call_tool(request)).await?;
     let call = answer.call.unwrap_or_default();
     let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
     if state.is_closed() || state == CallState::AwaitingApproval {
@@ -177,8 +177,9 @@ pub(super) async fn make(
     let timeout_ms =
         app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     let request = v1::CallToolRequest { timeout_ms, ..request };
-    let limit = app.timeout.map_or(LONGEST, |limit| limit.saturating_add(WAY));
-    let deadline = app.timeout.map(|limit| Instant::now() + limit.min(LONGEST));
+    let limit =
+        app.timeout.map_or(MAX_CALL_TIMEOUT, |limit| limit.saturating_add(TRANSFER_TIMEOUT));
+    let deadline = app.timeout.map(|limit| Instant::now() + limit.min(MAX_CALL_TIMEOUT));
     let (tool, device) = (request.tool.clone(), request.device.clone());
     let dry_run = request.dry_run;
 
@@ -269,11 +270,11 @@ pub(crate) async fn wait_for_end(
     let waiting = Spinner::on(app.out, "waiting for the call to end");
     loop {
         let asked_at = Instant::now();
-        let poll = if waiting.is_shown() { LOOK } else { POLL };
+        let poll = if waiting.is_shown() { PROGRESS_INTERVAL } else { POLL };
         let left = deadline.map_or(poll, |deadline| deadline.saturating_duration_since(asked_at));
         let wait_ms = u64::try_from(left.min(poll).as_millis()).unwrap_or(0);
         let request = v1::GetCallRequest { call_id: call_id.to_owned(), wait_ms };
-        let answer = within(POLL + WAY, client.tools().get_call(request)).await?;
+        let answer = within(POLL + TRANSFER_TIMEOUT, client.tools().get_call(request)).await?;
         let call = answer.call.ok_or_else(|| {
             Failure::Failed(format!("the backend answered without the call {call_id}"))
         })?;

@@ -14,7 +14,7 @@ use crate::show::value;
 use crate::text;
 
 /// The maximum number of lines from the device's preview.
-const SHOWN: usize = 8;
+const MAX_PREVIEW_LINES: usize = 8;
 
 /// Shows what each layer says to a call on both sides, without making it.
 #[derive(Debug, Args)]
@@ -137,11 +137,11 @@ impl Why {
         let request =
             v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device };
         let answer = client.ask(client.policy().explain_call(request)).await?;
-        let judgement = ExplanationView::from(answer);
+        let explanation = ExplanationView::from(answer);
         // A denial is a result; a call to an unknown tool or device is a mistake.
-        let mistake = judgement.error.as_ref().filter(|_| judgement.evidence.is_empty());
-        app.out.show(&judgement, || {
-            if mistake.is_some() { String::new() } else { people(&judgement) }
+        let mistake = explanation.error.as_ref().filter(|_| explanation.evidence.is_empty());
+        app.out.show(&explanation, || {
+            if mistake.is_some() { String::new() } else { people(&explanation) }
         })?;
         if let (Some(error), true) = (mistake, app.out.is_for_people()) {
             tool_error_lines(error).iter().for_each(|line| app.out.note(line));
@@ -150,9 +150,9 @@ impl Why {
     }
 }
 
-fn people(judgement: &ExplanationView) -> String {
+fn people(explanation: &ExplanationView) -> String {
     let ExplanationView { user, role, decision, error, evidence, remedies, touches, mode, .. } =
-        judgement;
+        explanation;
     let lines = table(
         &["", "LAYER", "SAYS", "BECAUSE OF"],
         evidence.iter().map(|line| {
@@ -174,7 +174,7 @@ fn people(judgement: &ExplanationView) -> String {
         ("as", format!("{user}, {role}")),
         ("touches", touches.join("\n")),
         ("mode", mode.clone()),
-        ("device", device(&judgement.device_verdict)),
+        ("device", device(&explanation.device_verdict)),
         ("to allow it", remedies.join("\n")),
     ]);
     format!("{lines}\n\n{below}")
@@ -194,8 +194,8 @@ fn device(verdict: &VerdictView) -> String {
     let word = if *success { "would do it" } else { state };
     let shown = data.as_ref().map(value).unwrap_or_default();
     let mut lines = vec![format!("{word}: {}", message.trim_end())];
-    lines.extend(shown.lines().take(SHOWN).map(|line| text::one_line(line, 200)));
-    if shown.lines().nth(SHOWN).is_some() {
+    lines.extend(shown.lines().take(MAX_PREVIEW_LINES).map(|line| text::one_line(line, 200)));
+    if shown.lines().nth(MAX_PREVIEW_LINES).is_some() {
         lines.push("…".to_owned());
     }
     lines.join("\n")
@@ -213,7 +213,7 @@ mod tests {
             name: name.to_owned(),
             deciding,
         };
-        let judgement = ExplanationView {
+        let explanation = ExplanationView {
             tool: "read_file".to_owned(),
             device: "demo-device".to_owned(),
             arguments: Value::Null,
@@ -236,7 +236,7 @@ mod tests {
                 ..VerdictView::default()
             },
         };
-        insta::assert_snapshot!(people(&judgement), @"
+        insta::assert_snapshot!(people(&explanation), @"
            LAYER   SAYS   BECAUSE OF
            role    allow  role: nothing objects
         →  grants  deny   grants: paths (policy.yaml:12)

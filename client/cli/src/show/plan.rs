@@ -10,7 +10,7 @@ use crate::output::{Output, facts, table};
 use crate::text;
 
 /// The maximum number of characters of arguments and previews in a row.
-const SHORT: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// A plan for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -247,7 +247,7 @@ fn arguments(step: &StepView) -> String {
 }
 
 fn is_long(out: &Output, step: &StepView) -> bool {
-    !out.is_wide() && arguments(step).chars().count() > SHORT
+    !out.is_wide() && arguments(step).chars().count() > MAX_SHOWN_CHARS
 }
 
 /// Formats a step's arguments where a row has no room for them.
@@ -268,7 +268,8 @@ fn steps_table(out: &Output, plan: &PlanView) -> String {
     if out.is_wide() {
         header.extend(["TOUCHES", "RULE", "CALL"]);
     }
-    let short = |text: String| if out.is_wide() { text } else { text::one_line(&text, SHORT) };
+    let short =
+        |text: String| if out.is_wide() { text } else { text::one_line(&text, MAX_SHOWN_CHARS) };
     let row = |step: &StepView| {
         let mut row = vec![
             step.number.to_string(),

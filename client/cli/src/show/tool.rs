@@ -119,16 +119,16 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
         });
         table(&["  NAME", "TYPE", "NEEDED", "DESCRIPTION"], rows)
     };
-    let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
+    let yes_or_no = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
     let head = facts([
         ("name", tool.name.clone()),
         ("also", tool.aliases.join(", ")),
         ("category", tool.category.clone()),
         ("risk", tool.risk.to_owned()),
         ("permissions", tool.permissions.join(", ")),
-        ("changes things", yes(tool.has_effects)),
-        ("can be undone", yes(tool.undo)),
-        ("output may be strangers'", yes(tool.untrusted)),
+        ("changes things", yes_or_no(tool.has_effects)),
+        ("can be undone", yes_or_no(tool.undo)),
+        ("output may be strangers'", yes_or_no(tool.untrusted)),
         ("example", tool.example.clone()),
     ]);
     let mut page = format!("{}\n\n{head}", text::plain(&tool.description));

@@ -177,7 +177,8 @@ impl Scanner<'_> {
                 return self.scan.pieces.push(Piece::Thought { range: start..self.at, finished });
             }
             if self.rest().starts_with(close) && !self.thought && self.ends_thought(close) {
-                // Some servers put the opening tag into the prompt, so the output starts inside the reasoning.
+                // Some servers put the opening tag into the prompt, so the output starts inside the
+                // reasoning.
                 self.at += close.len();
                 self.scan.pieces.clear();
                 self.scan.pieces.push(Piece::Thought { range: 0..self.at, finished: true });

@@ -1,5 +1,5 @@
-//! The ceiling as it holds: each entry with what it really is on this device, and what the policy that
-//! the backend sent last leaves of it.
+//! The active ceiling: each entry with what it is on this device, and the part that the last policy of the
+//! backend allows.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use orion_domain::{Access, DevicePath, Grants, Places};
 use orion_wire::{DevicePolicy, Timezone};
 use serde::Serialize;
 
-/// See the module.
+/// The ceiling, as it is printed.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     file: PathBuf,
-    /// As the backend is told it.
+    /// The ceiling as it is reported to the backend.
     ceiling: Grants,
     tools: Vec<&'static str>,
     capabilities: Vec<&'static str>,
@@ -30,15 +30,15 @@ pub(super) struct Shown {
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
-    /// What is left by the policy that was taken last; none where there never was one.
+    /// The part of the ceiling that the last policy allows. None before the first policy.
     left: Option<Left>,
 }
 
 #[derive(Debug, Serialize)]
 struct ShownPath {
-    /// As it is written.
+    /// The path as written.
     path: String,
-    /// Where it is, links followed.
+    /// The path with its links resolved.
     real: String,
     is_link: bool,
     kind: &'static str,
@@ -49,7 +49,7 @@ struct ShownPath {
 struct ShownApp {
     name: String,
     executable: Option<PathBuf>,
-    /// Why there is none.
+    /// Why there is no executable. Empty if there is one.
     missing: String,
 }
 
@@ -104,7 +104,7 @@ impl Shown {
     }
 }
 
-/// The tools that all of these leave.
+/// Returns the tools that all of these scopes allow.
 fn tools(scopes: &[&Scope]) -> Vec<&'static str> {
     let leaves = |spec: &&orion_catalog::ToolSpec| {
         scopes.iter().all(|scope| {
@@ -138,7 +138,7 @@ fn path(grant: &PathGrant, places: &Places) -> ShownPath {
     }
 }
 
-/// What the policy that was taken last leaves of the ceiling.
+/// Returns the part of the ceiling that the last policy allows.
 fn left(settings: &Settings, state_dir: &Path) -> Option<Left> {
     let kept = std::fs::read(state_dir.join(KEPT_POLICY)).ok()?;
     let policy: DevicePolicy = serde_json::from_slice(&kept).ok()?;
@@ -149,16 +149,16 @@ fn left(settings: &Settings, state_dir: &Path) -> Option<Left> {
         granted.capabilities = None;
     }
     let mut paths = Vec::new();
-    for lent in &granted.allowed {
+    for grant in &granted.allowed {
         for owned in &ceiling.allowed {
-            let root = if covers(&owned.root, &lent.root) {
-                &lent.root
-            } else if covers(&lent.root, &owned.root) {
+            let root = if covers(&owned.root, &grant.root) {
+                &grant.root
+            } else if covers(&grant.root, &owned.root) {
                 &owned.root
             } else {
                 continue;
             };
-            let access = words(lent.access.intersection(&owned.access).copied());
+            let access = words(grant.access.intersection(&owned.access).copied());
             if !access.is_empty()
                 && ceiling.denying(root).or_else(|| granted.denying(root)).is_none()
             {
@@ -221,7 +221,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Words in lines of at most 80 characters.
+/// Wraps words into lines of at most 80 characters, with the column of names.
 fn wrapped(words: &[&str]) -> Vec<String> {
     const WIDTH: usize = 66;
     let mut lines: Vec<String> = Vec::new();

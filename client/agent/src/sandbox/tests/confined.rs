@@ -74,7 +74,7 @@ fn a_thread_that_reads_or_previews_changes_nothing_anywhere() {
             }
         });
     }
-    // What is lent for writing alone is looked at by a preview, and read by nobody.
+    // A folder that is granted only for writing can be read by a preview and by a change, not by a read.
     let looks = |reach| confined(&ground, reach, || fs::read(ground.at("drop/note.txt")).is_ok());
     assert_eq!([Reach::Read, Reach::Preview, Reach::Change].map(looks), [false, true, true]);
 }
@@ -91,7 +91,7 @@ fn threads_that_a_confined_thread_starts_are_confined() {
 #[test]
 fn a_thread_that_cannot_be_confined_says_so() {
     let ground = Ground::new();
-    // The kernel puts no more than sixteen confinements upon one another.
+    // The kernel stacks at most sixteen confinements.
     let refused = confined(&ground, Reach::Read, || {
         (0..16).find_map(|_| confine(&ground.roots, &[], Reach::Read).err())
     });

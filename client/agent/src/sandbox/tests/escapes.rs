@@ -1,5 +1,5 @@
-//! Every file tool, by every way out that we know. Tools that are added are in these tests as soon as
-//! they are in the catalogue.
+//! Every file tool, with every known way to escape. A new tool is in these tests as soon as it is in the
+//! catalogue.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use super::ground::{CANARY, Ground, Layers, SIZE, UNASKED, told};
 use crate::sandbox::is_for_files;
 use crate::tools::{EXECUTORS, Outcome};
 
-/// Paths that lead out, given the ground's own path. What they lead to is there and holds canaries.
+/// Paths that lead out, given the ground's own path. Their targets exist and contain canaries.
 const WAYS_OUT: &[&str] = &[
     "{}/outside",
     "{}/outside/canary.txt",
@@ -66,7 +66,7 @@ pub(super) fn file_tools() -> impl Iterator<Item = &'static ToolSpec> {
     specs.filter(|spec| is_for_files(spec))
 }
 
-/// What a call of the tool says besides paths, so that it finds and changes what is there.
+/// The arguments of the tool besides paths, so that a call finds and changes what is there.
 pub(super) fn arguments(spec: &ToolSpec, first_line: &str) -> Value {
     let mut arguments: Value = serde_json::from_str(spec.example).unwrap();
     arguments.as_object_mut().unwrap().retain(|key, _| key != "tool" && key != "device");
@@ -87,7 +87,7 @@ pub(super) fn arguments(spec: &ToolSpec, first_line: &str) -> Value {
     arguments
 }
 
-/// The calls of a tool with a path in each place where it takes one.
+/// Returns calls of a tool with the path in each argument that takes one.
 pub(super) fn calls(spec: &ToolSpec, path: &str, first_line: &str) -> Vec<Value> {
     let line = if path == "hard.txt" { "hard = 1" } else { first_line };
     let arguments = arguments(spec, line);
@@ -133,7 +133,7 @@ pub(super) fn ground() -> Ground {
     ground
 }
 
-/// Makes one call on a ground and says what got out or was changed that should not be.
+/// Makes one call on a ground. Returns what leaked or was changed and should not be.
 fn escaped(
     ground: &Ground,
     layers: Layers,
@@ -161,17 +161,17 @@ fn escaped(
     Some(format!("{layers:?} {}{arguments}: {what}", spec.name))
 }
 
-/// What a caller is told that it must not know.
+/// What the answer reveals that the caller must not know.
 pub(super) fn leaked(
     layers: Layers,
     arguments: &Value,
     result: &Result<Outcome, ToolError>,
 ) -> Option<&'static str> {
     let told = told(result);
-    // What was asked is said again in refusals.
+    // A refusal repeats the requested path.
     let asked = arguments.to_string();
     let says = |word: &str| told.contains(word) && !asked.contains(word);
-    // Landlock does not govern looking at metadata.
+    // Landlock does not govern reading metadata.
     let looks = matches!(layers, Layers::Both | Layers::Handles | Layers::Neither);
     if told.matches(CANARY).count() > asked.matches(CANARY).count() {
         Some("read")
@@ -199,7 +199,7 @@ fn all_escapes(layers: Layers, spec: &ToolSpec) -> Vec<String> {
                 if layers == Layers::Neither && !escapes.is_empty() {
                     return escapes;
                 }
-                // What may be changed was: the next one starts anew.
+                // The call changed what it may change, so the next one starts with a new ground.
                 if ground.tree("") != fresh {
                     let old = ground.text("");
                     ground = self::ground();
@@ -210,7 +210,7 @@ fn all_escapes(layers: Layers, spec: &ToolSpec) -> Vec<String> {
             }
         }
     }
-    // A root that became a link since it was opened.
+    // A root that became a link after it was opened.
     for target in ["outside", "/proc/self/root", "/"] {
         for path in ["note.txt", "sub", "new", "."] {
             for arguments in calls(spec, path, &line) {
@@ -239,8 +239,8 @@ fn nothing_escapes_with_landlock_off() {
     }
 }
 
-/// What Landlock does not govern is left out in [`leaked`]: metadata, whether something is there, and
-/// where a link points. No tool changes mode, owner or times of what it did not make.
+/// [`leaked`] ignores what Landlock does not govern: metadata, whether something exists, and a link's
+/// target. No tool changes mode, owner or times of a file that it did not make.
 #[test]
 fn nothing_that_landlock_governs_escapes_where_handles_are_replaced_by_joining() {
     for spec in file_tools() {

@@ -1,5 +1,5 @@
-//! A device whose tools are run with either layer, both or none: folders that are lent, one that is
-//! not and holds canaries, and the agent's state.
+//! A device whose tools run with either layer, both or none: granted folders, one that is not granted and
+//! contains canaries, and the agent's state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,14 +24,14 @@ use crate::tools::testing::judged;
 use crate::tools::{Context, Outcome, find};
 use crate::trash::Trash;
 
-/// What every canary says.
+/// The content of every canary.
 pub(super) const CANARY: &str = "CANARY-5e41";
-/// Part of a name outside that nobody asks for.
+/// Part of a name outside that no call requests.
 pub(super) const UNASKED: &str = "unasked-93b0";
-/// The size of a canary in bytes, as nothing else has it.
+/// The size of a canary in bytes, which no other file has.
 pub(super) const SIZE: usize = 77_777;
 
-/// Which layers are there.
+/// Which layers are active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layers {
     Both,
@@ -62,15 +62,15 @@ pub(super) struct Ground {
     pub(super) trash: Trash,
 }
 
-/// A file that nobody may read or change.
+/// Returns the content of a file that no call may read or change.
 pub(super) fn canary() -> String {
     format!("{CANARY} = 1\n{}", "x".repeat(SIZE - CANARY.len() - 5))
 }
 
 impl Ground {
-    /// `files` is lent for all, `shared` for reading, `drop` for writing alone.
+    /// `files` is granted for everything, `shared` for reading, `drop` only for writing.
     pub(super) fn new() -> Self {
-        // In memory where there is such a place: what is measured here is not the disk.
+        // In memory if possible: the disk's speed does not matter here.
         let memory = Path::new("/dev/shm");
         let temp = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
         let at = |name: &str| temp.path().join(name);
@@ -126,13 +126,13 @@ impl Ground {
         symlink(target, self.at(name)).unwrap();
     }
 
-    /// The roots for these layers. What is swapped from here on is swapped after they were opened.
+    /// Returns the roots for these layers, already open: every later swap happens after that.
     pub(super) fn roots(&self, layers: Layers) -> &Roots {
         let naive = || Roots::open(&self.scope, &self.scope, &[]).naive();
         if layers.is_naive() { self.naive.get_or_init(naive) } else { &self.roots }
     }
 
-    /// Runs a tool with these layers, in a thread of its own, as the agent does.
+    /// Runs a tool with these layers, in a separate thread, as the agent does.
     pub(super) fn call(
         &self,
         layers: Layers,
@@ -143,7 +143,7 @@ impl Ground {
         self.call_as(CallId::new(Uuid::now_v7()), layers, tool, arguments, dry_run)
     }
 
-    /// The same, by the name of this call.
+    /// Runs a tool as the call with this id.
     pub(super) fn call_as(
         &self,
         call: CallId,
@@ -182,7 +182,7 @@ impl Ground {
         thread::scope(|scope| scope.spawn(run).join().unwrap())
     }
 
-    /// Everything beneath a folder that a tool could have changed: names, kinds, content, mode, time.
+    /// Returns everything beneath a folder that a tool could have changed: names, kinds, content, mode, time.
     pub(super) fn tree(&self, name: &str) -> BTreeMap<String, String> {
         let mut tree = BTreeMap::new();
         let mut folders = vec![self.at(name)];
@@ -195,15 +195,15 @@ impl Ground {
                 }
                 let content = if found.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
                 let content = String::from_utf8(content).unwrap();
-                let told = format!("{:o} {:?} {content}", found.mode(), found.modified().unwrap());
-                tree.insert(path.to_str().unwrap().to_owned(), told);
+                let state = format!("{:o} {:?} {content}", found.mode(), found.modified().unwrap());
+                tree.insert(path.to_str().unwrap().to_owned(), state);
             }
         }
         tree
     }
 }
 
-/// Everything that a caller is told, as text.
+/// Returns the whole answer to a caller as text.
 pub(super) fn told(result: &Result<Outcome, ToolError>) -> String {
     match result {
         Ok(outcome) => format!("{} {}", outcome.message, outcome.data),

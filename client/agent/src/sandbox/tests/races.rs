@@ -1,7 +1,7 @@
-//! A second process that swaps folders and files for links, and renames what holds them, as fast as it
-//! can, while every file tool is called with paths through the places that are swapped.
+//! A second process swaps folders and files for links, and renames their parents, as fast as it can, while
+//! every file tool is called with paths through the swapped places.
 //!
-//! `ORION_RACE_SWAPS` says how many swaps each tool has to live through.
+//! `ORION_RACE_SWAPS` is the number of swaps for each tool.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ use crate::tools::testing::alone;
 
 const SWAPS: &str = "ORION_RACE_SWAPS";
 const FOLDER: &str = "ORION_RACE_FOLDER";
-/// Each tool is called at least so often while the swaps go on.
+/// The least number of calls of each tool during the swaps.
 const MIN_CALLS: usize = 48;
-/// Folders that are there, and are reached through what is swapped.
+/// Existing folders that are reached through the swapped places.
 const HONEST: [&str; 3] = ["spot", "a/b", "p/q"];
 
-/// The second process, which the others start. Where nobody says on which folder, it does nothing.
+/// The second process, which the other tests start. Without a folder in its environment, it does nothing.
 #[test]
 fn swapper() {
     let (Ok(folder), Ok(swaps)) = (std::env::var(FOLDER), std::env::var(SWAPS)) else { return };
@@ -37,7 +37,7 @@ fn swapper() {
         renameat_with(CWD, at(one), CWD, at(other), RenameFlags::EXCHANGE).is_ok()
     };
     let mut done = 0_u64;
-    let mut told = false;
+    let mut reported = false;
     loop {
         for _ in 0..16 {
             done += u64::from(exchange("spot", "lead"));
@@ -47,12 +47,12 @@ fn swapper() {
             done += u64::from(exchange("spot", "lead"));
             done += u64::from(fs::rename(at("r"), at("p")).is_ok());
         }
-        if done >= wanted && !told {
+        if done >= wanted && !reported {
             fs::write(folder.join("enough"), "").unwrap();
-            told = true;
+            reported = true;
         }
         if folder.join("stop").exists() {
-            // Whole, as soon as it is there.
+            // The file appears complete.
             fs::write(folder.join("swaps.part"), done.to_string()).unwrap();
             fs::rename(folder.join("swaps.part"), folder.join("swaps")).unwrap();
             return;
@@ -60,7 +60,7 @@ fn swapper() {
     }
 }
 
-/// A ground on which everything is swapped, until it is dropped.
+/// A ground whose entries are swapped until it is dropped.
 struct Swapped {
     ground: Ground,
     honest: Vec<Dir>,
@@ -83,7 +83,7 @@ impl Swapped {
         fs::create_dir(ground.at("files/c")).unwrap();
         ground.link("files/lead", "../outside");
         ground.link("files/c/b", ground.at("outside"));
-        // Outside is what is looked for inside, and more.
+        // Outside are the same names as inside, and more.
         for name in ["outside/note.txt", "outside/sub/note.txt"] {
             let mut text = format!("honest = 1\n{}", canary());
             text.truncate(SIZE);
@@ -107,7 +107,7 @@ impl Swapped {
         swapped
     }
 
-    /// Puts back what calls took away or added, by handles that are not swapped.
+    /// Restores what calls removed or added, by handles that are not swapped.
     fn restore(&self) {
         for dir in &self.honest {
             for entry in dir.entries().unwrap().flatten() {
@@ -129,7 +129,7 @@ impl Swapped {
                 }
             }
         }
-        // One of these is a file, the other a link; only calls make or remove them.
+        // One of these is a file, the other a link; only calls create or remove them.
         let (plain, hook) = (self.ground.at("files/plain.txt"), self.ground.at("files/hook"));
         let is_link = |at: &Path| fs::symlink_metadata(at).ok().map(|it| it.is_symlink());
         let both = [is_link(&plain), is_link(&hook)];
@@ -149,7 +149,7 @@ impl Swapped {
         }
     }
 
-    /// What became of one call, and of one that took it back where it can be.
+    /// Returns the result of one call, and of its undo call if it can be undone.
     fn call(
         &self,
         layers: Layers,
@@ -167,7 +167,7 @@ impl Swapped {
     }
 }
 
-/// Calls of a tool with paths through everything that is swapped.
+/// Returns calls of a tool with paths through every swapped place.
 fn calls(spec: &ToolSpec) -> Vec<Value> {
     let with = |pairs: &[(&str, String)]| {
         let mut arguments = arguments(spec, "honest = 1");
@@ -206,7 +206,7 @@ fn calls(spec: &ToolSpec) -> Vec<Value> {
     }
 }
 
-/// What came of a race.
+/// The results of a race.
 #[derive(Debug, Default)]
 struct Race {
     succeeded: usize,
@@ -268,7 +268,7 @@ fn no_race_leads_out_with_landlock_off() {
     no_race_leads_out(Layers::Handles);
 }
 
-/// As far as Landlock governs what is done.
+/// Limited to what Landlock governs.
 #[test]
 fn no_race_leads_out_where_handles_are_replaced_by_joining() {
     no_race_leads_out(Layers::Landlock);

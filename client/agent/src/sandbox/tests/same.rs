@@ -1,4 +1,4 @@
-//! Landlock takes nothing from calls that stay where they may.
+//! Landlock does not disturb calls that stay inside their grants.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ const HONEST: &[&str] = &[
     "{}/files/sub",
 ];
 
-/// How a call ends, and what is there afterwards, by name.
+/// Returns how a call ends, and what is there afterwards, by name.
 fn ends(
     layers: Layers,
     tool: &str,

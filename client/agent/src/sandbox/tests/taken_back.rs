@@ -1,4 +1,4 @@
-//! Taking back a call after the place that it changed became a link out.
+//! Undo of a call after the place that it changed became a link out.
 
 use std::fs;
 

@@ -13,7 +13,7 @@ use super::verify::{DeviceView, JoinedView, SinceView, Verdict};
 use crate::failure::Failure;
 
 /// The maximum length of a line in an export, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The files to verify.
 #[derive(Debug)]
@@ -137,9 +137,10 @@ fn follow(
     };
     loop {
         let mut line = Vec::new();
-        let read = (&mut lines).take(LONGEST).read_until(b'\n', &mut line).map_err(|error| {
-            Failure::Failed(format!("{} cannot be read: {error}", path.display()))
-        })?;
+        let read =
+            (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).map_err(|error| {
+                Failure::Failed(format!("{} cannot be read: {error}", path.display()))
+            })?;
         if read == 0 {
             break;
         }

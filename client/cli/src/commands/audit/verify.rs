@@ -21,7 +21,7 @@ use crate::terminal::Spinner;
 use crate::text;
 
 /// The default timeout of a verification.
-const PATIENCE: Duration = Duration::from_secs(600);
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Follows the whole chain.
 #[derive(Debug, Args)]
@@ -129,7 +129,8 @@ impl Verify {
             let client = app.signed_in().await?;
             let _waiting = Spinner::on(app.out, "following the chain");
             let request = v1::VerifyAuditRequest {};
-            within(app.timeout.unwrap_or(PATIENCE), client.audit().verify_audit(request)).await
+            within(app.timeout.unwrap_or(VERIFY_TIMEOUT), client.audit().verify_audit(request))
+                .await
         };
         match (verified.await, &app.context.file.data_dir) {
             (Ok(answer), _) => print(app, &answered(answer, app)),
@@ -154,7 +155,7 @@ fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
         key,
         device_problems,
     } = answer;
-    let told = |problem: v1::DeviceChainProblem| {
+    let describe = |problem: v1::DeviceChainProblem| {
         let v1::DeviceChainProblem { device, problem, at } = problem;
         format!("{device}: {problem} ({})", text::when(&app.out.zone, at))
     };
@@ -169,7 +170,7 @@ fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
         made_at: None,
         since: None,
         joined: None,
-        device_problems: device_problems.into_iter().map(told).collect(),
+        device_problems: device_problems.into_iter().map(describe).collect(),
     }
 }
 
@@ -205,11 +206,11 @@ fn open(path: &Path) -> Result<File, Failure> {
 
 /// Reads a device's export, whose size is bounded where it is made.
 fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
-    const MOST_BYTES: u64 = 256 * 1024 * 1024;
+    const MAX_BYTES: u64 = 256 * 1024 * 1024;
     let mut text = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(open(path)?, MOST_BYTES + 1), &mut text)
+    std::io::Read::read_to_end(&mut std::io::Read::take(open(path)?, MAX_BYTES + 1), &mut text)
         .map_err(|error| Failure::Failed(format!("{} cannot be read: {error}", path.display())))?;
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         let why = "it is larger than 256 MiB, which no device's export is";
         return Err(Failure::Failed(format!("{} cannot be read: {why}", path.display())));
     }

@@ -14,7 +14,7 @@ use crate::context::write_private;
 use crate::failure::Failure;
 
 /// The timeout for the programs of a killed demo to end.
-const LEAVING: Duration = Duration::from_secs(15);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A folder that only this demo uses, until the value is dropped.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Folder {
     /// # Errors
     /// They do not end: another program started them here.
     pub(crate) async fn wait_until_left(&self) -> Result<(), Failure> {
-        let deadline = Instant::now() + LEAVING;
+        let deadline = Instant::now() + EXIT_TIMEOUT;
         for lock in [self.server.join("lock"), self.state().join("lock")] {
             while is_held(&lock) {
                 if Instant::now() >= deadline {

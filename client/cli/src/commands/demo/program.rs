@@ -15,9 +15,9 @@ use crate::failure::Failure;
 use crate::text;
 
 /// The timeout for a program to end after SIGTERM.
-const ENDING: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout of enrolment.
-const ONCE: Duration = Duration::from_secs(60);
+const ENROL_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many lines of a log are shown when its program fails.
 const TAIL_LINES: usize = 12;
 
@@ -147,7 +147,7 @@ impl Program {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
         drop(self.stdin.take());
-        if tokio::time::timeout(ENDING, self.child.wait()).await.is_err() {
+        if tokio::time::timeout(STOP_TIMEOUT, self.child.wait()).await.is_err() {
             let _ = self.child.kill().await;
         }
     }
@@ -200,13 +200,13 @@ pub(crate) async fn run_once(
         }
         child.wait().await
     };
-    match tokio::time::timeout(ONCE, run).await {
+    match tokio::time::timeout(ENROL_TIMEOUT, run).await {
         Ok(Ok(status)) if status.success() => Ok(()),
         Ok(Ok(status)) => Err(ended(name, status, &log)),
         Ok(Err(error)) => Err(Failure::Failed(format!("{name} is lost: {error}"))),
         Err(_) => Err(Failure::TimedOut(format!(
             "{name} did not end within {} s; its log ends with\n{}",
-            ONCE.as_secs(),
+            ENROL_TIMEOUT.as_secs(),
             tail(&log)
         ))),
     }
@@ -220,13 +220,13 @@ fn ended(name: &str, status: ExitStatus, log: &Log) -> Failure {
 
 /// Returns the last lines of this run.
 fn tail(log: &Log) -> String {
-    const MOST: u64 = 8 * 1024;
+    const MAX_TAIL_BYTES: u64 = 8 * 1024;
     let read = || {
         let mut file = File::open(&log.path)?;
         let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(MOST).max(log.from)))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(MAX_TAIL_BYTES).max(log.from)))?;
         let mut bytes = Vec::new();
-        file.take(MOST).read_to_end(&mut bytes)?;
+        file.take(MAX_TAIL_BYTES).read_to_end(&mut bytes)?;
         Ok::<Vec<u8>, std::io::Error>(bytes)
     };
     let bytes = read().unwrap_or_default();

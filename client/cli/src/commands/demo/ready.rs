@@ -27,11 +27,11 @@ pub(super) const DEVICE: &str = "demo-device";
 /// Applications that are granted where the device has them.
 const APPS: [&str; 5] = ["chrome", "firefox", "code", "explorer", "terminal"];
 /// The timeout for the backend to listen, and for the device's policy to become active.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The interval of polling.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The timeout of an ordinary request to the backend.
-const ANSWER: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A demo that accepts calls.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ pub(super) async fn start(
     ];
     let log = folder.logs.join("server.log");
     let server = programs.server.insert(Program::start("orion-server", &arguments, &log)?);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + START_TIMEOUT;
     let Addresses { people, devices } = loop {
         if let Some(failure) = server.failed() {
             return Err(failure);
@@ -106,7 +106,7 @@ pub(super) async fn start(
         if Instant::now() >= deadline {
             return Err(late("the backend does not listen", &[server]));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     };
 
     let (context, client) = sign_in(folder, &earlier, people).await?;
@@ -131,7 +131,7 @@ pub(super) async fn start(
     ];
     let log = folder.logs.join("agent.log");
     let agent = programs.agent.insert(Program::start("orion-agent", &arguments, &log)?);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + START_TIMEOUT;
     loop {
         let seen = devices::get(&client, device.clone()).await?;
         let holds = !seen.policy_version.is_empty()
@@ -145,7 +145,7 @@ pub(super) async fn start(
         if Instant::now() >= deadline {
             return Err(late("the device does not come online", &[server, agent]));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -170,7 +170,7 @@ async fn sign_in(
     };
     if earlier.token.is_some() {
         let context = context(earlier.token.clone());
-        let client = Client::connect(&context, ANSWER).await?;
+        let client = Client::connect(&context, REQUEST_TIMEOUT).await?;
         match client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await {
             Ok(_) => {
                 context.file.write(&folder.context)?;
@@ -188,7 +188,7 @@ async fn sign_in(
             folder.context.display()
         ))
     })?;
-    let client = Client::connect(&context(None), ANSWER).await?;
+    let client = Client::connect(&context(None), REQUEST_TIMEOUT).await?;
     let request = v1::CreateFirstAdminRequest {
         secret: secret.trim().to_owned(),
         user: "admin".to_owned(),
@@ -197,7 +197,7 @@ async fn sign_in(
     let answer = client.ask(client.auth().create_first_admin(request)).await?;
     let context = context(Some(answer.token));
     context.file.write(&folder.context)?;
-    let client = Client::connect(&context, ANSWER).await?;
+    let client = Client::connect(&context, REQUEST_TIMEOUT).await?;
     Ok((context, client))
 }
 
@@ -235,7 +235,7 @@ fn port_of(address: &str) -> Option<u16> {
 
 fn late(what: &str, programs: &[&mut Program]) -> Failure {
     let tails: Vec<_> = programs.iter().map(|program| program.tail()).collect();
-    Failure::TimedOut(format!("{what} within {} s; {}", PATIENCE.as_secs(), tails.join("\n")))
+    Failure::TimedOut(format!("{what} within {} s; {}", START_TIMEOUT.as_secs(), tails.join("\n")))
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use crate::client::Client;
 use crate::failure::Failure;
 
 /// The minimum similarity of a suggested name.
-const ALIKE: f64 = 0.75;
+const MIN_SIMILARITY: f64 = 0.75;
 /// The maximum number of suggested names.
-const SUGGESTED: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// Adds the names of similar devices to a failure that says that there is no such device; returns any
 /// other failure unchanged.
@@ -33,10 +33,10 @@ fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> Vec<String> {
         return Vec::new();
     }
     let alike = |name: String| (strsim::jaro_winkler(wanted, &name), name);
-    let mut near: Vec<_> = names.map(alike).filter(|(score, _)| *score > ALIKE).collect();
+    let mut near: Vec<_> = names.map(alike).filter(|(score, _)| *score > MIN_SIMILARITY).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     near.dedup_by(|a, b| a.1 == b.1);
-    near.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
+    near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

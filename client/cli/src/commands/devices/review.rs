@@ -86,7 +86,7 @@ fn looked_at(out: &Output, review: &ReviewView) -> String {
 }
 
 fn people(out: &Output, review: &ReviewView) -> String {
-    let says = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let says = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
     let row = |grant: &GrantView| {
         let mut row = vec![
             grant.kind.clone(),

@@ -20,7 +20,7 @@ pub(super) const LONGEST_PREVIEW: Duration = Duration::from_secs(700);
 /// The wait of one request for the next change.
 const POLL: Duration = Duration::from_secs(30);
 /// How much longer the answer may take.
-const WAY: Duration = Duration::from_secs(15);
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Shows each step as it ends, and returns the exit code of the plan.
 ///
@@ -32,11 +32,11 @@ pub(super) async fn follow(
     mut plan: PlanView,
 ) -> Result<u8, Failure> {
     let deadline = app.timeout.map(|limit| Instant::now() + limit);
-    let mut told = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     loop {
         for step in &plan.steps {
             let is_over = !matches!(step.state, "waiting" | "running");
-            if is_over && told.insert(step.number) && app.out.is_for_people() {
+            if is_over && shown.insert(step.number) && app.out.is_for_people() {
                 app.out.line(&line(step))?;
             }
         }
@@ -58,7 +58,7 @@ pub(super) async fn follow(
             wait_ms: u64::try_from(left.min(POLL).as_millis()).unwrap_or(0),
             known_revision: plan.revision,
         };
-        let answer = within(POLL + WAY, client.plans().get_plan(request)).await?;
+        let answer = within(POLL + TRANSFER_TIMEOUT, client.plans().get_plan(request)).await?;
         let before = plan.revision;
         plan = PlanView::from(answer.plan.unwrap_or_default());
         // A backend that answers early is not polled again at once.

@@ -125,7 +125,7 @@ pub(super) async fn apply(
         changes: changes.into_iter().map(DeviceChangeView::from).collect(),
         version: version.map(VersionView::from),
     };
-    told(app, shown(file), &view)
+    report(app, shown(file), &view)
 }
 
 /// Runs `orion policy rollback VERSION`.
@@ -150,10 +150,10 @@ pub(super) async fn roll_back(
         changes: changes.into_iter().map(DeviceChangeView::from).collect(),
         version: held.map(VersionView::from),
     };
-    told(app, &format!("version {version}"), &view)
+    report(app, &format!("version {version}"), &view)
 }
 
-fn told(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
+fn report(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
     app.out.show(view, || {
         let mut parts = vec![findings_text(what, &view.findings)];
         if view.is_applied {

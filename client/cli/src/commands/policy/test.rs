@@ -17,7 +17,7 @@ use crate::show::{FindingView, findings_text};
 use crate::text;
 
 /// The timeout of an evaluation; 100,000 calls take a few seconds.
-const LIMIT: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Judges recorded calls by a file, and by the policy that holds, and says what would be different.
 #[derive(Debug, Args)]
@@ -102,7 +102,7 @@ impl Test {
         let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
         let since = jiff::Timestamp::now().as_millisecond().saturating_sub(ago);
         let request = v1::TestPolicyRequest { text: input::document(&file)?, since };
-        let limit = app.timeout.unwrap_or(LIMIT);
+        let limit = app.timeout.unwrap_or(TEST_TIMEOUT);
         let answer = within(limit, client.policy().test_policy(request)).await?;
         if !answer.findings.is_empty() {
             let findings: Vec<_> = answer.findings.into_iter().map(FindingView::from).collect();
