@@ -94,7 +94,7 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
         copy(&head, &partial.join(AUDIT_HEAD))?;
         names.push(AUDIT_HEAD.to_owned());
     }
-    copy_file(&data_dir.join(DATABASE), &record).await.context("the record cannot be copied")?;
+    copy_file(&data_dir.join(DATABASE), &record).await.context("the database cannot be copied")?;
     private(&record)?;
     // Both files of the authorities must be of the same moment.
     let held = authority::hold(data_dir)?;
@@ -200,7 +200,7 @@ fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
         ensure!(is_name && (name == DATABASE || belongs(name)), "{name:?} belongs to no backup");
     }
     let has_record = manifest.files.iter().any(|file| file.name == DATABASE);
-    ensure!(has_record, "the record is missing from the manifest");
+    ensure!(has_record, "the database is missing from the manifest");
     Ok(manifest)
 }
 
@@ -217,7 +217,7 @@ fn good(health: &Health) -> anyhow::Result<AuditHead> {
         AuditVerdict::Whole { head, .. } if health.is_good() => Ok(*head),
         AuditVerdict::Whole { .. } => {
             let found = [&health.damage[..], &health.dangling[..]].concat();
-            bail!("the record is damaged: {}", found.join("; "))
+            bail!("the database is damaged: {}", found.join("; "))
         }
         AuditVerdict::Broken { broken, .. } => bail!("the audit is broken: {broken}"),
     }
@@ -229,7 +229,7 @@ fn good(health: &Health) -> anyhow::Result<AuditHead> {
 /// The database cannot be read at all.
 pub async fn check(data_dir: &Path) -> anyhow::Result<Health> {
     let held = held_to(data_dir)?;
-    check_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the record cannot be read")
+    check_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the database cannot be read")
 }
 
 /// Records in the audit log that this folder was restored, at the first start after it.

@@ -30,7 +30,7 @@ pub enum CaCommand {
     /// Ends the overlap: the older authority counts no longer, nor do certificates and tokens of it.
     Retire {
         /// Also where devices are cut off by it, as after a theft of the older one's key. They have
-        /// to be enrolled anew.
+        /// to be enrolled again.
         #[arg(long)]
         force: bool,
     },
@@ -49,7 +49,7 @@ pub enum CaError {
     NoSuch(String),
     /// Devices would be cut off.
     #[error(
-        "{} on the older authority and would be cut off: {}. Wait until they have renewed or their certificates have ended, or use --force and enrol them anew",
+        "{} on the older authority and would be cut off: {}. Wait until they have renewed or their certificates have ended, or use --force and enrol them again",
         list::count(*devices, "device stands", "devices stand"),
         names
     )]
@@ -105,7 +105,7 @@ async fn retire(folder: &Path, force: bool) -> Result<String, CaError> {
     })?;
     let mut text = format!("{} counts no longer\n", gone.fingerprint());
     if !holders.is_empty() {
-        text.push_str(&format!("cut off, to be enrolled anew: {}\n", list::names(&holders)));
+        text.push_str(&format!("cut off, to be enrolled again: {}\n", list::names(&holders)));
     }
     text.push_str(
         "devices trust it until they have renewed, which those that are connected do within a minute or so; \

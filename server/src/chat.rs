@@ -41,7 +41,7 @@ pub enum ChatError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The store failed.
-    #[error("the record could not be written")]
+    #[error("the database could not be written")]
     Store(#[from] StoreError),
     /// The person disconnected.
     #[error("the conversation was left")]

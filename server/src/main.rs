@@ -26,7 +26,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server backup --data-dir ./data ./backup-of-today\n  orion-server restore --data-dir ./data-anew ./backup-of-today\n  orion-server check --data-dir ./data\n  orion-server admin reset --data-dir ./data"
+    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server backup --data-dir ./data ./backup-of-today\n  orion-server restore --data-dir ./data-new ./backup-of-today\n  orion-server check --data-dir ./data\n  orion-server admin reset --data-dir ./data"
 )]
 struct Cli {
     /// Where the record and the keys are kept.
@@ -107,7 +107,7 @@ enum AuditCommand {
     /// its place, or whose key is lost for good. The audit says so, with the last checkpoint of before.
     ///
     /// The backend must be stopped. Put back the right record, or the key, wherever that can be.
-    SignAnew {
+    ResetSigning {
         /// Why; it stands in the audit.
         #[arg(long, value_name = "TEXT")]
         reason: String,
@@ -194,7 +194,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             print(&format!("{}\n", held.key));
             Ok(ExitCode::SUCCESS)
         }
-        Command::Audit(AuditCommand::SignAnew { reason }) => {
+        Command::Audit(AuditCommand::ResetSigning { reason }) => {
             print(&reset_signing(&data_dir(cli.data_dir)?, &reason).await?);
             Ok(ExitCode::SUCCESS)
         }
@@ -202,7 +202,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             let data_dir = data_dir(cli.data_dir)?;
             let (path, held) = (data_dir.join(DATABASE), held_to(&data_dir)?);
             let found = verify_file(&path, held.as_ref()).await;
-            let found = found.context("the record cannot be read")?;
+            let found = found.context("the database cannot be read")?;
             print(&verdict(&found));
             Ok(match found {
                 AuditVerdict::Whole { .. } => ExitCode::SUCCESS,
@@ -233,7 +233,7 @@ fn verdict(found: &AuditVerdict) -> String {
 fn tell(folder: &Path, what: &str, manifest: &Manifest) {
     let Manifest { head, files, .. } = manifest;
     print(&format!(
-        "{} {what} {} files, with {} rows of the audit\n",
+        "{} {what} {} files, with {} audit entries\n",
         folder.display(),
         files.len(),
         head.seq

@@ -33,7 +33,9 @@ pub enum NotSigned {
     #[error("{0}")]
     Broken(#[from] Break),
     /// The stored tree is not the one that its checkpoint signs.
-    #[error("the kept checkpoint does not fit the kept tree; the record was changed from outside")]
+    #[error(
+        "the kept checkpoint does not fit the kept tree; the database was changed from outside"
+    )]
     Checkpoint,
     /// The database does not answer.
     #[error(transparent)]
@@ -73,7 +75,7 @@ impl Notary {
                 data_dir.join(AUDIT_HEAD).exists() || !store.checkpoints(0, 1).await?.is_empty();
             ensure!(
                 !is_signed,
-                "{} is missing, and the record was signed with it: put it back from a backup; where it is lost for good, `orion-server audit sign-anew` draws another and says so in the audit",
+                "{} is missing, and the database was signed with it: put it back from a backup; where it is lost for good, `orion-server audit reset-signing` draws another and says so in the audit",
                 path.display()
             );
             draw(data_dir)?;

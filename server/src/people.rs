@@ -67,7 +67,7 @@ pub enum SignInError {
     )]
     Busy,
     /// The store failed.
-    #[error("the record could not be written; nothing was changed")]
+    #[error("the database could not be written; nothing was changed")]
     Store(#[from] StoreError),
 }
 

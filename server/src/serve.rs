@@ -94,7 +94,7 @@ pub async fn prepare(
 
     let store = Store::open(&data_dir.join(DATABASE))
         .await
-        .context("the record cannot be opened (orion.db in the data folder)")?;
+        .context("the database cannot be opened (orion.db in the data folder)")?;
     backup::record_restore(&store, data_dir).await?;
     let recovered = store.recover_open_calls(now_ms()).await?;
     if recovered > 0 {

@@ -85,14 +85,14 @@ const READER_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The database did not answer, or the store is closed.
-    #[error("the record cannot be reached at the moment; try again")]
+    #[error("the database does not respond; try again in a few seconds")]
     Unavailable,
     /// The disk is full; nothing of the change was stored.
-    #[error("the record's disk is full, so nothing was changed; make room and try again")]
+    #[error("the disk of the database is full; nothing was changed; free some space and try again")]
     Full,
     /// Another row exists already, the row has changed since it was read, or several ids have this prefix.
     #[error(
-        "the record holds another of that name or id, or has changed meanwhile; read it again, or give more of the id"
+        "the name or id is taken, or the entry has changed since it was read; read it again, or give more of the id"
     )]
     Conflict,
     /// This person has used the idempotency key for an earlier call.
@@ -103,11 +103,11 @@ pub enum StoreError {
     NotFound,
     /// The schema is not the one of this version.
     #[error(
-        "the record was made by another version of orion-server; run that version, or restore a backup that this one made"
+        "the database was made by another version of orion-server; run that version, or restore a backup that this one made"
     )]
     OtherVersion,
     /// The stored data cannot be read.
-    #[error("the record is damaged; run `orion audit verify` and restore a backup")]
+    #[error("the database is damaged; run `orion audit verify` and restore a backup")]
     Corrupt,
 }
 

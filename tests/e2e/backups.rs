@@ -136,8 +136,8 @@ async fn an_older_record_put_in_place_is_found_and_the_way_on_stands_in_the_audi
     world.restart_server().await;
     row().await;
     let verified = world.cli().run(&["audit", "verify"]).await;
-    assert!(verified.code == 1 && verified.stdout.contains("sign-anew"), "{verified:?}");
-    let anew = ["audit", "sign-anew", "--reason", "the newer one is lost"];
+    assert!(verified.code == 1 && verified.stdout.contains("reset-signing"), "{verified:?}");
+    let anew = ["audit", "reset-signing", "--reason", "the newer one is lost"];
     let refused = server(&world, &anew).await;
     assert!(
         refused.code == 1 && refused.stderr.contains("another backend is using"),

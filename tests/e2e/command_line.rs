@@ -65,7 +65,7 @@ async fn a_backend_that_is_not_there_is_named() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_denial_is_the_answer_of_its_idempotency_key_and_says_so() {
-    const BEFORE: &str = " This is the answer to the first call under this idempotency key, which stands. Give another key to make the call anew.";
+    const BEFORE: &str = " This is the answer to the first call under this idempotency key. Give another key to run the call again.";
     let world = World::new().await;
     let _kiosk = world.device("kiosk").start().await;
     let request = |key: &str| v1::CallToolRequest {

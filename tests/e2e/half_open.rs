@@ -1,5 +1,5 @@
 //! Links that are bad: half open, in one direction only, slow, late, a byte at a time. What is dead is
-//! found by both sides and made anew; what is slow works.
+//! found by both sides and made again; what is slow works.
 
 use std::time::Duration;
 

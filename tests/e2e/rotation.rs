@@ -109,7 +109,7 @@ async fn an_authority_takes_over_without_a_person_at_any_device_that_is_awake() 
 
     let (code, said) = ca(&world, &["retire", "--force"]).await;
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("to be enrolled anew: attic"), "{said}");
+    assert!(said.contains("to be enrolled again: attic"), "{said}");
     eventually("the old authority gone", async || {
         let last = audited(&world).await.pop();
         (last == Some(("authority.retired".to_owned(), old.clone()))).then_some(())
@@ -189,7 +189,7 @@ async fn who_is_connected_follows_at_once_and_trusts_a_retired_authority_no_long
         (code == 0).then_some(said)
     })
     .await;
-    assert!(!retired.contains("enrolled anew"), "{retired}");
+    assert!(!retired.contains("enrolled again"), "{retired}");
     for device in [&kiosk, &desk, &attic] {
         let identity = eventually("one authority to trust", async || {
             let identity = Identity::read(&device.state_dir()).ok()??;

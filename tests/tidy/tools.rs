@@ -109,7 +109,7 @@ fn every_page_tells_risk_permissions_other_names_and_an_example() {
         assert_eq!(fact("May run twice"), yes_or_no(spec.idempotent), "{}", spec.name);
         let untrusted =
             if spec.untrusted_preview { "of a preview" } else { yes_or_no(spec.untrusted) };
-        assert_eq!(fact("Strangers may have written the result"), untrusted, "{}", spec.name);
+        assert_eq!(fact("The result is untrusted"), untrusted, "{}", spec.name);
         assert!(page.text.contains(spec.example), "{}: the example is not on its page", spec.name);
     }
 }

@@ -346,7 +346,7 @@ impl Guard {
         };
         if binding.digest() != approval.binding {
             return refused(
-                "The approval is for another call, or for this one under another policy. A person has to approve it anew.",
+                "The approval is for another call, or for this one under another policy. A person has to approve it again.",
             );
         }
         // Without the preview's observations, the paths could not be compared with what was shown.

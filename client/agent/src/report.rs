@@ -137,7 +137,7 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Rec
 #[must_use]
 pub fn noted_before(noted: CallState) -> ToolError {
     if noted == CallState::Refused {
-        let message = "The device refused this call, and has been started anew before that was acknowledged. Nothing was run; make a new one where it is still wanted.";
+        let message = "The device refused this call, and has been restarted before that was acknowledged. Nothing was run; make a new one where it is still wanted.";
         return ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "unchanged");
     }
     let message = format!(

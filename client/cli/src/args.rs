@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Devices(commands::devices::Devices),
     /// What may happen on each device, as one file with versions
     Policy(commands::policy::Policy),
-    /// What waits for a person's yes
+    /// What waits for approval
     Approvals(commands::approvals::Approvals),
     /// Who may sign in, and as what
     Users(commands::users::Users),

@@ -53,7 +53,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("why", text::one_line(&approval.rule, MAX_LINE_CHARS)),
         ("asked by", text::one_line(&approval.requester, MAX_LINE_CHARS)),
         ("written by", text::one_line(&approval.written_by, MAX_LINE_CHARS)),
-        ("who may say yes", who(approval)),
+        ("who may approve", who(approval)),
         ("said so far", votes(approval)),
         ("until", text::when(&out.zone, approval.expires_at)),
         ("state", approval.state.to_owned()),
@@ -89,10 +89,10 @@ fn strangers(approval: &ApprovalView) -> String {
     }
     let mut lines = Vec::new();
     if approval.quoted {
-        lines.push("THE CALL ITSELF stands in content that strangers may have written".to_owned());
+        lines.push("The call is copied from untrusted content".to_owned());
     } else if !approval.occurs_in_content.is_empty() {
         lines.push(format!(
-            "the text of {} occurs in content that strangers may have written",
+            "the text of {} occurs in untrusted content",
             approval.occurs_in_content.join(", ")
         ));
     }
@@ -232,13 +232,13 @@ mod tests {
                            path           /d/x
           can be undone    yes
           risk             delete_directory is of high risk.
-          strangers        THE CALL ITSELF stands in content that strangers may have written
+          strangers        The call is copied from untrusted content
                            what they may have written is in this chat:
                            - read_file on demo-device /d/note.txt
           why              risk high asks
           asked by         admin
           written by       bob
-          who may say yes  2 people with the role operator or more, not admin, saying why
+          who may approve  2 people with the role operator or more, not admin, saying why
           said so far      bob: yes as agreed
           until            2023-11-14 22:28:20
           state            open

@@ -222,7 +222,7 @@ impl<'a> Session<'a> {
             Consent::Leave => {
                 let error = ToolError::new(
                     ErrorCode::ApprovalRequired,
-                    format!("{} waits for a person's yes.", approval.tool),
+                    format!("{} waits for approval.", approval.tool),
                 );
                 self.out.note(&hint(&approval_id));
                 return Err(error.with("approval_id", approval_id).into());
@@ -244,7 +244,7 @@ impl<'a> Session<'a> {
             Ok(answer) => {
                 if answer.approval.is_some_and(|it| it.state == i32::from(v1::ApprovalState::Open))
                 {
-                    self.out.note("more people have to say yes; the call waits for them");
+                    self.out.note("more people must approve the call; it waits for them");
                 }
                 Ok(())
             }
@@ -292,7 +292,7 @@ impl Speech<'_> {
 
 fn call_line(call: &v1::CallBegan) -> String {
     let recovered = match (call.quoted, call.recovered) {
-        (true, _) => " (stands in what strangers may have written)",
+        (true, _) => " (copied from untrusted content)",
         (false, true) => " (found in prose)",
         (false, false) => "",
     };

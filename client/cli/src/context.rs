@@ -121,7 +121,7 @@ impl ContextFile {
         // The parser's own message would quote the line, and the line may hold the token.
         toml::from_str(&text).map_err(|error| {
             Failure::Usage(format!(
-                "{} is not a context: {}; write it anew with `orion login`",
+                "{} is not a context: {}; write it again with `orion login`",
                 path.display(),
                 error.message()
             ))

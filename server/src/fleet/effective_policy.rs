@@ -255,7 +255,7 @@ pub enum ModeError {
     #[error("the device is {} and takes no calls", .0.as_str())]
     Held(DeviceState),
     /// The store failed.
-    #[error("the record could not be written; nothing was changed")]
+    #[error("the database could not be written; nothing was changed")]
     Store(#[from] StoreError),
 }
 

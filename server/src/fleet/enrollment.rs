@@ -74,11 +74,11 @@ pub enum EnrollError {
     OtherKey,
     /// The authority of the device's certificate was retired since the device connected.
     #[error(
-        "the authority that signed this device's certificate was retired; enrol it anew with a token of `orion devices invite`"
+        "the authority that signed this device's certificate was retired; enrol it again with a token of `orion devices invite`"
     )]
     Retired,
     /// The store failed.
-    #[error("the record could not be written; nothing was changed")]
+    #[error("the database could not be written; nothing was changed")]
     Store(#[from] StoreError),
 }
 

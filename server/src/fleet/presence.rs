@@ -47,7 +47,7 @@ pub enum CeilingError {
     #[error("the workspace cannot be read")]
     Workspace,
     /// The store failed.
-    #[error("the record could not be written")]
+    #[error("the database could not be written")]
     Store(#[from] StoreError),
 }
 
@@ -55,14 +55,14 @@ pub enum CeilingError {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The device is not in the database.
-    #[error("this device is not in the backend's record; enrol it anew")]
+    #[error("the backend does not know this device; enrol it again")]
     Unknown,
     /// The device is not approved.
     #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
     Held(DeviceState),
     /// The certificate is for another key than the approved one.
     #[error(
-        "this certificate is for another key than this device enrolled with; enrol it anew with a token of `orion devices invite`"
+        "this certificate is for another key than this device enrolled with; enrol it again with a token of `orion devices invite`"
     )]
     OtherKey,
     /// A newer connection of the same device has said hello already.
@@ -70,11 +70,11 @@ pub enum ConnectError {
     Overtaken,
     /// The connection counter ran backwards.
     #[error(
-        "this device's connection counter ran backwards, as it does when a state folder was copied or restored. It is in quarantine, and so is its copy: an admin of the backend approves it again, or revokes it so that it is enrolled anew"
+        "this device's connection counter ran backwards, as it does when a state folder was copied or restored. It is in quarantine, and so is its copy: an admin of the backend approves it again, or revokes it so that it is enrolled again"
     )]
     Copied,
     /// The store failed.
-    #[error("the record could not be written")]
+    #[error("the database could not be written")]
     Store(#[from] StoreError),
 }
 

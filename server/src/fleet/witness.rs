@@ -232,7 +232,7 @@ impl Witnesses {
         }
         let own = store.audit_head().await?;
         let problem = format!(
-            "it saw row {} of this backend's audit, which is another now or not there: the record was restored to an older state",
+            "it saw row {} of this backend's audit, which is another now or not there: the database was restored to an older state",
             saw.seq
         );
         self.chains.entry(device).or_insert(WitnessedChain::NOTHING).blame(&problem);

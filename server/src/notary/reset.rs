@@ -21,7 +21,7 @@ const MAX_REASON_CHARS: usize = 500;
 /// The reset is not needed, does not help, or cannot be done.
 pub async fn reset_signing(data_dir: &Path, reason: &str) -> anyhow::Result<String> {
     let reason: String = reason.trim().chars().take(MAX_REASON_CHARS).collect();
-    ensure!(!reason.is_empty(), "say with --reason why; it stands in the audit");
+    ensure!(!reason.is_empty(), "give the reason with --reason; it is recorded in the audit log");
     let database = data_dir.join(DATABASE);
     ensure!(
         database.exists(),
@@ -31,7 +31,7 @@ pub async fn reset_signing(data_dir: &Path, reason: &str) -> anyhow::Result<Stri
     let _lock = lock(data_dir)?;
     let held = held_to(data_dir)?;
     let last = head(data_dir)?.map(|head| head.note);
-    let store = Store::open(&database).await.context("the record cannot be opened")?;
+    let store = Store::open(&database).await.context("the database cannot be opened")?;
     let done = write(&store, held, last, &reason).await;
     store.close().await;
     done?;
@@ -70,7 +70,7 @@ async fn write(
         };
         ensure!(
             !is_whole(&held).await?,
-            "the record is what was signed last; there is nothing to do"
+            "the database is what was signed last; there is nothing to do"
         );
         keeps = is_whole(&TrustAnchor { head: None, ..held }).await?;
     } else {

@@ -24,7 +24,7 @@ use crate::clock::now_ms;
 pub use tool::{ToolRefused, tool};
 
 /// The rule name of a call that was found in untrusted content of a chat.
-const QUOTED: &str = "chat: a call that stands in content from strangers";
+const QUOTED: &str = "chat: a call copied from untrusted content";
 
 /// The quantity of a call that touches nothing.
 const NOTHING: Quantity = Quantity { entries: Some(0), bytes: Some(0) };
@@ -332,7 +332,7 @@ impl EvaluatedCall {
             return ToolError::new(
                 ErrorCode::ApprovalRequired,
                 format!(
-                    "This very call of {} stands in content that strangers may have written: a person has to approve it.",
+                    "This call of {} is copied from untrusted content: a person has to approve it.",
                     self.target.spec.name
                 ),
             )

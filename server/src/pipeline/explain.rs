@@ -167,7 +167,7 @@ pub async fn ask_device(
 
 fn unsent(device: &DeviceName) -> String {
     format!(
-        "the backend refuses even a preview, and what it refuses is never sent; the lines of the ceiling are those that {device} told"
+        "the backend refuses even a preview, and what it refuses is never sent; the lines of the ceiling are those that {device} reported"
     )
 }
 

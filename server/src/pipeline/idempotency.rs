@@ -81,7 +81,7 @@ async fn replacing(
 
 /// Adds to a refusal that it is the earlier call's: the cause may have changed since.
 fn refused_before(view: CallView) -> CallView {
-    const BEFORE: &str = "This is the answer to the first call under this idempotency key, which stands. Give another key to make the call anew.";
+    const BEFORE: &str = "This is the answer to the first call under this idempotency key. Give another key to run the call again.";
     if !matches!(view.state, CallState::Denied | CallState::Refused) {
         return view;
     }

@@ -137,7 +137,7 @@ pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError>
         let plan = backend.store.plan(&id.to_string()).await?;
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "Nobody answered the plan of this call in time. Make the plan again to be asked again.",
+            "The approval request of the plan expired. The call did not run. Make the plan again to request approval.",
         );
         // A plan that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_waiting(backend, &plan, &error).await {

@@ -260,7 +260,7 @@ async fn send(backend: &Arc<Backend>, device: DeviceId, call: CallId) -> Result<
 pub(super) fn needs_a_person() -> ToolError {
     ToolError::new(
         ErrorCode::ApprovalExpired,
-        "By now this call needs a person's yes, which it did not when it was made. It was not run: make it again to ask.",
+        "This call needs approval now. It did not run. Run it again to request approval.",
     )
 }
 
@@ -297,9 +297,8 @@ async fn end_overdue(backend: &Backend, row: CallRow) -> Result<(), StoreError> 
     let id = row.id;
     let error = if row.queued_until.unwrap_or(row.deadline_at) <= now_ms() {
         let name = row.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default();
-        let message = format!(
-            "{name} did not come back in the time for which the call might wait. It was not run."
-        );
+        let message =
+            format!("{name} was not connected before the queue time ended. The call did not run.");
         ToolError::new(ErrorCode::Timeout, message)
     } else {
         ToolError::new(

@@ -69,7 +69,7 @@ pub async fn judge(
     let error = ToolError::new(
         ErrorCode::PreconditionFailed,
         format!(
-            "What holds on {} changed again and again while this call was judged. Try again.",
+            "The policy of {} changed while the call was evaluated. Run the call again.",
             evaluated.target.device.name
         ),
     );

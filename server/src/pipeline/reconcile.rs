@@ -177,7 +177,7 @@ pub(super) async fn may_be_forgotten(backend: &Backend, row: &CallRow) -> Result
 pub(super) fn forgotten(row: &CallRow) -> ToolError {
     let name = row.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default();
     let message = format!(
-        "Whether {} happened is not known. After it was sent, the state folder of {name} was found to be an older one or a copy, so that the device cannot tell a call that it never saw from one that it ran and forgot. It is not run again: look at {name}, and make the call anew where it did not happen.",
+        "Whether {} happened is not known. After it was sent, the state folder of {name} was found to be an older one or a copy, so that the device cannot tell a call that it never saw from one that it ran and forgot. It is not run again: look at {name}, and make the call again where it did not happen.",
         row.tool
     );
     ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "forgotten")

@@ -344,7 +344,7 @@ impl<'a> InFlightCall<'a> {
             return ToolError::new(
                 ErrorCode::OutcomeUnknown,
                 format!(
-                    "{} did not answer in time, and whether {} happened is not known yet. What the device reports later is added to the record: `orion audit list --call {call}`.",
+                    "{} did not answer in time, and whether {} happened is not known yet. What the device reports later is added to the audit log: `orion audit list --call {call}`.",
                     self.evaluated.target.device.name, self.evaluated.target.spec.name
                 ),
             );
@@ -359,7 +359,7 @@ impl<'a> InFlightCall<'a> {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
             format!(
-                "The link to {} was lost while {} was under way, and the device has not said what happened. When it is back it tells, and the record is completed.",
+                "The connection to {} was lost while {} ran, and the device has not reported what happened. When the device is back it reports, and the call is updated.",
                 self.evaluated.target.device.name, self.evaluated.target.spec.name
             ),
         )

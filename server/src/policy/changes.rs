@@ -44,7 +44,7 @@ fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
     }
     match (&before.grants, &after.grants) {
         (None, Some((_, line))) => {
-            lines.push(format!("its grants stand in the policy from then on, line {line}"));
+            lines.push(format!("its grants are then part of the policy, line {line}"));
         }
         (Some(_), None) => lines.push("it has its own grants again".to_owned()),
         (Some(_), Some(_)) | (None, None) => {}

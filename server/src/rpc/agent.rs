@@ -40,7 +40,7 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 const RECONNECT_MS: u64 = 500;
 /// Sent to a device that reports new ceilings too often.
 const TOO_OFTEN: &str =
-    "it told another ceiling too often; one more is taken in five minutes at the latest";
+    "it reported its ceiling too often; the next report is accepted within five minutes";
 
 /// Sent to a device whose chain report cannot be stored.
 const NOT_RECORDED: &str = "what it says of its chain could not be recorded; it may try again";

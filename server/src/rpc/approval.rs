@@ -121,7 +121,7 @@ impl ApprovalService for Api {
                     Ok(id) => id,
                     Err(_) => {
                         let lost = Status::data_loss(
-                            "Too many changes at once for this watcher; watch anew.",
+                            "Too many changes at once for this watcher; watch again.",
                         );
                         let _ = sender.send(Err(lost)).await;
                         return;
@@ -145,7 +145,7 @@ fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
         (false, None) => return Ok(ApprovalAnswer::No),
         (false, Some(_)) => {
             return Err(status::invalid(
-                "a no is about this call alone; leave out what goes with a yes",
+                "a denial is about this call alone; leave out the options that belong to an approval",
             ));
         }
         (true, Some(More::ForThisChat(v1::ForThisChat {}))) => AnswerScope::Chat,

@@ -54,7 +54,7 @@ impl PolicyService for Api {
         if let Some(line) = before.policy_line() {
             let version = self.0.policies.active().version();
             return Err(status::managed_elsewhere(format!(
-                "these permissions stand in the policy, version {version}, line {line}; change them there: `orion policy show`, then `orion policy apply FILE`"
+                "these permissions are part of the policy, version {version}, line {line}; change them there: `orion policy show`, then `orion policy apply FILE`"
             )));
         }
         if !expected_version.is_empty() && expected_version != before.policy.version {

@@ -45,7 +45,7 @@ pub(crate) fn store(error: StoreError) -> Status {
         StoreError::KeyInUse => with(ErrorCode::PreconditionFailed, error),
         StoreError::Conflict => with(
             ErrorCode::PreconditionFailed,
-            "it has changed meanwhile, is not in a state that allows this, or is not the only one whose id begins so; look again and retry",
+            "it has changed since it was read, its state does not allow this, or the shortened id fits several; read it again and retry",
         ),
         StoreError::Full => with(
             ErrorCode::ResourceExhausted,
@@ -55,7 +55,7 @@ pub(crate) fn store(error: StoreError) -> Status {
             tracing::error!(%error, "the record failed");
             with(
                 ErrorCode::Internal,
-                "the backend's record cannot be used at the moment; its log says why",
+                "the backend's database does not respond; the backend's log says why",
             )
         }
     }
@@ -271,7 +271,7 @@ pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
         DecidePlanError::OtherHash => (
             ErrorCode::PreconditionFailed,
             format!(
-                "the hash is of another plan than this, so nothing was decided; look at it anew: `orion plan show {plan}`"
+                "the hash is of another plan, so nothing was decided; read the plan again: `orion plan show {plan}`"
             ),
         ),
         DecidePlanError::NotOpen(state) => {
@@ -281,9 +281,10 @@ pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
             ErrorCode::ApprovalExpired,
             "this plan has expired; make it again to be asked again".to_owned(),
         ),
-        DecidePlanError::NotRequester => {
-            (ErrorCode::PermissionDenied, "only whoever asked for the plan can say this".to_owned())
-        }
+        DecidePlanError::NotRequester => (
+            ErrorCode::PermissionDenied,
+            "only the person who asked for the plan can do this".to_owned(),
+        ),
         DecidePlanError::Step { number, risk, error } => {
             let unanswered = of_step(risk, error);
             let message = format!("step {number}: {unanswered}; nothing of the plan was answered");

@@ -43,10 +43,10 @@ pub(super) const OF_PLAN: &str =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// This person has reached the limit of open approval requests.
-    #[error("{MOST_OF_PERSON} calls of this person wait for a yes already")]
+    #[error("{MOST_OF_PERSON} calls of this person wait for approval already")]
     TooManyOfPerson,
     /// The limit of open approval requests is reached.
-    #[error("{MOST_OPEN} calls wait for a yes already")]
+    #[error("{MOST_OPEN} calls wait for approval already")]
     TooMany,
     /// The database failed.
     #[error(transparent)]

@@ -49,7 +49,7 @@ pub enum MakePlanError {
     TooMany,
     /// The limit of open approval requests is reached.
     #[error(
-        "with its steps, more than {MOST_OPEN_OF_PERSON} of this person's, or {MOST_OPEN} of everybody's, would wait for a yes"
+        "with its steps, more than {MOST_OPEN_OF_PERSON} of this person's, or {MOST_OPEN} of everybody's, would wait for approval"
     )]
     TooManyQuestions,
     /// The database failed.

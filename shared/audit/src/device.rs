@@ -193,7 +193,7 @@ pub enum ChainProblem {
     },
     /// The export has the older format, which devices did not sign.
     #[error(
-        "the device's export, up to entry {seq}, is not signed, so that anybody may have made it; make it anew on the device with `orion-agent audit export`"
+        "the device's export, up to entry {seq}, is not signed, so that anybody may have made it; make it again on the device with `orion-agent audit export`"
     )]
     Unsigned {
         /// Position of the last entry.

@@ -18,7 +18,7 @@ const SHOWN: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// An object has this name twice; parsers disagree on which value counts.
-    #[error("the name \"{}\" stands twice in one object; give each name once", short(.0))]
+    #[error("the name \"{}\" is twice in one object; give each name once", short(.0))]
     Duplicate(String),
     /// Nested deeper than [`MAX_DEPTH`].
     #[error("it is nested deeper than {MAX_DEPTH} levels; nest it less")]
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Check<'_> {
         while let Some(name) = entries.next_key::<String>()? {
             if names.contains(&name) {
                 self.refusal.replace(Some(JsonError::Duplicate(name)));
-                return Err(A::Error::custom("a name stands twice"));
+                return Err(A::Error::custom("a name is there twice"));
             }
             names.insert(name);
             entries.next_value_seed(inside)?;

@@ -47,7 +47,7 @@ impl Evaluation {
             // Such an evaluation only lists tools; it did not cover what the call would touch.
             return Err(Box::new(ToolError::new(
                 ErrorCode::Internal,
-                "The call was judged without its arguments, which permits nothing.",
+                "The call was evaluated without its arguments, which permits nothing.",
             )));
         }
         let permit = |approval| {

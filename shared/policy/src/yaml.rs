@@ -133,7 +133,7 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Option<Node> {
                         Entry::Occupied(first) => {
                             let first = first.get();
                             let message =
-                                format!("`{}` stands in line {first} too.", shown(&name.text));
+                                format!("`{}` is in line {first} too.", shown(&name.text));
                             let code = Code::DuplicateKey;
                             findings.error(name.at, code, message, "Put both into one.");
                         }
@@ -153,7 +153,7 @@ pub(crate) fn parse(text: &str, findings: &mut Findings) -> Option<Node> {
         }
     }
     if root.is_none() {
-        let hint = "Begin with `version: 1`. An empty policy would lend nothing to anyone.";
+        let hint = "Begin with `version: 1`. An empty policy would grant nothing to anyone.";
         findings.error(start, Code::Syntax, "The file is empty.", hint);
     }
     root
@@ -258,7 +258,7 @@ mod tests {
             ("", "1:1: error[syntax]: The file is empty."),
             ("# only words\n", "1:1: error[syntax]: The file is empty."),
             ("a: [1, 2", "error[syntax]: This is not YAML"),
-            ("a: 1\na: 2\n", "2:1: error[duplicate-key]: `a` stands in line 1 too."),
+            ("a: 1\na: 2\n", "2:1: error[duplicate-key]: `a` is in line 1 too."),
             ("a: &x 1\nb: *x\n", "1:4: error[syntax]: Anchors"),
             ("a: !!str 1\n", "error[syntax]: Tags"),
             ("a: 1\n---\nb: 2\n", "3:1: error[syntax]: The file holds a second document."),

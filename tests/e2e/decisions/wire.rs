@@ -1,4 +1,4 @@
-//! The rows of devices of this system, asked of real agents by a backend that lends what the table
+//! The rows of devices of this system, asked of real agents by a backend that grants what the table
 //! says and then sends every call, also those that it should not.
 //!
 //! A call that is allowed is sent as a preview, for nothing is to be done on this machine: then it is

@@ -96,10 +96,9 @@ impl Agent {
                 self.told.fault = Some(fault.chars().take(MAX_FAULT).collect());
                 self.report();
             }
-            OwnerCeiling::Gone => self.close(
-                "agent.toml is gone, so nobody says what may be done here, and nothing may"
-                    .to_owned(),
-            ),
+            OwnerCeiling::Gone => {
+                self.close("agent.toml is missing, so nothing is allowed here".to_owned())
+            }
         }
     }
 

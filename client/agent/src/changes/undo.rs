@@ -67,9 +67,7 @@ pub(crate) fn undo(
     if context.undo != Some(&record.header.undoing()) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
-            format!(
-                "Call {call} was not over yet when this undoing was judged. Make the undoing again."
-            ),
+            format!("Call {call} was not over yet when this undoing was evaluated. Undo it again."),
         ));
     }
     for path in &record.header.paths {

@@ -61,7 +61,7 @@ fn export(state_dir: &Path, chain: &DeviceChain) -> anyhow::Result<String> {
     let identity = Identity::read(state_dir)?.ok_or(NotEnrolled)?;
     if chain.header.device != identity.device_id.to_string() {
         return Err(anyhow!(
-            "the audit in {} is of the device that this one was before it enrolled anew, whose key is gone, so that it can't be signed; once the agent runs it begins another",
+            "the audit in {} is of the device that this one was before it enrolled again, whose key is gone, so that it can't be signed; once the agent runs it begins another",
             state_dir.display()
         ));
     }

@@ -82,7 +82,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
 /// Returns the message for a list that no tool uses, so that the owner does not rely on it.
 pub(super) fn unjudged(key: &str) -> Option<String> {
     matches!(key, "services" | "allowed_services" | "commands" | "allowed_commands")
-        .then(|| format!("`{key}` is not judged by this version: no tool uses it"))
+        .then(|| format!("`{key}` is not evaluated by this version: no tool uses it"))
 }
 
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

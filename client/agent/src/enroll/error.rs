@@ -40,7 +40,7 @@ pub enum EnrollError {
     NoAnswer(ConnectError),
     /// An enrolment was begun and has no answer yet.
     #[error(
-        "this device has asked to be taken in and has no answer yet; run `orion-agent enroll` to go on"
+        "this device has requested enrolment and has no answer yet; run `orion-agent enroll` to go on"
     )]
     Unfinished,
     /// An admin rejected the device.

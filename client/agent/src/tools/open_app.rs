@@ -47,7 +47,7 @@ fn refuse_unsafe(app: &App, name: &str, context: &Context<'_>) -> Result<(), Too
         return Err(ToolError::new(
             ErrorCode::PathNotAllowed,
             format!(
-                "The program that {name} stands for lies in a path that may be written to through Orion, so it is not started. The device's owner can bind it under [apps] in agent.toml."
+                "The program behind {name} is in a path that may be written to through Orion, so it is not started. The device's owner can bind it under [apps] in agent.toml."
             ),
         )
         .with("rule", "device: apps"));

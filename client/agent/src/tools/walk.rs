@@ -325,7 +325,7 @@ impl<'a> Walk<'a> {
             Mode::Whole => Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
                 format!(
-                    "Something in {folder} has a name that cannot be written as text or is too long to be judged; rename or remove it on the device first."
+                    "Something in {folder} has a name that cannot be written as text or is too long to be evaluated; rename or remove it on the device first."
                 ),
             )),
         }

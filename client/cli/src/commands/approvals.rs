@@ -18,7 +18,7 @@ use crate::output::GOOD;
 use crate::show::{ApprovalView, StandingRuleView, approvals_table, rules_table};
 use crate::text;
 
-/// What waits for a person's yes.
+/// What waits for approval.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -191,7 +191,7 @@ async fn approve(
             app.out.note(&hint(&call.approval_id));
         }
     } else if approval.state == "open" {
-        app.out.note("more people have to say yes; `orion approvals show` says who");
+        app.out.note("more people must approve it; `orion approvals show` says who");
     }
     if !wait {
         app.out.show(&approval, String::new)?;

@@ -124,10 +124,10 @@ async fn cancel(app: &App<'_>, client: &Client, call: String) -> Result<u8, Fail
     app.out.note(match call.state {
         "cancelled" => "it is stopped and was not run",
         "dispatched" | "running" => {
-            "its device is told to stop it; `orion calls watch` shows how it ends"
+            "its device is asked to stop it; `orion calls watch` shows how it ends"
         }
         "unknown" => {
-            "nobody knows how it ended; where its device is connected it is told to stop it"
+            "nobody knows how it ended; its device is asked to stop it when it is connected"
         }
         _ => "it has ended already",
     });

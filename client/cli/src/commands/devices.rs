@@ -171,7 +171,8 @@ impl DevicesCommand {
                     )));
                 }
                 if !app.yes {
-                    let question = format!("Revoke {device}? It must be enrolled anew afterwards.");
+                    let question =
+                        format!("Revoke {device}? It must be enrolled again afterwards.");
                     if !terminal::confirm(&question).await? {
                         return Err(Failure::Conflict(format!("{device} was not revoked")));
                     }

@@ -178,20 +178,20 @@ impl Plan {
                 let plan = get(client, &id).await?;
                 if hash.as_ref().is_some_and(|hash| !hash.eq_ignore_ascii_case(&plan.hash)) {
                     return Err(Failure::Conflict(format!(
-                        "the plan has another hash than that, so nothing was approved; look at it anew: orion plan show {}",
+                        "the plan has another hash, so nothing was approved; read the plan again: orion plan show {}",
                         plan.plan_id
                     )));
                 }
                 let asks = hash.is_none() && !app.yes && plan.state == "open";
                 if asks && terminal::is_interactive() {
                     app.out.error_line(&plan_page(app.out, &plan));
-                    if !terminal::confirm("Say yes to all of it?").await? {
+                    if !terminal::confirm("Approve the whole plan?").await? {
                         return Err(Failure::Conflict("nothing was approved".to_owned()));
                     }
                 }
                 let decided = decide(client, &plan, true, &reason).await?;
                 if decided.state == "open" {
-                    app.out.note("more people have to say yes; `orion plan show` says who");
+                    app.out.note("more people must approve it; `orion plan show` says who");
                 }
                 if wait {
                     return follow(app, client, decided).await;
@@ -280,14 +280,14 @@ async fn make(
     let reason = if approve { "" } else { "The person at the terminal said no." };
     match decide(client, &plan, approve, reason).await {
         Ok(decided) if approve && !how.wait && decided.state == "open" => {
-            app.out.note("more people have to say yes; `orion plan show` says who");
+            app.out.note("more people must approve it; `orion plan show` says who");
             app.out.error_line(&hint);
             waits(app, &decided)
         }
         Ok(decided) => follow(app, client, decided).await,
         Err(failure) => {
             if approve {
-                app.out.note("the plan still waits for somebody who may say yes");
+                app.out.note("the plan still waits for approval");
                 app.out.error_line(&hint);
             }
             Err(failure)

@@ -31,8 +31,7 @@ impl VersionView {
     pub(crate) fn line(&self, out: &Output) -> String {
         let Self { version, sha256, applied_by, applied_at, note, restores, active: _ } = self;
         if *version == 0 {
-            return "no policy was ever applied: each device lends what it has of its own"
-                .to_owned();
+            return "no policy was ever applied: each device has the grants of its own".to_owned();
         }
         let sha256 = text::one_line(sha256, 13);
         let at = text::when(&out.zone, *applied_at);

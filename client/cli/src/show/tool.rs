@@ -128,7 +128,7 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
         ("permissions", tool.permissions.join(", ")),
         ("changes things", yes_or_no(tool.has_effects)),
         ("can be undone", yes_or_no(tool.undo)),
-        ("output may be strangers'", yes_or_no(tool.untrusted)),
+        ("output is untrusted", yes_or_no(tool.untrusted)),
         ("example", tool.example.clone()),
     ]);
     let mut page = format!("{}\n\n{head}", text::plain(&tool.description));
@@ -221,7 +221,7 @@ mod tests {
         permissions               file_write, file_delete
         changes things            yes
         can be undone             no
-        output may be strangers'  no
+        output is untrusted  no
         example                   {"tool":"delete_directory","device":"laptop-123","path":"Old"}
 
         Arguments:

@@ -26,7 +26,7 @@ pub enum AuthorityError {
     Missing(PathBuf),
     /// The authorities are missing, and there were some.
     #[error(
-        "ca.key is missing in {}, or ca.pem is too, and the record knows the devices that trust it; restore both from a backup", .0.display()
+        "ca.key is missing in {}, or ca.pem is too, and the database knows the devices that trust it; restore both from a backup", .0.display()
     )]
     Gone(PathBuf),
     /// There are keys without certificates.
@@ -66,11 +66,11 @@ pub enum AuthorityError {
     OnlyOne,
     /// Another command changed the authorities since they were read.
     #[error(
-        "the authorities were changed meanwhile, and nothing was done; look at them with `orion-server ca list`, and say again what is to be done"
+        "the authorities have changed since, and nothing was done; look at them with `orion-server ca list` and run the command again"
     )]
     Changed,
     /// The store failed.
-    #[error("the record cannot be read: {0}")]
+    #[error("the database cannot be read: {0}")]
     Store(#[from] crate::store::StoreError),
 }
 

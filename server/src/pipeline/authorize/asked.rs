@@ -20,12 +20,12 @@ impl EvaluatedCall {
         because.extend(self.raises().iter().map(|raise| raise.sentence().to_owned()));
         if self.incoming.strangers.taint() && does.has_effects {
             because.push(format!(
-                "It changes something, and content that strangers may have written is in this chat, so it counts as {}.",
+                "It changes something, and untrusted content is in this chat, so it counts as {}.",
                 self.risk()
             ));
         }
         if self.is_quoted() {
-            because.push("The call itself stands in that content.".to_owned());
+            because.push("The call is copied from that content.".to_owned());
         }
         because
     }

@@ -75,7 +75,7 @@ pub enum AnswerError {
     #[error("this approval has expired; make the call again to be asked again")]
     Expired,
     /// The same person has approved before.
-    #[error("you have said yes to this before; somebody else has to say yes as well")]
+    #[error("you approved this already; another person must approve it too")]
     AlreadyVoted,
     /// The person's role is too low.
     #[error("a call of {risk} risk needs the role {needed} to approve it")]
@@ -97,11 +97,11 @@ pub enum AnswerError {
     #[error("this approval can be given only once, for this call: {0}")]
     OnlyOnce(&'static str),
     /// The answer would make a rule that a policy file could not have.
-    #[error("no rule was made of this answer, and the question still stands: {0}")]
+    #[error("no rule was made of this answer, and the approval request is still open: {0}")]
     Rule(String),
     /// The device has the maximum number of rules made by answers.
     #[error(
-        "no rule was made of this answer, and the question still stands: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
+        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
     )]
     TooManyRules,
     /// The request is decided with its plan.
@@ -110,11 +110,11 @@ pub enum AnswerError {
     )]
     PartOfPlan(PlanId),
     /// The changed call cannot be made.
-    #[error("the changed call was not made, and the question still stands: {}", .0.message)]
+    #[error("the changed call was not made, and the approval request is still open: {}", .0.message)]
     Changed(Box<ToolError>),
     /// The answer, or what follows from it, could not be stored.
     #[error(
-        "the record could not be written; `orion approvals list --all` shows whether the answer counts"
+        "the database could not be written; `orion approvals list --all` shows whether the answer counts"
     )]
     Store,
 }
@@ -242,7 +242,7 @@ pub(super) async fn record_refused(
 }
 
 /// Why an approval may not cover more than its call.
-const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or content from strangers is in the chat";
+const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
 
 /// Starts an approved call, in the slot of its device if it has one.
 fn start(backend: &Arc<Backend>, row: ApprovalRow, slot: Option<DispatchSlot>) {

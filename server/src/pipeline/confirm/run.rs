@@ -43,7 +43,7 @@ pub(in crate::pipeline) async fn run_approved(
 pub(super) async fn break_off(backend: &Backend, view: &CallView) {
     let error = ToolError::new(
         ErrorCode::Internal,
-        "The record could not be kept, so the call was not sent. Make it again.",
+        "The database could not be written, so the call was not sent. Run it again.",
     );
     let close = audit::closing(view, error);
     match backend.store.close_call(close, ClosedBy::BackendUnsent).await {
@@ -136,7 +136,7 @@ pub(in crate::pipeline) fn still_holds(
         Decision::Deny => return Err(Box::new(evaluated.refusal())),
         // Under the same policy, limits, hours and amounts need more at one time than at another.
         Decision::Ask | Decision::DryRunFirst if asks_for_more(evaluated, approval) => {
-            return over("By now this call needs more than the yes that was given to it.");
+            return over("This call needs more than the approval that it has.");
         }
         Decision::Allow | Decision::Ask | Decision::DryRunFirst => {}
     }
@@ -204,7 +204,7 @@ pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError>
         backend.bus.publish(Change::Approval(approval.id, approval.call));
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "Nobody answered in time. Make the call again to be asked again; `orion approvals watch` shows questions as they come.",
+            "The approval request expired. The call did not run. Run it again to request approval; `orion approvals watch` shows requests as they come.",
         );
         // A call that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_asked(backend, &approval, error).await {

@@ -58,7 +58,7 @@ pub(super) fn good<T>(
     };
     if identity.not_after_ms <= now_ms() {
         return Err(Status::unauthenticated(
-            "The certificate of this connection has ended. Connect with a newer one, or enrol the device anew with a token of `orion devices invite`.",
+            "The certificate of this connection has ended. Connect with a newer one, or enrol the device again with a token of `orion devices invite`.",
         ));
     }
     if !backend.authority.set().holds(&identity.issuer) {

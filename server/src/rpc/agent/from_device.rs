@@ -79,7 +79,7 @@ pub(super) async fn from_device(
                 pace.report_fault(known.id, fault);
             }
             if session.send(ToDevice::CeilingAck(number)).is_err() {
-                return Err("it does not take what it is told");
+                return Err("it does not read what it is sent");
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {

@@ -138,7 +138,7 @@ fn at_the_device(refusal: &ToolError) -> Vec<String> {
     match reported {
         Some(lines) => lines.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         None if refusal.details.get("rule").and_then(Value::as_str) == Some("device: links") => {
-            vec!["name the place that the link leads to, if it is lent".to_owned()]
+            vec!["name the place that the link leads to, if it is granted".to_owned()]
         }
         None => Vec::new(),
     }

@@ -23,14 +23,14 @@ pub enum DecideError {
     #[error("the approval has expired")]
     Expired,
     /// This person has approved before.
-    #[error("this person has said yes before")]
+    #[error("this person approved it already")]
     AlreadyVoted,
     /// The person's role is too low.
     #[error("the role {0} is needed")]
     Role(Role),
     /// The vote of the call's requester or author does not count.
     #[error(
-        "whoever asked for the call or wrote it does not count, and somebody else with the role {0} has to say yes"
+        "the person who asked for the call or wrote it cannot approve it; another person with the role {0} must"
     )]
     OwnCall(Role),
     /// Every approver must give a reason.

@@ -17,7 +17,7 @@ use crate::store::{CheckpointRow, StoreError, read_only};
 const PAGE: i64 = 4096;
 /// The next step if a database is not the one that was signed last.
 const WAY_ON: &str = "put back the record that was there, or restore a backup; where neither can be, \
-    `orion-server audit sign-anew` goes on and says so in the audit";
+    `orion-server audit reset-signing` goes on and says so in the audit";
 
 /// What a database is verified against.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -80,11 +80,11 @@ fn lost(call: &CallRow, answer: Option<&str>) -> ToolError {
         }
         Some("expired" | "withdrawn") if !was_sent => ToolError::new(
             ErrorCode::ApprovalExpired,
-            "Nobody answered in time. Make the call again to be asked again.",
+            "The approval request expired. The call did not run. Run it again to request approval.",
         ),
         _ if was_sent && call.has_effects => ToolError::new(
             ErrorCode::OutcomeUnknown,
-            "The backend stopped while this call was under way. When the device is back it tells what happened, and the record is completed.",
+            "The backend stopped while this call ran. When the device is back it reports what happened, and the call is updated.",
         ),
         _ => ToolError::new(
             ErrorCode::Internal,

@@ -32,7 +32,7 @@ impl PolicyMismatch {
         let Self { kind, entry, found } = self;
         match kind {
             PolicyMismatchKind::Link if found.is_empty() => format!(
-                "`{entry}` is behind a link there that leads out of what its owner lends, so it does nothing. Name a place inside."
+                "`{entry}` is behind a link there that leads out of what its owner grants, so it does nothing. Name a place inside."
             ),
             PolicyMismatchKind::Link => format!(
                 "`{entry}` is behind a link there and leads to `{found}`. Name that place itself, for whoever changes the link changes what is meant."
@@ -65,7 +65,7 @@ mod tests {
         );
         assert_eq!(
             words(PolicyMismatchKind::Link, ""),
-            "`~/x` is behind a link there that leads out of what its owner lends, so it does nothing. Name a place inside."
+            "`~/x` is behind a link there that leads out of what its owner grants, so it does nothing. Name a place inside."
         );
         assert_eq!(
             words(PolicyMismatchKind::Case, "/home/ann/X"),

@@ -26,7 +26,7 @@ pub enum DecidePlanError {
     #[error("the plan has expired")]
     Expired,
     /// Only the plan's requester can do this.
-    #[error("only whoever asked for the plan can say this")]
+    #[error("only the person who asked for the plan can do this")]
     NotRequester,
     /// The vote does not count for one of its steps.
     #[error("step {number}: {error}")]

@@ -120,7 +120,7 @@ async fn a_record_written_anew_without_its_checkpoints_is_found_and_not_signed()
     rewrite(&place).await;
     tamper(&place, "DELETE FROM audit_checkpoints; DELETE FROM audit_tree").await;
     let said = found(&place).await;
-    assert!(said.starts_with("row 5: ") && said.contains("sign-anew"), "{said}");
+    assert!(said.starts_with("row 5: ") && said.contains("reset-signing"), "{said}");
     let head = std::fs::read(place.dir.path().join(AUDIT_HEAD)).unwrap();
     let notary = Notary::prepare(place.dir.path(), &place.store).await.unwrap();
     for _ in 0..2 {

@@ -98,7 +98,7 @@ impl Evidence {
                 .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
             Reason::Asks => format!("risk {}", question.tool.risk),
             Reason::Raised { raise, .. } => format!("risk high: {raise}"),
-            Reason::AsksForProvenance => "risk: content from strangers in this chat".to_owned(),
+            Reason::AsksForProvenance => "risk: untrusted content in this chat".to_owned(),
             Reason::Strict => format!("{layer}: strict"),
         }
     }
@@ -175,7 +175,7 @@ impl Evidence {
             Reason::ConfirmMissing => ToolError::new(
                 ErrorCode::ConfirmationRequired,
                 format!(
-                    "{tool} cannot be taken back lightly: say `confirm: true` if it is meant. A person is asked all the same."
+                    "{tool} is hard to undo: set `confirm: true` if it is meant. A person is asked too."
                 ),
             ),
             Reason::Matched { rule } => self.rule_error(question, policy, rule),
@@ -196,7 +196,7 @@ impl Evidence {
                 ToolError::new(
                     code,
                     format!(
-                        "{tool} changes something, and content that strangers may have written is in this chat: {what}."
+                        "{tool} changes something, and untrusted content is in this chat: {what}."
                     ),
                 )
             }

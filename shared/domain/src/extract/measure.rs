@@ -7,7 +7,7 @@
 use super::MAX_DEPTH;
 
 /// The error where an object's name is expected and missing.
-pub(super) const EXPECTED_NAME: &str = "a name in double quotes should stand here";
+pub(super) const EXPECTED_NAME: &str = "a name in double quotes is missing here";
 
 /// The measurement of one value.
 pub(super) struct Measure {
@@ -72,10 +72,10 @@ enum Expect {
 impl Expect {
     fn describe(self) -> &'static str {
         match self {
-            Self::Value | Self::ValueOrEnd => "a value should stand here",
+            Self::Value | Self::ValueOrEnd => "a value is missing here",
             Self::Name | Self::NameOrEnd => EXPECTED_NAME,
-            Self::Colon => "a colon should stand here",
-            Self::CommaOrEnd => "a comma or the closing bracket should stand here",
+            Self::Colon => "a colon is missing here",
+            Self::CommaOrEnd => "a comma or the closing bracket is missing here",
         }
     }
 }

@@ -87,7 +87,7 @@ pub enum ExtractProblem {
     /// A place reserved for a call holds something else: tags, `tool_calls`, or a native call without a
     /// name.
     #[error(
-        "what stands at byte {start} is not a call; write {{\"tool\": NAME, \"device\": DEVICE, \"parameters\": {{…}}}}"
+        "what is at byte {start} is not a call; write {{\"tool\": NAME, \"device\": DEVICE, \"parameters\": {{…}}}}"
     )]
     NotACall {
         /// Where it starts.

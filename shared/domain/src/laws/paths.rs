@@ -218,7 +218,7 @@ fn allows_only_inside(policy: &Compiled, path: &DevicePath, access: Access) {
                 && covers(&entry.root, path)
                 && !(access == Access::Delete && holds_system(&entry.root, path))
         });
-        assert!(granting.is_some(), "{access} of {path} is allowed, and no root lends it");
+        assert!(granting.is_some(), "{access} of {path} is allowed, and no root grants it");
         let denied = scope.denied.iter().find(|entry| entry.keeps_out(path, access));
         assert!(denied.is_none(), "{path} is allowed, and {denied:?} denies it");
         if access == Access::Delete {

@@ -98,7 +98,7 @@ mod tests {
                 assert!(!program.is_empty(), "{pattern}");
                 let is_ours = kind == BuiltInKind::OwnState && source.starts_with("docs/");
                 assert!(source.starts_with("https://") || is_ours, "{pattern}");
-                assert!(seen.insert((kind as u8, pattern)), "{pattern} stands there twice");
+                assert!(seen.insert((kind as u8, pattern)), "{pattern} is there twice");
             }
         }
     }

@@ -83,7 +83,7 @@ pub enum PathError {
     },
     /// `PROGRA~1` on Windows.
     #[error(
-        "`{component}` looks like a short 8.3 name, which stands for another name; write the long one"
+        "`{component}` looks like a short 8.3 name, which means another name; write the long one"
     )]
     ShortName {
         /// The component, escaped.

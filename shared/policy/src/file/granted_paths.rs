@@ -213,7 +213,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
                 .collect();
             if lends_nothing {
                 let hint = "Name read, write or delete, or leave the path out.";
-                findings.error(node.at, Code::BadValue, "This path lends nothing.", hint);
+                findings.error(node.at, Code::BadValue, "This path grants nothing.", hint);
             }
             accesses.into_iter().collect()
         });
@@ -233,8 +233,8 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
     };
     if path.value.contains(['*', '?']) {
         let message =
-            format!("`{}` has wildcards, and what is lent is a folder.", shown(path.value));
-        let hint = "A path lends everything beneath it; leave the `/**` out.";
+            format!("`{}` has wildcards, and what is granted is a folder.", shown(path.value));
+        let hint = "A path grants everything beneath it; leave the `/**` out.";
         findings.error(path.at, Code::BadPath, message, hint);
     }
     Some(At { at: path.at, value: PathGrant { path: path.value.to_owned(), access } })
@@ -244,7 +244,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
 fn refuse_unjudged(fields: &mut Fields<'_>, findings: &mut Findings) {
     for key in ["services", "allowed_services", "commands", "allowed_commands"] {
         if let Some(node) = fields.take(&[key], findings) {
-            let message = format!("`{key}` is not judged by this version: no tool uses it.");
+            let message = format!("`{key}` is not evaluated by this version: no tool uses it.");
             findings.error(node.at, Code::NotJudged, message, "Leave it out.");
         }
     }

@@ -62,7 +62,7 @@ fn granted_paths(policy: &PolicyFile, device: &LintedDevice, findings: &mut Find
             Entry::Vacant(first) => drop(first.insert((&value.path, written))),
             Entry::Occupied(first) if first.get().1 != written => {
                 let so = match device.folds_case {
-                    Some(true) => "are one folder there: it is lent for what either says",
+                    Some(true) => "are one folder there: it is granted for what either says",
                     Some(false) => {
                         "are two folders there: what is denied and rules that tighten hold for both"
                     }
@@ -83,7 +83,7 @@ fn granted_paths(policy: &PolicyFile, device: &LintedDevice, findings: &mut Find
                 && root.to_string() != folder.to_string()
             {
                 let message = format!(
-                    "`{}` lends nothing on {name}: `{}` keeps it out, for what is denied is denied in either case.",
+                    "`{}` grants nothing on {name}: `{}` keeps it out, for what is denied is denied in either case.",
                     shown(&value.path),
                     shown(denied)
                 );
@@ -108,7 +108,7 @@ fn preapproved(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Find
                 granted().find(|granted| granted.may_contain(root) || root.may_contain(granted));
             if let Some(near) = near {
                 let message = format!(
-                    "`{}` pre-approves nothing on {}: what is lent there is `{near}`, and what allows is compared as it is written.",
+                    "`{}` pre-approves nothing on {}: what is granted there is `{near}`, and what allows is compared as it is written.",
                     shown(path),
                     device.name
                 );

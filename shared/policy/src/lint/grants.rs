@@ -38,7 +38,7 @@ pub(super) fn check(
                     let changes = grant.value.access.iter().any(|access| *access != Access::Read);
                     if let Some(what) = width(&path, places, changes) {
                         let message =
-                            format!("`{}` lends {what} of {name}.", shown(&grant.value.path));
+                            format!("`{}` grants {what} of {name}.", shown(&grant.value.path));
                         let hint = "Name the folders that are needed.";
                         findings.warning(grant.at, Code::TooWide, message, hint);
                     }

@@ -181,7 +181,7 @@ fn tools_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Fi
         })
     };
     if !rule.tools.is_empty() && !rule.tools.iter().any(granted) {
-        never(entry, "none of its devices is lent a tool that it is about", findings);
+        never(entry, "none of its devices has a grant of a tool that it is about", findings);
     }
 }
 
@@ -199,7 +199,7 @@ fn paths_granted(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Fi
         })
     };
     if !entry.rule.paths.is_empty() && !members.iter().any(reaches) {
-        never(entry, "its paths lie outside of everything that its devices are lent", findings);
+        never(entry, "its paths lie outside of everything that its devices are granted", findings);
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) fn check(
 
 /// Reports a rule that is covered by another.
 fn report(entry: &RuleEntry, other: &RuleEntry, is_reported: bool, findings: &mut Findings) {
-    let hint = "The strictest rule wins, wherever it stands. Narrow the other one.";
+    let hint = "The strictest rule wins, wherever it is written. Narrow the other one.";
     let (id, of) = (&entry.rule.id, format!("{} in line {}", other.rule.id, other.at.line));
     match (other.rule.action, entry.rule.action) {
         (RuleAction::Deny, RuleAction::Deny) if is_reported => {
@@ -105,7 +105,7 @@ fn report(entry: &RuleEntry, other: &RuleEntry, is_reported: bool, findings: &mu
             findings.error(entry.at, Code::Shadowed, message, hint);
         }
         (RuleAction::Ask | RuleAction::DryRunFirst, RuleAction::Preapprove) => {
-            let message = format!("{id} saves no question: {of} asks all the same.");
+            let message = format!("{id} saves no approval request: {of} asks anyway.");
             findings.error(entry.at, Code::Shadowed, message, hint);
         }
         (RuleAction::Ask | RuleAction::DryRunFirst | RuleAction::Preapprove, _) => {}

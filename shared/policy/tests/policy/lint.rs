@@ -199,7 +199,7 @@ devices:
         by_case(text, PathStyle::Posix, false),
         reported("are two folders there: what is denied and rules that tighten hold for both")
     );
-    let one = reported("are one folder there: it is lent for what either says");
+    let one = reported("are one folder there: it is granted for what either says");
     assert_eq!(by_case(text, PathStyle::Posix, true), one);
     assert_eq!(by_case(text, PathStyle::Windows, true), one);
     let unknown = findings(text);
@@ -222,7 +222,7 @@ devices:
   b: { profile: p, paths: [\"~/Work\", \"~/works\"] }
 ";
     let reported = [
-        "2: `~/work/a` lends nothing on a: `~/Work` keeps it out, for what is denied is denied in either case.",
+        "2: `~/work/a` grants nothing on a: `~/Work` keeps it out, for what is denied is denied in either case.",
     ];
     assert_eq!(by_case(text, PathStyle::Posix, false), reported);
     assert_eq!(by_case(text, PathStyle::Windows, true), reported);
@@ -237,7 +237,7 @@ rules:
   - { id: spare, tool: delete_file, devices: [a], paths: [\"~/Work/tmp\", \"~/work/x\"], action: allow }
 ";
     let reported = [
-        "4: `~/Work/tmp` pre-approves nothing on a: what is lent there is `/home/ann/work`, and what allows is compared as it is written.",
+        "4: `~/Work/tmp` pre-approves nothing on a: what is granted there is `/home/ann/work`, and what allows is compared as it is written.",
     ];
     assert_eq!(by_case(text, PathStyle::Posix, false), reported);
     assert_eq!(by_case(text, PathStyle::Windows, true), [""; 0]);

@@ -209,7 +209,7 @@ impl fmt::Display for Shown {
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
         writeln!(f, "{:<14}{}", "asks first", yes_or_no(self.strict))?;
         let Some(left) = &self.left else {
-            return write!(f, "\nno backend has lent anything here yet");
+            return write!(f, "\nno backend has granted anything here yet");
         };
         writeln!(f, "\nwhat policy {} leaves of it", left.policy_version)?;
         section(f, "tools", &wrapped(&left.tools))?;

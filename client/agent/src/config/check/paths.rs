@@ -48,13 +48,13 @@ fn read<'a>(
         findings.error(
             entry.at,
             "lends-nothing",
-            format!("`{}` lends nothing.", shown(text)),
+            format!("`{}` grants nothing.", shown(text)),
             hint,
         );
     }
     if text.contains(['*', '?']) {
-        let message = format!("`{}` has wildcards, and what is lent is a folder.", shown(text));
-        let hint = "A path lends everything beneath it; leave the `/**` out.";
+        let message = format!("`{}` has wildcards, and what is granted is a folder.", shown(text));
+        let hint = "A path grants everything beneath it; leave the `/**` out.";
         findings.error(entry.at, "bad-path", message, hint);
         return None;
     }
@@ -82,20 +82,20 @@ fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Find
         nothing.denying(path).is_some() || own.iter().any(|own| own.contains(path))
     };
     if kept_out(path) {
-        let message = format!("`{text}` is kept out on every device, so it lends nothing.");
+        let message = format!("`{text}` is kept out on every device, so it grants nothing.");
         findings.error(at, "kept-out", message, "Name another folder.");
         return;
     }
     if place.is_link && kept_out(&place.real) {
         let message = format!(
-            "`{text}` is {} behind a link, which is kept out: it lends nothing.",
+            "`{text}` is {} behind a link, which is kept out: it grants nothing.",
             place.real
         );
         findings.error(at, "link", message, "Name the folder that is meant, without links.");
     } else if place.is_link {
-        let message = format!("`{text}` is {} behind a link: that is what is lent.", place.real);
+        let message = format!("`{text}` is {} behind a link: that is what is granted.", place.real);
         let hint = format!(
-            "Whoever may change the link would change what is lent; write `{}`.",
+            "Who may change the link would change what is granted; write `{}`.",
             place.real
         );
         findings.warn(at, "link", message, hint);
@@ -103,7 +103,7 @@ fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Find
     match place.kind {
         Kind::Folder => {}
         Kind::File => {
-            let message = format!("`{text}` is no folder, so it lends nothing.");
+            let message = format!("`{text}` is no folder, so it grants nothing.");
             findings.error(at, "not-a-folder", message, "Name the folder that it lies in.");
         }
         Kind::Missing => {
@@ -133,7 +133,7 @@ fn too_wide(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Fi
     } else {
         return;
     };
-    let message = format!("`{}` lends {what}.", shown(text));
+    let message = format!("`{}` grants {what}.", shown(text));
     findings.warn(*at, "too-wide", message, "Name the folders that are needed.");
 }
 
@@ -149,7 +149,7 @@ fn twice(allowed: &[CheckedPath<'_>], findings: &mut Findings<'_>) {
         });
         if let Some(other) = same {
             let differs = if other.path.to_string() == written {
-                "stands there twice"
+                "is there twice"
             } else {
                 "is the same folder: this place does not tell case apart"
             };
@@ -185,7 +185,7 @@ fn denied(
                 })
             };
             if !allowed.iter().any(meets) {
-                let message = format!("`{}` keeps out what no path lends.", shown(text));
+                let message = format!("`{}` keeps out what no path grants.", shown(text));
                 findings.warn(entry.at, "never-matches", message, "Remove it, or correct it.");
             }
         }

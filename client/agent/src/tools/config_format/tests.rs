@@ -92,7 +92,7 @@ fn yaml_is_read_by_its_core_schema() {
     assert_eq!(values(Format::Yaml, "# nothing\n"), Value::Null);
     for (text, place) in [
         ("a: 1\nb: [1\n", "Line "),
-        ("a: 1\na: 2\n", "Line 2, column 1: the key a stands there twice."),
+        ("a: 1\na: 2\n", "Line 2, column 1: the key a is there twice."),
         ("a: *none\n", "Line 1, column 4: "),
         ("a: &x [*x]\n", "Line 1, column 8: "),
         ("a: b: c\n", "Line 1, column "),

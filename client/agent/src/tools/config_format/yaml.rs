@@ -88,7 +88,7 @@ impl Reader {
             Event::Alias(anchor) => {
                 let known = self.anchors.get(&anchor).cloned();
                 let (value, weight) = known.ok_or_else(|| {
-                    Stop::Broken("this repeats what it stands in, without end".to_owned())
+                    Stop::Broken("this repeats what it is part of, without end".to_owned())
                 })?;
                 self.pay(weight)?;
                 self.put(value, weight, 0)
@@ -176,7 +176,7 @@ impl Open {
                     };
                     if map.contains_key(&text) {
                         let shown: String = text.chars().take(60).collect();
-                        return Err(Stop::Broken(format!("the key {shown} stands there twice")));
+                        return Err(Stop::Broken(format!("the key {shown} is there twice")));
                     }
                     *key = Some(text);
                 }

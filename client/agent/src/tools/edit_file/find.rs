@@ -53,7 +53,7 @@ pub(super) fn only(
                 path,
                 count,
                 format!(
-                    "The text stands in {path} {least}{count} times, in lines {}{more}. Give more of the lines around the one that is meant.",
+                    "The text is in {path} {least}{count} times, in lines {}{more}. Give more of the lines around the one that is meant.",
                     numbers.join(", ")
                 ),
             )
@@ -79,11 +79,11 @@ fn missing(
             path,
             0,
             format!(
-                "The text does not stand in {path} as it was given: lines end with \\r\\n there, and have to do so in old_text and new_text."
+                "The text is not in {path} as it was given: lines end with \\r\\n there, and have to do so in old_text and new_text."
             ),
         ));
     }
-    let error = not_unique(path, 0, format!("The text does not stand in {path}. Read it again."));
+    let error = not_unique(path, 0, format!("The text is not in {path}. Read it again."));
     let Some(line) = wanted.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return Ok(error);
     };

@@ -102,7 +102,7 @@ fn mismatch(
         None => format!("{path} has {} lines, and no line {}.", lines.len(), change.line),
     };
     let hint = match nearest {
-        Some(number) => format!("That text stands in line {number}."),
+        Some(number) => format!("That text is in line {number}."),
         None => "Read it again with read_config.".to_owned(),
     };
     let found = found.map(|line| shown(line.text));

@@ -23,7 +23,7 @@ pub(super) async fn enrol(
 ) -> Result<String, Failure> {
     // An identity whose key is lost must not hold the name.
     if let Ok(old) = devices::get(client, DEVICE.to_owned()).await {
-        let reason = "The demo's device enrols anew.".to_owned();
+        let reason = "The demo's device enrols again.".to_owned();
         let request = v1::RevokeDeviceRequest { device: old.device_id, reason };
         client.ask(client.devices().revoke_device(request)).await?;
     }

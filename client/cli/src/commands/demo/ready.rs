@@ -116,7 +116,7 @@ pub(super) async fn start(
         Some(known) if is_good(&client, &known, devices).await => known.name,
         known => {
             if known.is_some() {
-                out.detail("the device's enrolment is good no longer; it enrols anew");
+                out.detail("the device's enrolment is good no longer; it enrols again");
             }
             enrol(&client, folder, &grants).await?
         }

@@ -171,7 +171,7 @@ fn status(permissions: &PermissionsView) -> String {
     if policy_source.is_empty() {
         format!("version {version}, {there}")
     } else {
-        format!("version {version}, {there}; they stand in the policy, {policy_source}")
+        format!("version {version}, {there}; they are part of the policy, {policy_source}")
     }
 }
 

@@ -165,7 +165,7 @@ fn report(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
     let holds = view.version.as_ref().filter(|version| version.version > 0);
     let holds = holds.map_or_else(|| "no policy".to_owned(), |version| version.line(app.out));
     if view.is_applied {
-        app.out.note(&format!("{GOOD}✓{GOOD:#} what holds is {holds}"));
+        app.out.note(&format!("{GOOD}✓{GOOD:#} the active policy is {holds}"));
         return Ok(0);
     }
     app.out.error_line(&format!("{what} was not applied; what held before holds on: {holds}"));

@@ -107,7 +107,7 @@ impl Test {
         if !answer.findings.is_empty() {
             let findings: Vec<_> = answer.findings.into_iter().map(FindingView::from).collect();
             app.out.show(&findings, || findings_text(shown(&file), &findings))?;
-            let what = format!("{} would not load, so nothing was judged", shown(&file));
+            let what = format!("{} would not load, so nothing was evaluated", shown(&file));
             return Err(Failure::Usage(what));
         }
         let view = view(answer);

@@ -15,36 +15,36 @@ use crate::extract::{
 #[case::missing_bracket(r#"{"tool":"t","parameters":{"a":1}"#, P::Unfinished { start: 0, at: 32 })]
 #[case::missing_bracket_in_fence(
     "```json\n{\"tool\":\"t\"\n```",
-    P::Broken { start: 8, at: 20, why: "a comma or the closing bracket should stand here".into() }
+    P::Broken { start: 8, at: 20, why: "a comma or the closing bracket is missing here".into() }
 )]
 #[case::wrong_bracket(
     r#"{"tool":"t"]"#,
-    P::Broken { start: 0, at: 11, why: "a comma or the closing bracket should stand here".into() }
+    P::Broken { start: 0, at: 11, why: "a comma or the closing bracket is missing here".into() }
 )]
 #[case::trailing_comma(
     r#"{"tool":"t",}"#,
-    P::Broken { start: 0, at: 12, why: "a name in double quotes should stand here".into() }
+    P::Broken { start: 0, at: 12, why: "a name in double quotes is missing here".into() }
 )]
 #[case::trailing_comma_in_list(
     r#"[{"tool":"t"},]"#,
-    P::Broken { start: 0, at: 14, why: "a value should stand here".into() }
+    P::Broken { start: 0, at: 14, why: "a value is missing here".into() }
 )]
 #[case::comment(
     r#"{"tool":"t", // why"#,
-    P::Broken { start: 0, at: 13, why: "a name in double quotes should stand here".into() }
+    P::Broken { start: 0, at: 13, why: "a name in double quotes is missing here".into() }
 )]
-#[case::ellipsis(r#"{"tool": ...}"#, P::Broken { start: 0, at: 9, why: "a value should stand here".into() })]
+#[case::ellipsis(r#"{"tool": ...}"#, P::Broken { start: 0, at: 9, why: "a value is missing here".into() })]
 #[case::python_literal(
     r#"{"tool":"t","confirm":True}"#,
-    P::Broken { start: 0, at: 22, why: "a value should stand here".into() }
+    P::Broken { start: 0, at: 22, why: "a value is missing here".into() }
 )]
 #[case::single_quotes(
     "{'tool': 't'}",
-    P::Broken { start: 0, at: 1, why: "a name in double quotes should stand here".into() }
+    P::Broken { start: 0, at: 1, why: "a name in double quotes is missing here".into() }
 )]
 #[case::single_quotes_name(
     "{'name': 't', 'arguments': {}}",
-    P::Broken { start: 0, at: 1, why: "a name in double quotes should stand here".into() }
+    P::Broken { start: 0, at: 1, why: "a name in double quotes is missing here".into() }
 )]
 #[case::raw_line_break(
     "{\"tool\":\"t\",\n\"a\":\"x\ny\"}",
@@ -101,7 +101,7 @@ use crate::extract::{
 #[case::other_json_in_tag(r#"<tool_call>{"path":"x"}</tool_call>"#, P::NotACall { start: 11 })]
 #[case::xml_in_tag("<tool_call><function=t><parameter=a>1</parameter></function></tool_call>", P::NotACall { start: 0 })]
 #[case::broken_in_tag("<tool_call>{path: 1}</tool_call>", P::Broken {
-    start: 11, at: 12, why: "a name in double quotes should stand here".into(),
+    start: 11, at: 12, why: "a name in double quotes is missing here".into(),
 })]
 #[case::other_json_in_tool_calls(r#"{"tool_calls":[{"path":"x"}]}"#, P::NotACall { start: 0 })]
 #[case::behind_broken_json(
@@ -157,7 +157,7 @@ fn what_is_no_call_stays_in_the_text(#[case] output: &str) {
 #[test]
 fn nothing_is_taken_behind_the_first_broken_call() {
     let output = r#"{"tool":} <tool_call>{"tool":}</tool_call> {"tool":"t"}"#;
-    let why = "a value should stand here".to_owned();
+    let why = "a value is missing here".to_owned();
     let problems = vec![P::Broken { start: 0, at: 8, why }, P::NotACall { start: 10 }];
     assert_eq!(extract(output), Extraction { problems, ..prose(output) });
 }
@@ -216,15 +216,15 @@ fn messages_say_where_why_and_what_to_do() {
     let problem = &extract(r#"Ok {"tool":"t",}"#).problems[0];
     assert_eq!(
         problem.to_string(),
-        "the JSON that starts at byte 3 is broken at byte 15: a name in double quotes should stand here; write the \
+        "the JSON that starts at byte 3 is broken at byte 15: a name in double quotes is missing here; write the \
          call again as strict JSON (double quotes, no trailing commas, no comments, line breaks as \\n)"
     );
     assert_eq!(
         serde_json::to_value(problem).unwrap(),
-        json!({"problem": "broken", "start": 3, "at": 15, "why": "a name in double quotes should stand here"})
+        json!({"problem": "broken", "start": 3, "at": 15, "why": "a name in double quotes is missing here"})
     );
     assert_eq!(
         P::NotACall { start: 1 }.to_string(),
-        "what stands at byte 1 is not a call; write {\"tool\": NAME, \"device\": DEVICE, \"parameters\": {…}}"
+        "what is at byte 1 is not a call; write {\"tool\": NAME, \"device\": DEVICE, \"parameters\": {…}}"
     );
 }
