@@ -172,13 +172,13 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Backup { to } => {
             let manifest = backup::backup(&data_dir(cli.data_dir)?, &to).await?;
-            tell(&to, "holds", &manifest);
+            print(&format!("Backup written to {}\n", contents(&to, &manifest)));
             Ok(ExitCode::SUCCESS)
         }
         Command::Restore { from } => {
             let data_dir = data_dir(cli.data_dir)?;
             let manifest = backup::restore(&from, &data_dir).await?;
-            tell(&data_dir, "was restored to", &manifest);
+            print(&format!("Backup restored to {}\n", contents(&data_dir, &manifest)));
             Ok(ExitCode::SUCCESS)
         }
         Command::Check => {
@@ -219,25 +219,19 @@ fn verdict(found: &AuditVerdict) -> String {
             let head = head.get(..12).unwrap_or(&head);
             let plural = |count: bool| if count { "" } else { "s" };
             format!(
-                "whole: {rows} row{}, {checkpoints} signed checkpoint{}, head {head}\n",
-                plural(*rows == 1),
+                "Audit log intact: {rows} entr{}, {checkpoints} signed checkpoint{}, head {head}\n",
+                if *rows == 1 { "y" } else { "ies" },
                 plural(*checkpoints == 1)
             )
         }
         AuditVerdict::Broken { rows, broken } => {
-            format!("broken: {broken} ({rows} rows before it are whole)\n")
+            format!("Audit log broken: {broken} ({rows} entries before it are intact)\n")
         }
     }
 }
 
-fn tell(folder: &Path, what: &str, manifest: &Manifest) {
-    let Manifest { head, files, .. } = manifest;
-    print(&format!(
-        "{} {what} {} files, with {} audit entries\n",
-        folder.display(),
-        files.len(),
-        head.seq
-    ));
+fn contents(folder: &Path, Manifest { head, files, .. }: &Manifest) -> String {
+    format!("{} ({} files, {} audit entries)", folder.display(), files.len(), head.seq)
 }
 
 fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {

@@ -288,7 +288,7 @@ async fn an_approver_changes_the_call_and_approves_that_one() {
     let outside =
         cli.run(&["approvals", "approve", asked.question(), "--change", "path=/etc"]).await;
     assert_ne!(outside.code, 0, "{outside:?}");
-    assert!(outside.stderr.contains("still stands"), "{outside:?}");
+    assert!(outside.stderr.contains("still open"), "{outside:?}");
 
     let words = ["approvals", "approve", asked.question(), "--change", "path=other", "--wait"];
     let changed = cli.run(&words).await;

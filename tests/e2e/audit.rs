@@ -42,7 +42,7 @@ async fn a_whole_record_verifies_with_and_without_a_backend() {
         [parts[0].clone(), parts[2].clone()]
     };
     assert_eq!(ends(&running), ends(&on_disk));
-    assert!(on_disk.stdout.starts_with("whole: "), "{on_disk:?}");
+    assert!(on_disk.stdout.starts_with("Audit log intact: "), "{on_disk:?}");
     assert!(!on_disk.stdout.contains(" 0 signed"), "{on_disk:?}");
 }
 

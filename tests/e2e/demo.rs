@@ -55,7 +55,7 @@ async fn one_message_makes_a_folder_and_everything_ends() {
     assert_eq!(processes(folder.path()), Vec::<String>::new());
     let verified = cli.run(&["audit", "verify"]).await;
     assert_eq!(verified.code, 0, "{verified:?}");
-    assert!(verified.stdout.starts_with("whole: "), "{verified:?}");
+    assert!(verified.stdout.starts_with("Audit log intact: "), "{verified:?}");
 
     // What was made there is found again.
     let again = say(

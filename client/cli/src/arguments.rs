@@ -156,7 +156,7 @@ mod tests {
         for given in [twice.to_owned(), format!("@{}", file.display())] {
             let refused = object(&given).unwrap_err();
             assert_eq!(refused.exit_code(), 2);
-            assert!(refused.to_string().contains("\"b\" stands twice"), "{refused}");
+            assert!(refused.to_string().contains("\"b\" is twice"), "{refused}");
         }
     }
 

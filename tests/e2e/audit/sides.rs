@@ -178,7 +178,11 @@ async fn the_device_shows_and_follows_its_own_audit() {
     assert!(shown.log().contains(&line), "{}", shown.log());
     let verified = kiosk.agent_command(&["audit", "verify"]);
     assert_eq!(verified.exit_code().await, 0);
-    assert!(verified.log().contains("whole: entries 1 to 1, head "), "{}", verified.log());
+    assert!(
+        verified.log().contains("Audit log intact: entries 1 to 1, head "),
+        "{}",
+        verified.log()
+    );
     kiosk.stop().await;
     let file = kiosk.state_dir().join("audit.jsonl");
     let text =

@@ -72,7 +72,11 @@ fn describe(chain: &DeviceChain) -> String {
     let head = chain.head();
     let hash = head.hash.to_string();
     let from = chain.header.from.seq.saturating_add(1);
-    format!("whole: entries {from} to {}, head {}", head.seq, hash.get(..12).unwrap_or(&hash))
+    format!(
+        "Audit log intact: entries {from} to {}, head {}",
+        head.seq,
+        hash.get(..12).unwrap_or(&hash)
+    )
 }
 
 fn line(entry: &DeviceEntry) -> String {

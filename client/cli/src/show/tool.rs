@@ -214,15 +214,15 @@ mod tests {
         insta::assert_snapshot!(tool_page(&tool()), @r#"
         Deletes a folder. Needs confirm: true.
 
-        name                      delete_directory
-        also                      rmdir
-        category                  file
-        risk                      high
-        permissions               file_write, file_delete
-        changes things            yes
-        can be undone             no
+        name                 delete_directory
+        also                 rmdir
+        category             file
+        risk                 high
+        permissions          file_write, file_delete
+        changes things       yes
+        can be undone        no
         output is untrusted  no
-        example                   {"tool":"delete_directory","device":"laptop-123","path":"Old"}
+        example              {"tool":"delete_directory","device":"laptop-123","path":"Old"}
 
         Arguments:
           NAME       TYPE         NEEDED         DESCRIPTION

@@ -220,7 +220,10 @@ mod tests {
         let shown = plain(&verdict);
         let head = &verdict.head[..12];
         let made = "made 1970-01-01 00:00:07";
-        assert_eq!(shown, format!("whole: 5 rows, 1 signed checkpoint, head {head}, {made}"));
+        assert_eq!(
+            shown,
+            format!("Audit log intact: 5 entries, 1 signed checkpoint, head {head}, {made}")
+        );
         assert!(verified(&lines(0)).whole);
     }
 

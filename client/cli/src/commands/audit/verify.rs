@@ -227,12 +227,12 @@ pub(super) fn people(verdict: &Verdict, zone: &TimeZone) -> String {
     let mut lines = Vec::new();
     if verdict.whole {
         let head = verdict.head.get(..12).unwrap_or(&verdict.head);
-        let rows = text::counted(verdict.rows, "row", "rows");
+        let rows = text::counted(verdict.rows, "entry", "entries");
         let signed = i64::try_from(verdict.checkpoints).unwrap_or(i64::MAX);
         let signed = text::counted(signed, "signed checkpoint", "signed checkpoints");
         let made = verdict.made_at.map(|at| format!(", made {}", text::when(zone, at)));
         let made = made.unwrap_or_default();
-        lines.push(format!("{GOOD}whole{GOOD:#}: {rows}, {signed}, head {head}{made}"));
+        lines.push(format!("{GOOD}Audit log intact{GOOD:#}: {rows}, {signed}, head {head}{made}"));
     } else {
         let seq = verdict.broken_seq.unwrap_or(0);
         let problem = text::plain(verdict.problem.as_deref().unwrap_or_default());
