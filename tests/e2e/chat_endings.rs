@@ -134,10 +134,7 @@ async fn a_model_that_answers_late_makes_no_call_for_somebody_who_is_gone() {
         match ending {
             // The backend knows it once the closed stream has arrived; then it waits for no answer.
             Ending::Leaves => asked.dropped().await,
-            Ending::SignsOut
-            | Ending::IsDemoted
-            | Ending::IsDisabled
-            | Ending::TokenIsRevoked => {
+            Ending::SignsOut | Ending::IsDemoted | Ending::IsDisabled | Ending::TokenIsRevoked => {
                 asked.call(&[("create_directory", json!({"path": name}))]).await;
             }
         }

@@ -150,7 +150,7 @@ async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
     let set = ["devices", "permissions", "set", "kiosk", &grants.display().to_string()];
     let refused = cli.run(&set).await;
     assert_eq!(refused.code, 9, "{refused:?}");
-    assert!(refused.stderr.contains("stand in the policy, version 2, line 3"), "{refused:?}");
+    assert!(refused.stderr.contains("are part of the policy, version 2, line 3"), "{refused:?}");
 
     fine(cli.run(&["policy", "rollback", "1", "--yes", "--note", "too narrow"]).await);
     kiosk.ready().await;

@@ -147,6 +147,6 @@ mod tests {
             assert!(call_request(request(bad)).is_err());
         }
         let twice = call_request(request(br#"{"a":{"path":"x","path":"y"}}"#)).unwrap_err();
-        assert!(twice.to_string().contains("\"path\" stands twice"), "{twice}");
+        assert!(twice.to_string().contains("\"path\" is twice"), "{twice}");
     }
 }

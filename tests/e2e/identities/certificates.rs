@@ -192,7 +192,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "a device that nobody enrolled",
         nobody,
-        Said(Says(Code::Unauthenticated, "not in the backend's record"), Says(Code::NotFound, "")),
+        Said(Says(Code::Unauthenticated, "does not know this device"), Says(Code::NotFound, "")),
     ),
     (
         "a device's name on another key",

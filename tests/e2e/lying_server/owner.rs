@@ -74,7 +74,7 @@ async fn a_file_that_others_may_write_widens_nothing_and_one_that_is_gone_leaves
     let order = link.order("create_directory", &json!({"path": device.path("x")}));
     assert_eq!(link.dispatch(order).await.0, "succeeded");
     std::fs::remove_file(device.config()).unwrap();
-    assert!(told(&mut link).await.fault.contains("is gone"));
+    assert!(told(&mut link).await.fault.contains("is missing"));
     for (tool, arguments) in
         [("list_directory", json!({"path": device.files()})), ("get_datetime", json!({}))]
     {
