@@ -107,7 +107,6 @@ async fn run_the_worst_calls() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "the figure is what is asked of this")]
 async fn the_worst_calls_take_no_slot_for_long_nor_memory_without_end() {
     let grown = run_the_worst_calls().await;
     println!("the worst calls in all slots: {} MiB above idle", grown / MIB);
