@@ -11,9 +11,9 @@ pub const DATABASE: &str = "orion.db";
 /// Where the listening addresses are written once they are known.
 pub const ADDRESSES: &str = "addresses.toml";
 
-/// The key's file in the data folder.
+/// The key that signs the audit log.
 pub const AUDIT_KEY: &str = "audit.key";
-/// The last checkpoint's file beside it.
+/// The last signed checkpoint of the audit log.
 pub const AUDIT_HEAD: &str = "audit.head";
 
 /// Makes the folder, or takes the one that is there, readable by its owner alone.

@@ -17,7 +17,7 @@ mod sign_audit_log;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::backend::Backend;
 use crate::clock::now_ms;
@@ -55,7 +55,7 @@ pub fn spawn_all(backend: &Arc<Backend>) {
 fn spawn<J: PeriodicJob>(backend: &Arc<Backend>, mut job: J) {
     let shutdown = backend.shutdown.clone();
     backend.tasks.spawn(async move {
-        let mut ticks = interval_at(Instant::now() + J::INTERVAL, J::INTERVAL);
+        let mut ticks = interval(J::INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -150,7 +150,8 @@ async fn stands(flood: Flood) {
     let coming = newcomers(&quiet);
     let before = call(&ann, &device, long).await;
     quiet.cancel();
-    assert_eq!(coming.await.unwrap().1, Vec::<String>::new(), "somebody did not get in before");
+    let (came, shut_out) = coming.await.unwrap();
+    assert!(came > 0 && shut_out.is_empty(), "{came} got in before, and not {shut_out:?}");
     let resident = server.usage().resident;
 
     let stop = CancellationToken::new();
@@ -197,6 +198,7 @@ async fn stands(flood: Flood) {
     assert!(peak <= MAX_PEAK, "the backend took {peak} bytes more than before");
     let most = if is_long { MAX_P99.min(2 * before.p99) } else { MAX_P99_SHORT };
     assert!(during.p99 <= most, "p99 was {:?} and became {:?}", before.p99, during.p99);
+    assert!(came > 0, "nobody new came during the flood");
     assert_eq!(shut_out, Vec::<String>::new(), "somebody new did not get in");
 }
 

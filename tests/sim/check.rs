@@ -38,7 +38,7 @@ impl Record {
             self.runtime.block_on(rows.fetch_all(&mut self.connection)).unwrap();
         let mut states: BTreeMap<usize, Vec<CallState>> = BTreeMap::new();
         for (id, state) in rows {
-            let number = calls.number(&id).expect("every call on the database was made");
+            let number = calls.number(&id).expect("every recorded call was made");
             states.entry(number).or_default().push(state.parse().unwrap());
         }
         states

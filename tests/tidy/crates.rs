@@ -159,7 +159,11 @@ fn every_crate_is_held_to_the_workspaces_lints() {
         let manifest: Table = file.text.parse().unwrap();
         if file.path == "shared/allocator/Cargo.toml" {
             // The one crate with unsafe code: each use says why it is sound, in an `expect`.
-            assert_eq!(manifest["lints"]["rust"]["unsafe_code"].as_str(), Some("deny"));
+            let lints = &manifest["lints"];
+            assert_eq!(lints["rust"]["unsafe_code"].as_str(), Some("deny"));
+            for lint in ["undocumented_unsafe_blocks", "unwrap_used", "panic"] {
+                assert_eq!(lints["clippy"][lint].as_str(), Some("warn"), "{lint}");
+            }
             continue;
         }
         let lints = manifest.get("lints").and_then(|lints| lints.get("workspace"));

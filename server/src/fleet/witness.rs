@@ -220,7 +220,6 @@ impl Witnesses {
     ///
     /// # Errors
     /// The store failed.
-    /// The record cannot be read or kept.
     pub async fn received_backend_head(
         &self,
         store: &Store,

@@ -33,7 +33,7 @@ const KNOWN_REFUSED_PER_SECOND: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// Minimum delay of each new connection from an address, after one of its connections was closed for misuse.
 /// The maximum is twice as long. Each delay is random, so that simultaneous connections are not served at
 /// once.
-const PENALTY_DELAY: Duration = Duration::from_secs(1);
+const PENALTY_DELAY: Duration = Duration::from_millis(250);
 /// How long an address is delayed after misuse.
 const PENALTY: Duration = Duration::from_secs(10);
 /// How long a peer without connections is remembered.

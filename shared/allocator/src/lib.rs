@@ -16,13 +16,14 @@ unsafe extern "C" {
     fn mi_option_set(option: c_int, value: c_long);
 }
 
-/// Returns memory to the operating system as soon as it is freed.
+/// Returns memory to the operating system as soon as it is freed. To be called first in `main`, before there
+/// are other threads.
 ///
 /// For a process that starts a thread for each piece of work: what one thread freed is not free for the next
 /// until it was returned, so that short work in a row would take many times the memory of one piece.
 pub fn purge_at_once() {
     #[expect(unsafe_code, reason = "the library has no safe function for it")]
-    // SAFETY: sets one number of the library's options, from any thread at any time.
+    // SAFETY: writes one number of the library's options, which no other thread reads yet.
     unsafe {
         mi_option_set(PURGE_DELAY, 0);
     }

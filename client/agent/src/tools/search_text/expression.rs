@@ -3,13 +3,21 @@
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use orion_domain::ToolError;
 use regex_automata::nfa::thompson::{self, NFA};
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::tools::invalid;
 
 /// Maximum length of an expression, in bytes.
 const MAX_BYTES: usize = 4096;
-/// Maximum length of a small expression, in bytes.
-const MAX_SMALL_BYTES: usize = 128;
+/// The longest expression whose size is estimated, in bytes, and the most `\`, `[` and `.` in it.
+const MAX_ESTIMATED_BYTES: usize = 512;
+const MAX_ESTIMATED_CLASSES: usize = 16;
+/// The memory of a search beside its expression, in bytes.
+const SEARCH_BYTES: u64 = 2 * 1024 * 1024;
+/// The memory of each state, in bytes.
+const STATE_BYTES: u64 = 320;
+/// The memory of a search with the largest expression, in bytes.
+const MAX_ROOM_BYTES: u64 = 16 * 1024 * 1024;
 /// Maximum size of the compiled expression, in bytes.
 const MAX_COMPILED_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of states of the compiled expression.
@@ -32,12 +40,37 @@ pub(super) struct Expression {
     pub(super) max_line_bytes: usize,
 }
 
-/// Returns the memory of a search, in bytes: the expression in all its compiled forms, the caches of the
-/// threads, and the results. Estimated before compilation, which takes most. A short expression without
-/// counted repetitions is small.
+/// Returns how many bytes a search may take: the expression in all the forms that the library makes of it, what
+/// each thread keeps of it, and what is found. An expression with many classes counts as the largest, because
+/// reading it takes much already.
 pub(super) fn room_bytes(text: &str) -> u64 {
-    let is_small = text.len() <= MAX_SMALL_BYTES && !text.contains('{');
-    if is_small { 4 * 1024 * 1024 } else { 16 * 1024 * 1024 }
+    if text.len() > MAX_ESTIMATED_BYTES
+        || text.matches(['\\', '[', '.']).count() > MAX_ESTIMATED_CLASSES
+    {
+        return MAX_ROOM_BYTES;
+    }
+    let hir =
+        regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text);
+    // An expression that is not one is refused when it is parsed.
+    let states = hir.map_or(0, |hir| estimated_states(&hir));
+    SEARCH_BYTES.saturating_add(states.saturating_mul(STATE_BYTES)).min(MAX_ROOM_BYTES)
+}
+
+/// Returns about how many states an expression has once it is compiled.
+fn estimated_states(hir: &Hir) -> u64 {
+    let sum = |parts: &[Hir]| parts.iter().map(estimated_states).fold(0, u64::saturating_add);
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len() as u64,
+        HirKind::Class(Class::Unicode(class)) => 4 * class.ranges().len() as u64,
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len() as u64,
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            estimated_states(&repetition.sub).saturating_mul(times.into())
+        }
+        HirKind::Capture(capture) => estimated_states(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+    }
 }
 
 /// Compiles an expression.
@@ -135,6 +168,12 @@ mod tests {
         assert_eq!(line(r"(?i)fn\s+main"), MAX_LINE_BYTES);
         let large = line("a[ab]{20000}[xyz]");
         assert!((2_000..10_000).contains(&large), "{large}");
+        for small in ["fn main", r"(?i)fn\s+main\(\) \{", r"\d{4}-\d{2}", r"\w+@\w+\.\w+"] {
+            assert!(room_bytes(small) < 3 * SEARCH_BYTES, "{small}: {}", room_bytes(small));
+        }
+        for large in ["a[ab]{20000}[xyz]", &r"\w".repeat(64), &"x".repeat(600)] {
+            assert_eq!(room_bytes(large), MAX_ROOM_BYTES, "{large}");
+        }
         assert!(parse("[ab]{60000}").unwrap_err().message.contains("Repeat less"));
     }
 }
