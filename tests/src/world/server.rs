@@ -74,7 +74,7 @@ impl Server {
             OsStr::new("--data-dir"),
             data_dir.as_os_str(),
         ];
-        let said = [("ORION_LOG", OsStr::new("info,orion_server::serve=debug"))];
+        let said = [("ORION_LOG", OsStr::new("info,orion_server::jobs::log_load=debug"))];
         let launch = Launch { arguments: &arguments, environment: &said, ..Launch::default() };
         let process =
             Process::start(&program("orion-server"), &self.folder.join("server.log"), &launch);
