@@ -29,7 +29,8 @@ pub fn purge_at_once() {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::hint::black_box;
     use std::thread;
