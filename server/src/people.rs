@@ -13,7 +13,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use orion_domain::{Digest, Secret, UserName};
 use serde_json::json;
 
-pub use crate::scope::{NotAScope, Scope, TokenKind};
 pub use first_admin::{FirstAdmin, RESET_FILE, is_reset_secret, write_reset};
 pub use heavy_requests::{HeavyRequest, HeavyRequests};
 pub use identity_cache::{Change, Identity, IdentityCache, StreamEnd, ended};
@@ -23,6 +22,7 @@ pub use request_counts::{CountedRequest, Counts};
 
 use crate::clock::now_ms;
 use crate::listen::Source;
+use crate::scope::TokenKind;
 use crate::store::{NewToken, Store, StoreError, TokenError, TokenRow};
 
 /// Lifetime of a session, used or not, in milliseconds.

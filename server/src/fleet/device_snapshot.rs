@@ -129,34 +129,20 @@ impl DeviceSnapshot {
     /// Returns the device under other terms of the policy file, with the dangerous mode off.
     #[must_use]
     pub fn under(&self, policy: PolicyTerms) -> Self {
-        let known = self.clone();
-        let terms = ActiveTerms { policy, dangerous: None, standing: known.terms.standing };
-        Self::new(
-            known.id,
-            known.name,
-            known.state,
-            known.facts,
-            known.own_grants,
-            known.ceiling,
-            terms,
-        )
+        let standing = self.terms.standing.clone();
+        self.with_terms(ActiveTerms { policy, dangerous: None, standing })
     }
 
     /// Returns the device with nothing allowed, at the backend and at the device.
     #[must_use]
     pub fn denying_all(&self) -> Self {
         let policy = PolicyTerms { unreadable: true, ..PolicyTerms::default() };
-        let terms = ActiveTerms { policy, ..ActiveTerms::default() };
-        let known = self.clone();
-        Self::new(
-            known.id,
-            known.name,
-            known.state,
-            known.facts,
-            known.own_grants,
-            known.ceiling,
-            terms,
-        )
+        self.with_terms(ActiveTerms { policy, ..ActiveTerms::default() })
+    }
+
+    fn with_terms(&self, terms: ActiveTerms) -> Self {
+        let Self { id, name, state, facts, own_grants, ceiling, .. } = self.clone();
+        Self::new(id, name, state, facts, own_grants, ceiling, terms)
     }
 
     /// Returns the line of the policy file with the grants. `None` where the device has its own.

@@ -8,7 +8,8 @@ use dashmap::DashMap;
 use orion_domain::{Caller, Digest, UserName};
 use tokio::sync::broadcast;
 
-use super::{HeavyRequests, LoginThrottle, TokenKind};
+use super::{HeavyRequests, LoginThrottle};
+use crate::scope::TokenKind;
 
 /// How long a looked-up token stays cached, in milliseconds. Changes by this backend take effect at once; the
 /// limit is for changes by other processes.

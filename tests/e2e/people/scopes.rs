@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use orion_domain::Role;
-use orion_server::people::{Scope, TokenKind};
 use orion_server::rpc::access::{Access, RequiredScope, TABLE};
+use orion_server::scope::{Scope, TokenKind};
 use orion_tests::World;
 use orion_wire::{tool_error_from, v1};
 use tonic::client::Grpc;

@@ -2,7 +2,7 @@
 
 use orion_domain::Role;
 
-use crate::people::{Scope, TokenKind};
+use crate::scope::{Scope, TokenKind};
 
 /// Who may call an RPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

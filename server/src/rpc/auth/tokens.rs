@@ -7,8 +7,9 @@ use orion_wire::v1;
 use tonic::Status;
 
 use crate::clock::now_ms;
-use crate::people::{self, Change, Identity, LONGEST_TOKEN_MS, Scope, TOKEN_MS, TokenKind};
+use crate::people::{self, Change, Identity, LONGEST_TOKEN_MS, TOKEN_MS};
 use crate::rpc::{Api, status};
+use crate::scope::{Scope, TokenKind};
 use crate::store::{NewToken, StoreError, TokenFilter, TokenRow};
 
 /// Maximum length of a token's name, in bytes.

@@ -7,8 +7,9 @@ use tonic::Status;
 use super::count;
 use crate::clock::now_ms;
 use crate::listen::Source;
-use crate::people::{self, Change, Identity, SignInError, TokenKind};
+use crate::people::{self, Change, Identity, SignInError};
 use crate::rpc::{Api, status};
+use crate::scope::TokenKind;
 use crate::store::{AccountRow, StoreError};
 
 impl Api {

@@ -49,11 +49,14 @@ pub(super) fn room_bytes(text: &str) -> u64 {
     {
         return MAX_ROOM_BYTES;
     }
-    let hir =
-        regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text);
     // An expression that is not one is refused when it is parsed.
-    let states = hir.map_or(0, |hir| estimated_states(&hir));
+    let states = syntax(text).map_or(0, |hir| estimated_states(&hir));
     SEARCH_BYTES.saturating_add(states.saturating_mul(STATE_BYTES)).min(MAX_ROOM_BYTES)
+}
+
+/// Reads the syntax of an expression. Nothing is compiled.
+fn syntax(text: &str) -> Result<Hir, regex_syntax::Error> {
+    regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text)
 }
 
 /// Returns about how many states an expression has once it is compiled.
@@ -78,9 +81,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, ToolError> {
     if text.is_empty() || text.len() > MAX_BYTES {
         return Err(invalid(format!("A regular expression has 1 to {MAX_BYTES} bytes.")));
     }
-    let parsed =
-        regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text);
-    let hir = parsed.map_err(|error| refused(text, &error))?;
+    let hir = syntax(text).map_err(|error| refused(text, &error))?;
     let bounds = thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_COMPILED_BYTES));
     let nfa = NFA::compiler().configure(bounds).build_from_hir(&hir);
     let states = nfa.map_or(usize::MAX, |nfa| nfa.states().len());
