@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::args::Global;
 use crate::client::Client;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::global::Global;
 
 /// The timeout of an ordinary request to the backend.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

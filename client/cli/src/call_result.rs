@@ -4,8 +4,8 @@ use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
-use crate::args::Format;
 use crate::failure::{Failure, tool_error_lines};
+use crate::global::Format;
 use crate::json;
 use crate::output::{BAD, DIM, GOOD, Output};
 use crate::show;

@@ -16,10 +16,11 @@ pub(crate) use lines::{converse, said};
 
 use crate::app::App;
 use crate::call_result::CallResult;
-use crate::card::{card, hint};
+
 use crate::client::Client;
 use crate::failure::{Failure, exit_code_of};
 use crate::output::{DIM, Output};
+use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, short_arguments};
 use crate::terminal::{self, Spinner};
 use crate::text;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use orion_domain::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::args::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::input;
 
 /// The default address of a backend.

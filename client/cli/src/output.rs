@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 use orion_domain::is_hidden;
 use serde::Serialize;
 
-use crate::args::{Format, Global};
 use crate::failure::Failure;
+use crate::global::{Format, Global};
 use crate::text;
 
 /// The colour of failures.

@@ -13,16 +13,17 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::caller::{Caller, Role};
+use crate::caller::Role;
 use crate::capability::Capability;
 use crate::grants::Scope;
-use crate::id::DeviceName;
 use crate::path::{DevicePath, may_start_programs};
+use crate::question::Moment;
 use crate::raise::RiskRaise;
 use crate::risk::Risk;
-use crate::rule::{Approvers, CompiledRule, Counted, Moment};
-use crate::touches::{Access, Touches};
+use crate::rule::{Approvers, CompiledRule};
+use crate::touches::Access;
 
+pub use crate::question::{CalledTool, Question, ToolFacts};
 pub use defaults::RiskDefaults;
 pub use remedy::{Remedy, RemedyOwner};
 
@@ -50,45 +51,6 @@ impl Decision {
             Self::Ask => "ask",
             Self::Deny => "deny",
         }
-    }
-}
-
-/// What the policy needs to know about a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolFacts<'a> {
-    /// The tool's name, never an alias.
-    pub name: &'a str,
-    /// The harm that this call can do.
-    pub risk: Risk,
-    /// The capabilities that the tool needs.
-    pub capabilities: &'a [Capability],
-    /// Whether the tool changes anything.
-    pub has_effects: bool,
-    /// The called tool, where it differs: an undo call that repeats this tool's call.
-    pub called: Option<CalledTool<'a>>,
-}
-
-/// A tool whose call has the effects of another tool. Both must be allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CalledTool<'a> {
-    /// The tool's name, never an alias.
-    pub name: &'a str,
-    /// The capabilities that the tool needs.
-    pub capabilities: &'a [Capability],
-}
-
-impl<'a> ToolFacts<'a> {
-    /// Returns the facts of this tool when a call of another tool runs it. The higher risk counts.
-    #[must_use]
-    pub fn called_by(self, other: Self) -> Self {
-        let called = Some(CalledTool { name: other.name, capabilities: other.capabilities });
-        let has_effects = self.has_effects || other.has_effects;
-        Self { risk: self.risk.max(other.risk), has_effects, called, ..self }
-    }
-
-    /// Returns the names of all tools that must be allowed.
-    pub fn names(&self) -> impl Iterator<Item = &'a str> {
-        [Some(self.name), self.called.map(|called| called.name)].into_iter().flatten()
     }
 }
 

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::call::{schema, wait_for_end};
 use crate::app::App;
-use crate::args::duration;
 use crate::arguments;
-use crate::card::{card, hint};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::output::GOOD;
+use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, StandingRuleView, approvals_table, rules_table};
 use crate::text;
 

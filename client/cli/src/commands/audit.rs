@@ -160,7 +160,7 @@ fn page(out: &Output, row: &RowView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     #[test]

@@ -10,14 +10,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::args::duration;
 use crate::arguments;
 use crate::call_result::CallResult;
-use crate::card::{card, hint};
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::output::DIM;
+use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, CallView};
 use crate::terminal::{self, Spinner};
 use crate::text;

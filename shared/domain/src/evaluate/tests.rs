@@ -13,12 +13,13 @@ use serde_json::json;
 
 use super::*;
 use crate::approval::Approved;
+use crate::caller::Caller;
 use crate::code::ErrorCode;
 use crate::grants::Grants;
 use crate::id::ApprovalId;
 use crate::path::{DevicePath, PathStyle, Places};
-use crate::rule::{Hours, Moment, Rate, Rule, RuleAction};
-use crate::touches::Access;
+use crate::rule::{Counted, Hours, Rate, Rule, RuleAction};
+use crate::touches::Touches;
 
 fn windows() -> Places {
     Places {

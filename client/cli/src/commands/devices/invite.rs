@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::permissions::read_grants;
 use crate::app::App;
-use crate::args::duration;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::text;
 
 /// Makes an enrolment token.
