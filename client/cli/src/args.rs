@@ -19,7 +19,7 @@ Examples:
   orion call laptop-123 create_directory path=Test      one tool call
   orion undo 0199b2c4-7f3e-7c11                         take that call back
   orion why laptop-123 read_file path=/etc/passwd       what each layer says to a call
-  orion approvals list                                  what waits for a yes
+  orion approvals list                                  what waits for approval
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 sign-in needed, 5 denied, 6 approval needed,
 refused or expired, 7 device offline, 8 timed out or unknown, 9 conflict, 130 interrupted."

@@ -22,16 +22,14 @@ pub(crate) mod users;
 pub(crate) mod why;
 
 use clap::Subcommand;
+use orion_domain::Hint;
 
 use crate::app::App;
 use crate::context::{Context, Environment};
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::Output;
 
-/// Runs the command and returns the exit code.
-use crate::global::Global;
-///
-/// # Errors
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -75,6 +73,9 @@ pub(crate) enum Command {
     Completion(completion::Completion),
 }
 
+/// Runs the command and returns the exit code.
+///
+/// # Errors
 /// The failure of the command.
 pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Result<u8, Failure> {
     let app = || app(out, global);
@@ -113,10 +114,9 @@ fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
     if context.found {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
     } else if global.context.is_some() {
-        return Err(Failure::NotFound(format!(
-            "the context {path} is not there; make it with `orion --context {path} login`",
-            path = context.path.display(),
-        )));
+        let path = context.path.display();
+        return Err(Failure::NotFound(format!("the context {path} does not exist"))
+            .hint(Hint::run("create it", format!("orion --context {path} login"))));
     }
     Ok(App::new(out, global, context))
 }

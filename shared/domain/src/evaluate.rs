@@ -5,9 +5,9 @@
 //! device adds its ceiling, which only its owner can change.
 
 mod defaults;
+mod hints;
 mod layers;
 mod refusal;
-mod remedy;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +25,6 @@ use crate::touches::Access;
 
 pub use crate::question::{CalledTool, Question, ToolFacts};
 pub use defaults::RiskDefaults;
-pub use remedy::{Remedy, RemedyOwner};
 
 /// From least to most strict; the strictest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,42 +76,6 @@ impl Mode {
             Self::Safe => false,
             Self::Dangerous { until } => at.unix_ms < until,
         }
-    }
-}
-
-/// The call to evaluate.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// The called tool.
-    pub tool: ToolFacts<'a>,
-    /// What the call would touch. `None` before the arguments are read: then only the tool itself is
-    /// evaluated.
-    pub touches: Option<&'a Touches>,
-    /// The person that the call is made for.
-    pub caller: &'a Caller,
-    /// The device that runs the call.
-    pub device: &'a DeviceName,
-    /// Whether the call requests only a preview.
-    pub dry_run: bool,
-    /// Whether the arguments contain `confirm: true`.
-    pub confirmed: bool,
-    /// The time of the evaluation.
-    pub at: Moment,
-    /// Whether the chat that the call came from contains untrusted content.
-    pub tainted: bool,
-    /// Why this call's risk is higher than its tool's, as its device determined. Raises that the paths
-    /// alone show are found by the evaluation.
-    pub raises: &'a [RiskRaise],
-    /// Counts that only the backend has. `None` on a device, which does not evaluate them.
-    pub counted: Option<Counted<'a>>,
-}
-
-impl Question<'_> {
-    /// Returns whether the call is only a preview. A tool without effects has no preview: it returns the
-    /// same in either case, so a requested preview does not change the decision.
-    #[must_use]
-    pub const fn is_preview(&self) -> bool {
-        self.dry_run && self.tool.has_effects
     }
 }
 

@@ -47,7 +47,7 @@ enum ApprovalsCommand {
         /// The approval's id; may be shortened
         id: String,
     },
-    /// Say yes to exactly this call, or as far as an option says
+    /// Approve exactly this call, or as far as an option says
     #[command(after_help = "\
 Examples:
   orion approvals approve 0199b2c4-7f3e-7c11 --wait
@@ -272,5 +272,5 @@ async fn watch(app: &App<'_>, client: &Client) -> Result<u8, Failure> {
             }
         })?;
     }
-    Err(Failure::Failed("the backend ended the stream; run it again to go on".to_owned()))
+    Err(Failure::Failed("the backend ended the stream".to_owned()).hint("run the command again"))
 }

@@ -1,9 +1,9 @@
 //! The laws of the evaluator, and the product's first story.
 
 mod around;
+mod hints;
 mod lines;
 mod previews;
-mod remedies;
 mod rules;
 mod total;
 mod touched;
@@ -190,13 +190,16 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
         "changed_by": "an admin of this backend",
         "layer": "grants",
         "policy_version": "none",
-        "remedy": [
-          "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123 (an admin of this backend: orion devices permissions set laptop-123, or the policy file)"
-        ],
         "rule": "grants: paths"
       },
       "recoverable": false,
-      "suggestions": []
+      "hints": [
+        {
+          "text": "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123",
+          "command": "orion devices permissions set laptop-123, or the policy file",
+          "who": "admin"
+        }
+      ]
     }
     "#);
 }
