@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dashmap::{DashMap, DashSet, Entry};
-use orion_domain::{CallId, DeviceId, DeviceName, ErrorCode, ToolError};
+use orion_domain::{Actor, CallId, DeviceId, DeviceName, ErrorCode, Hint, ToolError};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
@@ -149,13 +149,9 @@ impl Fleet {
                 .filter(|(score, _)| *score > 0.75)
                 .collect();
             near.sort_by(|a, b| b.0.total_cmp(&a.0));
-            ToolError::new(
-                ErrorCode::DeviceNotFound,
-                format!(
-                    "No device is called `{shown}`. `orion devices list` shows those there are."
-                ),
-            )
-            .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
+            ToolError::new(ErrorCode::DeviceNotFound, format!("No device is called `{shown}`."))
+                .hint(Hint::run("list the devices", "orion devices list"))
+                .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
         })
     }
 
@@ -177,15 +173,13 @@ impl Fleet {
             .collect();
         match &usable[..] {
             [one] => Ok(Arc::clone(one)),
-            [] => Err(ToolError::new(
-                ErrorCode::DeviceNotFound,
-                "No device is enrolled. `orion devices invite` makes a token for one.",
-            )),
+            [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
+                .hint(Hint::run("make a token for one", "orion devices invite").by(Actor::Admin))),
             several => {
                 let names = several.iter().map(|known| known.name.to_string()).collect::<Vec<_>>();
                 Err(ToolError::new(
                     ErrorCode::DeviceRequired,
-                    format!("There are {} devices: name the one that is meant.", several.len()),
+                    format!("There are {} devices, and the call names none.", several.len()),
                 )
                 .suggesting(names.into_iter().take(10).collect()))
             }
