@@ -60,7 +60,7 @@ impl Undo {
 async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure> {
     let shown = text::one_line(&call_id, 80);
     let missing = || {
-        Failure::NotFound(format!("you made no call {shown}"))
+        Failure::NotFound(format!("there is no call {shown} of yours"))
             .hint(Hint::run("list the calls", "orion audit list"))
     };
     let request = v1::GetCallRequest { call_id, wait_ms: 0 };
