@@ -255,7 +255,7 @@ fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
 }
 
 fn display(text: &str) -> String {
-    orion_domain::strip_hidden(&text, 128)
+    orion_domain::strip_hidden(text, 128)
 }
 
 /// Returns a pending device's state, and its certificate once it is approved.

@@ -155,7 +155,7 @@ async fn put(
     restores: Option<i64>,
 ) -> Result<ApplyResult, StoreError> {
     let Checked { file, findings, changes } = checked;
-    let note: String = orion_domain::strip_hidden(&note, MAX_NOTE_CHARS);
+    let note: String = orion_domain::strip_hidden(note, MAX_NOTE_CHARS);
     if file.is_none() {
         refused(backend, by, &text, &findings, &note, restores).await?;
         return Ok(ApplyResult { row: None, findings, changes });
