@@ -3,6 +3,7 @@
 
 pub mod authority;
 mod device_snapshot;
+mod devices;
 pub mod effective_policy;
 pub mod enrollment;
 mod outstanding_queries;
@@ -22,7 +23,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
 pub use authority::Authority;
-pub use device_snapshot::{ActiveTerms, DeviceSnapshot, PolicyTerms};
+pub use device_snapshot::{ActiveTerms, DeviceSnapshot};
+pub use devices::Devices;
 pub use outstanding_queries::OutstandingQueries;
 pub use pending_calls::{CallEvent, PendingCall, PendingCalls};
 pub use session::{

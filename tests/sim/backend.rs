@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use orion_domain::{CallId, CallRequest, Caller, DeviceId, Role};
 use orion_server::backend::Backend as Real;
-use orion_server::pipeline::audit::CallContext;
-use orion_server::pipeline::{cancel, run_incoming};
+use orion_server::pipeline::call::CallContext;
+use orion_server::pipeline::cancel;
 use orion_server::rpc;
 use orion_server::serve::{Ready, close, work};
 use orion_wire::v1;
@@ -63,7 +63,7 @@ impl Backend {
         let (backend, stopping) = (Arc::clone(self.real()), Arc::new(Stopping::default()));
         self.stopping = Some(Arc::clone(&stopping));
         self.host.spawn(async move {
-            backend.shutdown.cancel();
+            backend.tasks.shutdown.cancel();
             close(Arc::clone(&backend)).await;
             stopping.closes.store(true, Ordering::Relaxed);
             backend.store.close().await;
@@ -156,7 +156,7 @@ impl Backend {
         let incoming = CallContext { id, ..CallContext::new(ann(), request) };
         let (backend, answers) = (Arc::clone(self.real()), Arc::clone(answers));
         self.host.spawn(async move {
-            let reply = run_incoming(&backend, incoming).await;
+            let reply = backend.pipeline.run(incoming).await;
             answers.lock().unwrap().push((number, reply.ok().map(|reply| reply.state)));
         });
     }
@@ -167,7 +167,7 @@ impl Backend {
         self.host.spawn(async move {
             // A call that was never recorded cannot be cancelled.
             if let Ok(row) = backend.store.call(&id.to_string()).await {
-                drop(cancel::cancel(&backend, &ann(), row).await);
+                drop(cancel::cancel(&backend.pipeline, &ann(), row).await);
             }
         });
     }

@@ -71,7 +71,7 @@ pub(super) async fn from_device(
                     return Err(TOO_OFTEN);
                 }
                 let report = CeilingTold { ceiling, workspace, fault: fault.clone() };
-                if let Err(error) = ceiling_reported(backend, known.id, report).await {
+                if let Err(error) = ceiling_reported(&backend.devices, known.id, report).await {
                     tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
                     // The hello of the device's next connection reports the ceiling again.
                     return Err("a ceiling that could not be taken");
@@ -106,7 +106,7 @@ pub(super) async fn from_device(
             // Reports about calls that this stream did not ask about are ignored.
             for call in calls.into_iter().filter(|call| session.asked().resolve(*call)) {
                 if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
-                    && let Err(error) = reconcile::never_ran(backend, known, call).await
+                    && let Err(error) = reconcile::never_ran(&backend.pipeline, known, call).await
                 {
                     tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
                 }
@@ -130,7 +130,7 @@ pub(super) async fn from_device(
             // Storing results that no call waits for delays only the device that sends them.
             if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
                 let call = answer.call;
-                match result::late(backend, known.id, answer).await {
+                match result::late(&backend.pipeline, known.id, answer).await {
                     Ok(LateResult::Taken) => {}
                     Ok(LateResult::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
                         tracing::warn!(device = %known.name, %call, "a device answered a call that is not its own; dropped");
