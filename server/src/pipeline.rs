@@ -61,7 +61,7 @@ pub struct Pipeline {
     pub config: Arc<Config>,
     /// The database.
     pub store: Store,
-    /// The snapshots and sessions of the devices.
+    /// The snapshots and links of the devices.
     pub fleet: Arc<Fleet>,
     /// The devices as a whole, to reload one after a rule was made.
     pub devices: Devices,

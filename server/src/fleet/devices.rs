@@ -14,7 +14,7 @@ use crate::tasks::Tasks;
 pub struct Devices {
     /// The database.
     pub store: Store,
-    /// The snapshots and sessions in memory.
+    /// The snapshots and links in memory.
     pub fleet: Arc<Fleet>,
     /// The active policy file.
     pub policies: Arc<Policies>,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use orion_domain::{Caller, DeviceId, Rule, UserName};
 use tokio_util::sync::CancellationToken;
 
-use super::{ActiveTerms, DeviceSnapshot, Devices, Session};
+use super::{ActiveTerms, DeviceLink, DeviceSnapshot, Devices};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{DeviceRow, DeviceState, ModeRow, StoreError};
@@ -106,7 +106,7 @@ async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTerms, StoreE
     Ok(ActiveTerms { policy, dangerous, standing })
 }
 
-/// Reloads a device after a change, and applies the change to its live session. A device that may no longer
+/// Reloads a device after a change, and applies the change to its live link. A device that may no longer
 /// connect is disconnected, and a changed policy is sent. Where the store fails, the device allows nothing
 /// until [`reload_stale`] succeeds.
 ///
@@ -159,7 +159,7 @@ async fn reload(devices: &Devices, id: DeviceId) -> Result<DeviceRow, StoreError
     Ok(row)
 }
 
-/// Caches a row with its terms, and applies the change to the device's live session.
+/// Caches a row with its terms, and applies the change to the device's live link.
 fn take_over(devices: &Devices, row: &DeviceRow, terms: ActiveTerms) {
     let id = row.id;
     let before = devices.fleet.known(id).map(|known| known.policy.version.clone());
@@ -179,27 +179,27 @@ fn take_over(devices: &Devices, row: &DeviceRow, terms: ActiveTerms) {
     devices.bus.publish(Change::Device(id));
 }
 
-/// Attaches a session that was accepted with the snapshot `greeted`. The session ends immediately where the
-/// device lost its approval since, where a newer session is live, or where the device hung up. A policy that
+/// Attaches a link that was accepted with the snapshot `greeted`. The link ends immediately where the
+/// device lost its approval since, where a newer link is live, or where the device hung up. A policy that
 /// changed since is sent.
 pub async fn attach(
     devices: &Devices,
     greeted: &DeviceSnapshot,
-    session: &Session,
+    link: &DeviceLink,
     hung_up: &CancellationToken,
 ) {
     let _turn = devices.fleet.reload_lock(greeted.id).await;
     if hung_up.is_cancelled() {
         // The device's older connection may be live, and must not end because of this one.
-        return session.end();
+        return link.end();
     }
-    if !devices.fleet.attach(greeted.id, session.clone()) {
+    if !devices.fleet.attach(greeted.id, link.clone()) {
         return;
     }
     match devices.fleet.known(greeted.id) {
         Some(known) if known.is_approved() => {
             if known.policy.version != greeted.policy.version
-                && session.send(known.policy_message()).is_err()
+                && link.send(known.policy_message()).is_err()
             {
                 devices.fleet.disconnect(greeted.id);
             }

@@ -326,7 +326,7 @@ pub async fn keep_authorities(enrollment: &Enrollment, now: i64) -> usize {
     1
 }
 
-/// Changes a device's state for a person. A change that takes away the device's rights also ends its session
+/// Changes a device's state for a person. A change that takes away the device's rights also ends its link
 /// immediately.
 ///
 /// # Errors

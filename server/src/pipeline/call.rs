@@ -100,7 +100,7 @@ pub struct CallContext {
     pub background: bool,
     /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
     pub replaces: Option<CallId>,
-    /// SHA-256 of the session or token of the request. None if the request did not come over the network.
+    /// SHA-256 of the link or token of the request. None if the request did not come over the network.
     pub token: Option<Digest>,
 }
 

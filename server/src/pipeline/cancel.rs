@@ -8,7 +8,6 @@ use super::view::CallView;
 use super::{Pipeline, audit};
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::ToDevice;
 use crate::store::{CallRow, StoreError};
 
 /// Cancels a call and returns its state. A call that has ended is not changed.
@@ -42,7 +41,7 @@ pub async fn cancel(
         && let Some(device) = device
     {
         // No task waits for the call, but a connected device may still run it.
-        pipeline.fleet.notify(device, ToDevice::Cancel(id));
+        pipeline.fleet.cancel(device, id);
     }
     pipeline.store.call(&id.to_string()).await.map(CallView::from)
 }

@@ -15,7 +15,7 @@ use super::view::CallView;
 use super::{Pipeline, audit};
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::Session;
+use crate::fleet::DeviceLink;
 use crate::store::{CallRow, QueueError, StoreError};
 
 /// The most queued calls that are sent to one device at a time. The other slots stay free for new calls.
@@ -58,8 +58,8 @@ pub(super) fn waiting(pipeline: &Pipeline, device: DeviceId, view: CallView) -> 
     tracing::info!(call = %view.call, tool = %view.tool, "a call waits for its device");
     pipeline.bus.publish(Change::CallMoved(view.call));
     // The device may have connected while the call was stored.
-    if let Some(session) = pipeline.fleet.session(device) {
-        session.wake();
+    if let Some(link) = pipeline.fleet.link(device) {
+        link.wake();
     }
     describe(view)
 }
@@ -79,19 +79,19 @@ pub(super) fn describe(view: CallView) -> CallView {
     CallView { state: CallState::Queued, result: closing.result, approval: None, ..view }
 }
 
-/// Sends the queued calls of this device, oldest first, until the session ends. `any_waits` is false if no
+/// Sends the queued calls of this device, oldest first, until the link ends. `any_waits` is false if no
 /// call waits at the start.
 pub(super) async fn serve(
     pipeline: &Arc<Pipeline>,
     device: DeviceId,
-    session: &Session,
+    link: &DeviceLink,
     any_waits: bool,
 ) {
     let at_once = Arc::new(Semaphore::new(MAX_CONCURRENT));
     let mut may_wait = any_waits;
     loop {
         let left = may_wait
-            && match Box::pin(deliver(pipeline, device, session, &at_once)).await {
+            && match Box::pin(deliver(pipeline, device, link, &at_once)).await {
                 Ok(sent) => sent > 0,
                 Err(error) => {
                     tracing::error!(%device, %error, "calls that wait for a device could not be read");
@@ -101,9 +101,9 @@ pub(super) async fn serve(
         may_wait = true;
         // Calls that could not be sent are tried again.
         tokio::select! {
-            () = session.woken() => {}
+            () = link.woken() => {}
             () = tokio::time::sleep(RETRY_INTERVAL), if left => {}
-            () = session.ended() => return,
+            () = link.ended() => return,
             () = pipeline.tasks.shutdown.cancelled() => return,
         }
     }
@@ -113,7 +113,7 @@ pub(super) async fn serve(
 async fn deliver(
     pipeline: &Arc<Pipeline>,
     device: DeviceId,
-    session: &Session,
+    link: &DeviceLink,
     at_once: &Arc<Semaphore>,
 ) -> Result<usize, StoreError> {
     let (mut after, mut found) = (None, 0);
@@ -126,7 +126,7 @@ async fn deliver(
             let place = tokio::select! {
                 // No call starts while the backend stops.
                 biased;
-                () = session.ended() => return Ok(found),
+                () = link.ended() => return Ok(found),
                 () = pipeline.tasks.shutdown.cancelled() => return Ok(found),
                 place = Arc::clone(at_once).acquire_owned() => place.map_err(|_| StoreError::Unavailable)?,
             };

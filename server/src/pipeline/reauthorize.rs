@@ -6,7 +6,7 @@ use super::Pipeline;
 use crate::clock::now_ms;
 use crate::store::StoreError;
 
-/// Returns the caller with their current role. The session or token of the request, if there was one, must
+/// Returns the caller with their current role. The link or token of the request, if there was one, must
 /// still be valid.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub async fn person(
         && pipeline.store.token(token, now_ms()).await?.is_none()
     {
         return no(format!(
-            "The session or token with which {} made this call was taken back or has expired, so it is not run. Make it again where it is still wanted.",
+            "The link or token with which {} made this call was taken back or has expired, so it is not run. Make it again where it is still wanted.",
             caller.user
         ));
     }

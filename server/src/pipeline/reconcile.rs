@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::view::CallView;
 use super::{Pipeline, queue};
 use crate::bus::Change;
-use crate::fleet::{DeviceSnapshot, SendError, Session, ToDevice};
+use crate::fleet::{DeviceLink, DeviceSnapshot, SendError};
 use crate::store::{CallRow, ClosedBy, StateChange, StoreError};
 
 /// The most calls in one query to a device, and in one read of the database.
@@ -32,14 +32,14 @@ const MAX_CONCURRENT: usize = 16;
 
 /// Asks a device that has just connected about the calls that no task waits for, and sends it its queued
 /// calls.
-pub fn begin(pipeline: &Arc<Pipeline>, device: DeviceId, session: &Session) {
-    let (shared, session) = (Arc::clone(pipeline), session.clone());
+pub fn begin(pipeline: &Arc<Pipeline>, device: DeviceId, link: &DeviceLink) {
+    let (shared, link) = (Arc::clone(pipeline), link.clone());
     pipeline.tasks.background.spawn(async move {
-        // Most devices have no open calls. A call that is queued later wakes the session.
+        // Most devices have no open calls. A call that is queued later wakes the link.
         let any_open = shared.store.has_open_calls(device).await.unwrap_or(true);
-        let mut asking = Asking::new(&shared, device, &session, i64::MIN);
-        let query_lock = session.asked().lock().await;
-        // Boxed: these futures end soon, while `queue::serve` lasts as long as the session.
+        let mut asking = Asking::new(&shared, device, &link, i64::MIN);
+        let query_lock = link.asked().lock().await;
+        // Boxed: these futures end soon, while `queue::serve` lasts as long as the link.
         let is_over = !any_open || !Box::pin(asking.go_on()).await;
         // Queued calls are sent to the device even if it is asked about many calls.
         let rest = Box::pin(async {
@@ -48,7 +48,7 @@ pub fn begin(pipeline: &Arc<Pipeline>, device: DeviceId, session: &Session) {
             }
             drop(query_lock);
         });
-        tokio::join!(rest, queue::serve(&shared, device, &session, any_open));
+        tokio::join!(rest, queue::serve(&shared, device, &link, any_open));
     });
 }
 
@@ -67,10 +67,10 @@ pub async fn ask_all(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErr
 }
 
 async fn ask_again(pipeline: &Pipeline, device: DeviceId, since: i64) {
-    let Some(session) = pipeline.fleet.session(device) else { return };
+    let Some(link) = pipeline.fleet.link(device) else { return };
     // The queries from when the device connected are still running, and they cover more calls.
-    let Some(_query_lock) = session.asked().try_lock() else { return };
-    let asking = Asking::new(pipeline, device, &session, since);
+    let Some(_query_lock) = link.asked().try_lock() else { return };
+    let asking = Asking::new(pipeline, device, &link, since);
     // Other devices do not wait for a slow one.
     timeout(ASK_TIMEOUT, asking.finish()).await.ok();
 }
@@ -79,7 +79,7 @@ async fn ask_again(pipeline: &Pipeline, device: DeviceId, since: i64) {
 struct Asking<'a> {
     pipeline: &'a Pipeline,
     device: DeviceId,
-    session: &'a Session,
+    link: &'a DeviceLink,
     /// Unix milliseconds. Only calls that became unknown after this are asked about.
     since: i64,
     /// The last call that was read. None before the first page.
@@ -92,10 +92,10 @@ impl<'a> Asking<'a> {
     const fn new(
         pipeline: &'a Pipeline,
         device: DeviceId,
-        session: &'a Session,
+        link: &'a DeviceLink,
         since: i64,
     ) -> Self {
-        Self { pipeline, device, session, since, after: None, asked: Vec::new() }
+        Self { pipeline, device, link, since, after: None, asked: Vec::new() }
     }
 
     async fn finish(mut self) {
@@ -114,15 +114,15 @@ impl<'a> Asking<'a> {
     }
 
     async fn ask(&mut self) -> Result<bool, StoreError> {
-        let Self { pipeline, device, session, since, after, .. } = *self;
+        let Self { pipeline, device, link, since, after, .. } = *self;
         let page = pipeline.store.unsettled_calls(device, after, since).await?;
         let Some(last) = page.last() else { return Ok(false) };
         // The device first reports on the previous query, however many calls that had.
         tokio::select! {
             biased;
-            () = session.ended() => return Ok(false),
+            () = link.ended() => return Ok(false),
             () = pipeline.tasks.shutdown.cancelled() => return Ok(false),
-            () = session.asked().all_resolved(&self.asked) => {}
+            () = link.asked().all_resolved(&self.asked) => {}
             () = sleep(ANSWER_TIMEOUT) => {}
         }
         // A task that waits for a call asks about it itself. The calls are read again, because such a call
@@ -134,13 +134,12 @@ impl<'a> Asking<'a> {
         let open: Vec<_> = now.into_iter().filter(|call| unclaimed.contains(&call.id)).collect();
         self.after = Some(last.id);
         self.asked = open.iter().map(|call| call.id).collect();
-        if !self.asked.is_empty() && !deliver(pipeline, session, || session.ask(&self.asked)).await
-        {
+        if !self.asked.is_empty() && !deliver(pipeline, link, || link.query(&self.asked)).await {
             return Ok(false);
         }
         for call in open.iter().filter(|call| call.is_stopped) {
             // The cancel was sent on the earlier connection and may not have arrived.
-            if !deliver(pipeline, session, || session.send(ToDevice::Cancel(call.id))).await {
+            if !deliver(pipeline, link, || link.cancel(call.id)).await {
                 return Ok(false);
             }
         }
@@ -151,7 +150,7 @@ impl<'a> Asking<'a> {
 /// Sends a message to a device, again while the device is slow. Returns `false` if the device disconnects.
 async fn deliver(
     pipeline: &Pipeline,
-    session: &Session,
+    link: &DeviceLink,
     send: impl Fn() -> Result<(), SendError>,
 ) -> bool {
     while let Err(unsent) = send() {
@@ -159,7 +158,7 @@ async fn deliver(
             return false;
         }
         tokio::select! {
-            () = session.ended() => return false,
+            () = link.ended() => return false,
             () = pipeline.tasks.shutdown.cancelled() => return false,
             () = sleep(RETRY_INTERVAL) => {}
         }

@@ -9,7 +9,7 @@ use super::Pipeline;
 use super::view::CallView;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{DeviceResult, ToDevice};
+use crate::fleet::DeviceResult;
 use crate::store::{CloseCall, ClosedBy, StoreError, Witness};
 
 /// The audit kind of a result that differs from the stored one.
@@ -106,7 +106,7 @@ impl DeviceReport {
         if !is_end {
             record_late_result(pipeline, &self.close).await?;
         }
-        pipeline.fleet.notify(self.device, ToDevice::Ack(self.close.id, self.close.state));
+        pipeline.fleet.acknowledge(self.device, self.close.id, self.close.state);
         if is_end {
             pipeline.bus.publish(Change::CallClosed(self.close.id));
         }
@@ -138,7 +138,7 @@ pub async fn late(
             witnesses.report_unknown(&pipeline.store, device, call, state, witness).await?;
         }
         // Acknowledged even so, or the device would keep the result and send it forever.
-        pipeline.fleet.notify(device, ToDevice::Ack(call, state));
+        pipeline.fleet.acknowledge(device, call, state);
         return Ok(LateResult::NotItsOwn);
     }
     if DeviceReport::of(device, answer).record(pipeline).await? {

@@ -1,16 +1,16 @@
-//! A dispatch slot: a session of the device, with a slot among the calls in flight there.
+//! A dispatch slot: a link of the device, with a slot among the calls in flight there.
 
 use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
 use tokio::sync::oneshot;
 
-use crate::fleet::{Place, Session, SlotError};
+use crate::fleet::{DeviceLink, Place, SlotError};
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 
-/// A session with a slot among its calls in flight.
+/// A link with a slot among its calls in flight.
 #[derive(Debug)]
 pub struct DispatchSlot {
-    pub(super) session: Session,
+    pub(super) link: DeviceLink,
     /// None for the backend's own preview, made while a call that may have a slot is evaluated.
     pub(super) place: Option<Place>,
     /// Dropped when the call was sent, or will not be sent in this slot. None if no task waits for that.
@@ -23,21 +23,20 @@ impl DispatchSlot {
     /// # Errors
     /// Why there is no slot.
     pub fn now(pipeline: &Pipeline, evaluated: &EvaluatedCall) -> Result<Self, RouteError> {
-        let session = pipeline.fleet.session(evaluated.target.device.id).ok_or(RouteError::Away)?;
+        let link = pipeline.fleet.link(evaluated.target.device.id).ok_or(RouteError::Away)?;
         if evaluated.context.is_preview() {
-            return Ok(Self { session, place: None, sent: None });
+            return Ok(Self { link, place: None, sent: None });
         }
-        let place =
-            session.acquire_slot(&evaluated.context.caller.user).map_err(RouteError::Busy)?;
+        let place = link.acquire_slot(&evaluated.context.caller.user).map_err(RouteError::Busy)?;
         let place = Some(place);
-        Ok(Self { session, place, sent: None })
+        Ok(Self { link, place, sent: None })
     }
 
     /// Waits for a slot. Returns `None` if the device is not connected or disconnects.
     pub async fn wait_for(pipeline: &Pipeline, device: DeviceId, user: &UserName) -> Option<Self> {
-        let session = pipeline.fleet.session(device)?;
-        let place = Some(session.wait_for_slot(user).await?);
-        Some(Self { session, place, sent: None })
+        let link = pipeline.fleet.link(device)?;
+        let place = Some(link.wait_for_slot(user).await?);
+        Some(Self { link, place, sent: None })
     }
 
     /// Adds a receiver that resolves once the call was sent, or never will be.

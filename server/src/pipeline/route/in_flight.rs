@@ -1,6 +1,5 @@
 //! A call in flight: from its dispatch to the report of its device, over lost connections.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::{CallId, DeviceId, ErrorCode, Permit, ToolError};
@@ -9,8 +8,8 @@ use tokio::time::{Instant, sleep_until};
 use super::dispatch_slot::{DispatchSlot, busy, offline};
 use crate::bus::Change;
 use crate::fleet::{
-    ApprovalProof, CallEvent, DeviceResult, Dispatch, PendingCall, SendError, Session, SessionId,
-    SlotError, ToDevice,
+    ApprovalProof, CallEvent, DeviceLink, DeviceResult, Dispatch, LinkId, PendingCall, SendError,
+    SlotError,
 };
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::{Pipeline, reconcile};
@@ -43,7 +42,7 @@ pub(in crate::pipeline) struct InFlight<'a> {
     expected: PendingCall<'a>,
     /// When the call's own timeout is over. None until it is sent for the first time.
     deadline: Option<Instant>,
-    /// Whether the call was ever sent to a session.
+    /// Whether the call was ever sent to a link.
     was_sent: bool,
     /// Whether a person cancelled the call.
     is_cancelled: bool,
@@ -106,28 +105,28 @@ impl<'a> InFlight<'a> {
                         self.is_cancelled = true;
                         self.send_cancel(id);
                     }
-                    // A late message of an older stream does not answer this session's query.
-                    CallEvent::NotSeen(session) if session != self.slot.session.id() => {}
+                    // A late message of an older stream does not answer this link's query.
+                    CallEvent::NotSeen(link) if link != self.slot.link.id() => {}
                     CallEvent::NotSeen(_) => {
                         self.not_delivered += 1;
                         return Sent::NotDelivered;
                     }
                 },
-                () = self.slot.session.ended(), if linked => {
+                () = self.slot.link.ended(), if linked => {
                     linked = false;
                     until = (deadline + GRACE).min(Instant::now() + RECONNECT_TIMEOUT);
                 }
-                session = back(self.pipeline, device, self.slot.session.id()), if !linked => {
+                link = back(self.pipeline, device, self.slot.link.id()), if !linked => {
                     (linked, until) = (true, deadline + GRACE);
-                    // A call that runs on the device keeps a slot in the new session, if one is free.
+                    // A call that runs on the device keeps a slot in the new link, if one is free.
                     if let Some(place) = self.slot.place.take() {
                         let user = &call.context.caller.user;
-                        self.slot.place = Some(session.acquire_slot(user).unwrap_or(place));
+                        self.slot.place = Some(link.acquire_slot(user).unwrap_or(place));
                     }
-                    self.slot.session = session;
-                    // The query is the session's first message about this call, so that no other message
+                    self.slot.link = link;
+                    // The query is the link's first message about this call, so that no other message
                     // overtakes it.
-                    self.slot.session.ask(&[id]).ok();
+                    self.slot.link.query(&[id]).ok();
                     self.send_cancel(id);
                 }
                 () = sleep_until(until) => return Sent::Failed(match (linked, self.was_sent) {
@@ -139,7 +138,7 @@ impl<'a> InFlight<'a> {
         }
     }
 
-    /// Sends the call to the session. If the session has ended, the call has not: the next session is
+    /// Sends the call to the link. If the link has ended, the call has not: the next link is
     /// asked.
     fn dispatch(
         &mut self,
@@ -160,7 +159,7 @@ impl<'a> InFlight<'a> {
             observe: call.context.observes(),
             observed: call.context.observed.clone(),
         };
-        match self.slot.session.send(ToDevice::Dispatch(Arc::new(dispatch), time)) {
+        match self.slot.link.dispatch(dispatch, time) {
             Ok(()) => self.was_sent = true,
             Err(SendError::Closed) => {}
             Err(SendError::Full) => return Err(busy(call, SlotError::Full)),
@@ -172,7 +171,7 @@ impl<'a> InFlight<'a> {
     /// the call.
     fn send_cancel(&self, call: CallId) {
         if self.is_cancelled {
-            self.slot.session.send(ToDevice::Cancel(call)).ok();
+            self.slot.link.cancel(call).ok();
         }
     }
 
@@ -197,7 +196,7 @@ impl<'a> InFlight<'a> {
 
     fn timed_out(&self, call: &EvaluatedCall) -> ToolError {
         let id = call.context.id;
-        self.slot.session.send(ToDevice::Cancel(id)).ok();
+        self.slot.link.cancel(id).ok();
         if call.target.spec.has_effects && !call.context.request.dry_run {
             return ToolError::new(
                 ErrorCode::OutcomeUnknown,
@@ -224,13 +223,13 @@ fn unknown(call: &EvaluatedCall) -> ToolError {
     )
 }
 
-/// Waits for the device's next session after this one.
-async fn back(pipeline: &Pipeline, device: DeviceId, before: SessionId) -> Session {
+/// Waits for the device's next link after this one.
+async fn back(pipeline: &Pipeline, device: DeviceId, before: LinkId) -> DeviceLink {
     let mut changes = pipeline.bus.watch_device(device);
     loop {
-        let session = pipeline.fleet.session(device);
-        if let Some(session) = session.filter(|it| it.id() != before && !it.has_ended()) {
-            return session;
+        let link = pipeline.fleet.link(device);
+        if let Some(link) = link.filter(|it| it.id() != before && !it.has_ended()) {
+            return link;
         }
         changes.changed().await;
     }

@@ -15,7 +15,7 @@ use super::{NOT_RECORDED, TOO_OFTEN};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_reported};
-use crate::fleet::{CallProgress, DeviceSnapshot, Session, ToDevice};
+use crate::fleet::{CallProgress, DeviceLink, DeviceSnapshot, ToDevice};
 use crate::pipeline::reconcile::{self, MOST_ASKED};
 use crate::pipeline::result::{self, LateResult};
 use crate::store::Witness;
@@ -28,7 +28,7 @@ const MAX_NOTE: usize = 200;
 /// Handles one message of a device. An invalid message ends the stream.
 pub(super) async fn from_device(
     (backend, pace, since): (&Arc<Backend>, &DeviceRateLimits, Instant),
-    (known, session): (&DeviceSnapshot, &Session),
+    (known, link): (&DeviceSnapshot, &DeviceLink),
     message: link_request::Message,
 ) -> Result<(), &'static str> {
     match message {
@@ -60,7 +60,7 @@ pub(super) async fn from_device(
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
             let fault: String =
                 fault.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
-            if session.has_ended() {
+            if link.has_ended() {
                 // The hello of the device's newer connection reported a later ceiling.
                 return Err("ended by the backend");
             }
@@ -78,14 +78,14 @@ pub(super) async fn from_device(
                 }
                 pace.report_fault(known.id, fault);
             }
-            if session.send(ToDevice::CeilingAck(number)).is_err() {
+            if link.send(ToDevice::CeilingAck(number)).is_err() {
                 return Err("it does not read what it is sent");
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
             tracing::debug!(device = %known.name, call = call_id, "started");
             if let Ok(call) = call_id.parse() {
-                session.asked().resolve(call);
+                link.asked().resolve(call);
             }
         }
         link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
@@ -104,8 +104,8 @@ pub(super) async fn from_device(
                 return Err("word of more calls than it is asked about at once");
             }
             // Reports about calls that this stream did not ask about are ignored.
-            for call in calls.into_iter().filter(|call| session.asked().resolve(*call)) {
-                if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
+            for call in calls.into_iter().filter(|call| link.asked().resolve(*call)) {
+                if !backend.fleet.waiting().not_seen(known.id, link.id(), call)
                     && let Err(error) = reconcile::never_ran(&backend.pipeline, known, call).await
                 {
                     tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
@@ -122,7 +122,7 @@ pub(super) async fn from_device(
                     return Ok(());
                 }
             };
-            session.asked().resolve(answer.call);
+            link.asked().resolve(answer.call);
             let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
             if !received(backend, (known.id, since), chain, None).await {
                 return Err(NOT_RECORDED);
