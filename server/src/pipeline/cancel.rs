@@ -2,7 +2,6 @@
 //! reports the outcome.
 
 use orion_domain::{CallState, Caller, ErrorCode, ToolError};
-use serde_json::json;
 
 use super::{CallView, audit};
 use crate::backend::Backend;
@@ -23,7 +22,7 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Cal
         return Ok(CallView::from(call));
     }
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
-    backend.store.audit_call_event("cancel.asked", id, json!({"by": by.user}), now_ms()).await?;
+    backend.store.request_cancel(id, &by.user, now_ms()).await?;
     if let Some(question) = backend.store.withdraw_approval(id, now_ms()).await? {
         backend.bus.publish(Change::Approval(question.id, id));
     }

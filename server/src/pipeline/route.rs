@@ -89,7 +89,7 @@ async fn begin<'a>(
     let row = audit::row(backend, evaluated, CallState::Dispatched);
     let view = CallView::of_new(&row);
     let in_flight = InFlightCall::on(backend, evaluated, slot).ok_or(StoreError::Conflict)?;
-    backend.store.open_call(row).await?;
+    backend.store.open_dispatched_call(row).await?;
     evaluated.release();
     Ok((in_flight, view))
 }
