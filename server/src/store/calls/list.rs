@@ -43,7 +43,7 @@ impl Store {
                 light!(),
                 "WHERE (closed_at IS NULL OR state = 'unknown') \
                  AND ($1 IS NULL OR user_name = $1) AND ($2 IS NULL OR device_id = $2) \
-                 AND ($4 OR NOT dry_run) ORDER BY id DESC LIMIT $3"
+                 AND ($4 OR NOT dry_run) ORDER BY +id DESC LIMIT $3"
             ),
             (false, None, None) => {
                 concat!(light!(), "WHERE NOT dry_run ORDER BY id DESC LIMIT $3")

@@ -16,7 +16,7 @@ const LOST: &str = "SELECT calls.*, approvals.state AS answer, approvals.consume
     WHERE calls.closed_at IS NULL AND (calls.state IN ('received', 'dispatched', 'running') \
     OR (calls.state IN ('awaiting_approval', 'queued') \
     AND (approvals.state NOT IN ('open', 'approved') \
-    OR approvals.consumed_at IS NOT NULL))) ORDER BY calls.id LIMIT 200";
+    OR approvals.consumed_at IS NOT NULL))) ORDER BY +calls.id LIMIT 200";
 
 impl Store {
     /// Closes the calls that a crashed backend had in flight, and returns their number. A call that was

@@ -58,6 +58,8 @@ const BOUNDED: &[(&str, &str, &str)] = &[
     ("SELECT * FROM tokens WHERE user_name", "ORDER BY", "one person's"),
     ("trusted_at, retired_at FROM authorities", "ORDER BY", "two or three"),
     // The other conditions leave few rows to sort.
+    ("ORDER BY +calls.id LIMIT", "ORDER BY", "what was under way"),
+    ("OR NOT dry_run) ORDER BY +id DESC", "ORDER BY", "what is under way, or unknown"),
     ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
     ("AND approvals.id > $2 ORDER BY", "ORDER BY", "what is under way"),
     ("DELETE FROM content_labels", "GROUP BY", "one chat's, fifty and one a device"),
