@@ -34,11 +34,13 @@ const TRUTHS: &[&str] = &[
 
 /// Returns whether a line compares a truth with a number.
 fn counts_truth(line: &str) -> bool {
-    TRUTHS.iter().any(|column| {
-        ["= 0", "= 1", "<> 0", "<> 1"]
-            .iter()
-            .any(|number| line.contains(&format!(" {column} {number}")))
-    })
+    let is_variable = line.trim_start().starts_with("let ");
+    !is_variable
+        && TRUTHS.iter().any(|column| {
+            ["= 0", "= 1", "<> 0", "<> 1"]
+                .iter()
+                .any(|number| line.contains(&format!(" {column} {number}")))
+        })
 }
 
 #[test]
@@ -75,4 +77,5 @@ fn the_store_writes_sql_that_is_not_sqlites_alone() {
 fn a_truth_that_is_compared_with_a_number_is_found() {
     assert!(counts_truth("WHERE dry_run = 0 ORDER BY id"));
     assert!(!counts_truth("WHERE NOT dry_run AND uses_left = 0"));
+    assert!(!counts_truth("    let mut recovered = 0;"));
 }
