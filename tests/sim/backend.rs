@@ -141,6 +141,15 @@ impl Backend {
 
     /// Makes a call; `number` identifies it in the answers.
     pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, answers: &Reports) {
+        if call.is_read {
+            let request = CallRequest {
+                tool: "get_datetime".to_owned(),
+                device: Some(format!("d{}", call.device)),
+                timeout_ms: Some(call.timeout_ms),
+                ..CallRequest::default()
+            };
+            return self.run(number, id, request, answers);
+        }
         let line = format!("{number}\n");
         let arguments = json!({"path": "log", "content": line, "append": true});
         let request = CallRequest {
@@ -153,6 +162,10 @@ impl Backend {
             queue_ms: call.queue_ms,
             ..CallRequest::default()
         };
+        self.run(number, id, request, answers);
+    }
+
+    fn run(&self, number: usize, id: CallId, request: CallRequest, answers: &Reports) {
         let incoming = CallContext { id, ..CallContext::new(ann(), request) };
         let (backend, answers) = (Arc::clone(self.real()), Arc::clone(answers));
         self.host.spawn(async move {

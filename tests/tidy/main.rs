@@ -13,6 +13,7 @@ mod links;
 mod markdown;
 mod rooms;
 mod sources;
+mod sql;
 mod tools;
 mod tree;
 mod words;

@@ -212,7 +212,7 @@ async fn dispatch<'a>(
             let in_flight = in_flight.ok_or(StoreError::Conflict)?;
             let row = row::evaluated(pipeline, &call, CallState::Dispatched);
             let view = CallView::of_new(&row);
-            pipeline.store.open_call(row).await?;
+            pipeline.store.open_dispatched_call(row).await?;
             drop(counting);
             let in_flight = Box::new(in_flight);
             return Ok(Recorded::Dispatched(Box::new(Dispatched {

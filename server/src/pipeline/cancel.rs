@@ -2,7 +2,6 @@
 //! reports the outcome.
 
 use orion_domain::{CallState, Caller, ErrorCode, ToolError};
-use serde_json::json;
 
 use super::view::CallView;
 use super::{Pipeline, audit};
@@ -26,7 +25,7 @@ pub async fn cancel(
         return Ok(CallView::from(call));
     }
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
-    pipeline.store.audit_call_event("cancel.asked", id, json!({"by": by.user}), now_ms()).await?;
+    pipeline.store.request_cancel(id, &by.user, now_ms()).await?;
     if let Some(question) = pipeline.store.withdraw_approval(id, now_ms()).await? {
         pipeline.bus.publish(Change::Approval(question.id, id));
     }
