@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use orion_agent::apps::Apps;
-use orion_agent::risk_gate::RiskGate;
+use orion_agent::call::{Context, Memory, RiskGate};
 use orion_agent::roots::Roots;
-use orion_agent::tools::{Context, find};
+use orion_agent::tools::find;
 use orion_agent::trash::Trash;
 use orion_domain::grants::{Grants, PathGrant};
 use orion_domain::{Access, CallId, PathStyle, Places, Touches};
@@ -256,7 +256,7 @@ impl Alone {
     /// What a tool returns.
     fn call(&self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
         let context = Context {
-            memory: &orion_agent::tools::Memory::default(),
+            memory: &Memory::default(),
             call: CallId::new(Uuid::now_v7()),
             roots: &self.roots,
             places: &self.places,

@@ -14,7 +14,7 @@ use orion_agent::connect::dial::Dialled;
 use orion_agent::connect::{ConnectError, Link};
 use orion_agent::execute::{Job, Work};
 use orion_agent::journal::{CallStatus, Journal};
-use orion_agent::tools::Outcome;
+use orion_agent::call::Outcome;
 use orion_domain::{CallId, ToolError};
 use orion_wire::v1;
 use tokio::sync::{mpsc, oneshot};

@@ -5,11 +5,9 @@ use std::time::Duration;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state, v1};
 
+use crate::call::{MAX_RESULT_BYTES, Outcome};
 use crate::changes::Recovered;
 use crate::journal::{Ended, Interrupted};
-
-/// The largest result, in bytes of JSON.
-pub const MAX_RESULT_BYTES: usize = 2 * 1024 * 1024;
 
 /// The call that is reported on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +38,8 @@ impl Subject {
 
     /// Returns the end of a call that succeeded.
     #[must_use]
-    pub fn success(&self, outcome: crate::tools::Outcome, took: Duration) -> Ended {
-        let crate::tools::Outcome { message, data, truncated, observed, raises } = outcome;
+    pub fn success(&self, outcome: Outcome, took: Duration) -> Ended {
+        let Outcome { message, data, truncated, observed, raises } = outcome;
         let meta = Meta { truncated, observed, raises, ..self.meta(took) };
         let envelope = Envelope::success(message, data, self.dry_run, meta);
         let ended = ended(&envelope, took);
@@ -212,7 +210,6 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::tools::Outcome;
 
     fn subject(tool: &str) -> Subject {
         Subject {

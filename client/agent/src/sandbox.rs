@@ -19,6 +19,7 @@ use cap_std::fs::Dir;
 use orion_catalog::ToolSpec;
 use orion_domain::{Capability, ErrorCode, ToolError};
 
+use crate::config::SandboxChoice;
 use crate::roots::Roots;
 
 /// What confines file tools on this device.
@@ -123,6 +124,21 @@ impl fmt::Display for Sandbox {
             write!(f, "landlock (ABI {version}) and ")?;
         }
         f.write_str(if self.openat2 { "handles (openat2)" } else { "handles" })
+    }
+}
+
+/// The owner requires that the kernel confines file tools, and it cannot.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "agent.toml says sandbox = \"required\", and this kernel has no Landlock that this process may use (it takes Linux 5.19 or newer with landlock among its security modules, and a container that permits it); turn it on, or write sandbox = \"auto\" to rely on handles alone"
+)]
+pub struct NoLandlock;
+
+/// Checks that the sandbox meets the owner's choice.
+pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
+    match choice {
+        SandboxChoice::Required if !sandbox.has_landlock() => Err(NoLandlock),
+        SandboxChoice::Required | SandboxChoice::Auto => Ok(()),
     }
 }
 

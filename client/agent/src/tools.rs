@@ -5,7 +5,6 @@
 
 mod analyze_disk;
 mod config_format;
-pub mod context;
 mod copy_path;
 mod counted;
 mod create_directory;
@@ -18,62 +17,28 @@ mod get_device_info;
 mod get_file_info;
 mod glob;
 mod list_directory;
-mod memory;
 mod modify_config;
 mod move_path;
 mod nearby;
-pub mod observe;
 mod open_app;
 mod read_config;
 mod read_file;
-mod regular;
-mod scan;
 mod search_directory;
 mod search_files;
 mod search_text;
 #[cfg(test)]
 pub(crate) mod testing;
 mod undo_call;
-mod walk;
 mod write_file;
 
 use orion_catalog::{Tool, tools as catalog};
-use orion_domain::{ErrorCode, Observation, RiskRaise, ToolError};
+use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
-pub use context::Context;
-pub(crate) use copy_path::method::refuse_unfit_for;
 pub use get_file_info::cache_accounts;
-pub use memory::Memory;
 
-/// The result of a call that succeeded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome<D = Value> {
-    /// One sentence for a person.
-    pub message: String,
-    /// The tool's return value.
-    pub data: D,
-    /// Whether data was cut at a limit.
-    pub truncated: bool,
-    /// The observations of the paths before the call. `None` if not requested.
-    pub observed: Option<Vec<Observation>>,
-    /// In a preview: why the call's risk is higher than its tool's.
-    pub raises: Vec<RiskRaise>,
-}
-
-impl<D> Outcome<D> {
-    /// Returns an outcome without cut data.
-    pub fn new(message: impl Into<String>, data: D) -> Self {
-        Self { message: message.into(), data, truncated: false, observed: None, raises: Vec::new() }
-    }
-
-    /// Sets whether data was cut.
-    #[must_use]
-    pub fn cut(mut self, truncated: bool) -> Self {
-        self.truncated = truncated;
-        self
-    }
-}
+use crate::call::{Context, Outcome};
+use crate::roots::regular;
 
 /// A tool that this device executes.
 pub trait Execute: Tool {

@@ -12,15 +12,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::chain_recorder::ChainSubject;
-use super::event::Slot;
 use super::{Agent, Outgoing, Running};
+use crate::call::ObservationMode;
 use crate::clock::now_ms;
 use crate::execute::{Job, execute};
 use crate::guard::Admitted;
 use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
 use crate::sandbox::Reach;
-use crate::tools::observe::ObservationMode;
 
 /// Calls that run at once. Further calls are rejected, not queued: the backend queues. Twice the backend's
 /// default, because a restarted backend does not count the calls that it sent before.
@@ -217,22 +216,8 @@ impl Agent {
             Running { cancelled, about: has_effects.then_some(about), argument_bytes },
         );
         let environment = Arc::clone(&self.environment);
-        self.tasks.spawn(execute(job, admission, self.events.clone(), environment));
-    }
-
-    /// Handles the end of a call. A call that missed its deadline frees its slot now, and ends when its
-    /// thread ends.
-    pub(super) async fn finished(&mut self, call: CallId, ended: Ended, slot: Slot) {
-        let running = self.running.remove(&call).or_else(|| self.given_up.remove(&call));
-        let about = running.as_ref().and_then(|running| running.about.clone());
-        match (slot, running) {
-            (Slot::GivenUp, Some(running)) => drop(self.given_up.insert(call, running)),
-            (Slot::GivenUp, None) | (Slot::Free, _) => {
-                while self.tasks.try_join_next().is_some() {}
-            }
-        }
-        let written = self.journal.end(call, ended.clone(), now_ms()).await;
-        self.note_and_send(call, about.as_ref(), &ended, written);
+        let start = move |job, events| environment.work(job, events);
+        self.tasks.spawn(execute(job, admission, self.events.clone(), start));
     }
 
     /// Returns why no further call can start now. None if one can.
@@ -311,7 +296,7 @@ mod tests {
     use super::*;
     use crate::apps::Apps;
     use crate::config::Settings;
-    use crate::execute::Toolbox;
+    use crate::execute::{Slot, Toolbox};
     use crate::journal::Journal;
     use crate::report::interrupted;
     use crate::sandbox::Sandbox;

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use orion_domain::{CallId, DevicePath, ToolError};
 
-use crate::tools::Context;
+use crate::call::Context;
+use crate::observe::compare;
 use key::{LockKey, keys_of};
 
 /// How often a waiting call checks whether to stop.
@@ -100,12 +101,12 @@ fn take(
         wanted = resolve();
         // The call that held the lock may have moved a folder on the path.
         if wanted == lock.0 {
-            context.compare()?;
+            compare(context)?;
             return Ok(lock);
         }
     }
     let lock = wait(context, wanted)?;
-    context.compare()?;
+    compare(context)?;
     Ok(lock)
 }
 

@@ -3,7 +3,8 @@
 
 use orion_domain::{CallId, DevicePath, RiskRaise, ToolError};
 
-use crate::tools::Context;
+use super::sweep::make_room;
+use crate::call::Context;
 use crate::trash::Trash;
 
 /// Reserved trash space for a call, or an approval that the content may be lost. Released on drop, unless the
@@ -43,7 +44,7 @@ impl<'a> TrashSpace<'a> {
         let fits = if dry_run {
             trash.has_room(disk_bytes, leaving)
         } else {
-            trash.take_room(call, disk_bytes, leaving, roots)
+            make_room(trash, call, disk_bytes, leaving, roots)
         };
         if !fits {
             context.risk.raise(RiskRaise::CannotBeUndone, path)?;

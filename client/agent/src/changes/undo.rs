@@ -6,10 +6,10 @@ use orion_domain::{Access, CallId, DevicePath, ErrorCode, ToolError};
 use serde_json::json;
 
 use super::path_lock::lock_paths_to_undo;
-use super::record::{Header, Line, Record, RecordedStep, Step, add, reopen};
 use super::undo_steps::{Conflict, Cost, LaterSteps, UndoError, UndoStep};
 use super::{Change, TrashSpace};
-use crate::tools::Context;
+use crate::call::Context;
+use crate::record::{Header, Line, Record, RecordedStep, Step, add, reopen};
 use crate::trash::Trash;
 
 /// Accesses that an undo needs of a root.

@@ -10,11 +10,12 @@ use cap_fs_ext::DirExt;
 use orion_domain::{Access, CallId, DevicePath, Digest, ToolError};
 
 use super::contents::find;
-use super::file_stamp::{Extent, with_digest};
-use super::record::{Location, RecordedStep, Source, Step};
 use super::{Change, FileStamp, Precondition, StepError, Target, tail};
+use crate::call::Context;
+use crate::entry::{Extent, Location, with_digest};
+use crate::record::{RecordedStep, Source, Step};
 use crate::roots::FileKind;
-use crate::tools::{Context, refuse_unfit_for};
+use crate::survey::refuse_unfit_for;
 
 /// What keeps a step from being undone.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::environment::SystemEnvironment;
 use crate::journal::JournalError;
 use crate::roots::Roots;
 
@@ -76,28 +75,18 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
 
 /// Returns the events in order: the code of each end, and `started` and `progress`.
 async fn happened(job: Job, admission: Admission) -> Vec<String> {
-    let (events, mut inbox) = mpsc::channel(64);
-    execute(job, admission, events, Arc::new(SystemEnvironment)).await;
+    let (events, mut inbox) = mpsc::channel::<CallEvent>(64);
+    execute(job, admission, events, begin).await;
     let mut happened = Vec::new();
     while let Some(event) = inbox.recv().await {
         happened.push(match event {
-            Event::Started { .. } => "started".to_owned(),
-            Event::Progress { note, .. } => format!("progress {note}"),
-            Event::Finished { ended, slot, .. } => {
+            CallEvent::Started { .. } => "started".to_owned(),
+            CallEvent::Progress { note, .. } => format!("progress {note}"),
+            CallEvent::Finished { ended, slot, .. } => {
                 assert!(ended.state.is_closed());
                 assert_ne!(ended.state, CallState::Denied);
                 format!("{} {slot:?}", ended.code)
             }
-            Event::Connected(_)
-            | Event::Received { .. }
-            | Event::Lost { .. }
-            | Event::Writable(_)
-            | Event::Renewed(_)
-            | Event::Owner(_)
-            | Event::Opened { .. }
-            | Event::Due
-            | Event::Noted
-            | Event::Shutdown => panic!("a call posted what is not its own"),
         });
     }
     happened

@@ -6,9 +6,9 @@ use orion_catalog::tools::analyze_disk::{AnalyzeDisk, Arguments, Large, Returns}
 use orion_domain::{DevicePath, ToolError};
 
 use super::list_directory::folder;
-use super::scan::{Bounds, Entry, Firsts, Folder, Visitor, scan};
 use super::{Context, Execute, Outcome};
 use crate::roots::FileKind;
+use crate::scan::{Bounds, Entry, Firsts, Folder, Visitor, scan};
 
 const MAX_LARGE: usize = 20;
 const UNIT_BYTES: u64 = 1024 * 1024;

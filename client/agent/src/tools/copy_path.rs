@@ -3,24 +3,22 @@
 
 pub(super) mod content;
 pub(super) mod ends;
-pub(super) mod method;
 #[cfg(test)]
 mod tests;
 
 use cap_std::fs::{File, Metadata, OpenOptions};
 use content::{Progress, copy_folder, refuse_without_room};
 use ends::{CopySource, real, refuse_overlap, replaces};
-use method::{CopyMethod, Count, Destination, survey};
 use orion_catalog::Tool;
 use orion_catalog::tools::copy_path::{Arguments, CopyPath, Returns};
 use orion_domain::{Access, ToolError};
 
-use super::observe::hold_copied;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{
-    Change, Precondition, Target, TrashSpace, disk_bytes, disk_bytes_at, lock_paths,
-};
+use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
+use crate::entry::{Target, disk_bytes, disk_bytes_at};
+use crate::observe::hold_copied;
 use crate::roots::{Located, Wanted, io_failure};
+use crate::survey::{CopyMethod, Count, Destination, survey};
 
 impl Execute for CopyPath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {

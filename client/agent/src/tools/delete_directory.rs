@@ -7,10 +7,11 @@ use orion_catalog::tools::delete_directory::{Arguments, DeleteDirectory, Returns
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
-use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, FileStamp, Target, TrashSpace, disk_bytes, lock_paths};
+use crate::changes::{Change, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target, disk_bytes};
 use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
+use crate::walk::{Mode, Next, walk};
 
 /// Maximum number of names in a preview.
 const FIRST_ENTRIES: usize = 20;

@@ -7,7 +7,8 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::delete_directory::{refuse_roots, unconfirmed};
 use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Target, TrashSpace, lock_paths};
+use crate::changes::{Change, TrashSpace, lock_paths};
+use crate::entry::Target;
 use crate::roots::{FileKind, Located, Wanted};
 
 impl Execute for DeleteFile {

@@ -14,10 +14,11 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
 use super::difference::replaced;
-use super::memory::room;
 use super::write_file::{MAX_CONTENT_BYTES, open, refuse_hard_links, refuse_unwritable};
 use super::{Context, Execute, Outcome, invalid, nearby, regular};
-use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
+use crate::call::reserve_memory;
+use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target};
 use crate::roots::{Located, Wanted, io_failure};
 
 /// Bytes read between two checks of the deadline.
@@ -102,7 +103,7 @@ fn text(
     if size > MAX_CONTENT_BYTES as u64 {
         return Err(too_large(path));
     }
-    room(context, size + COMPARED_BYTES)?;
+    reserve_memory(context, size + COMPARED_BYTES)?;
     // Reserves the whole size, so that the buffer is not copied as it grows.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     let mut left = file.take(MAX_CONTENT_BYTES as u64 + 1);

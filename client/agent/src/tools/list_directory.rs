@@ -6,11 +6,11 @@ use orion_catalog::tools::list_directory::{Arguments, Entry, EntryKind, ListDire
 use orion_domain::{Access, DevicePath, ToolError};
 
 use super::glob::Pattern;
-use super::scan::{self, Bounds, Firsts, Visitor, scan};
-use super::walk::{Mode, Next, walk};
 use super::{Context, Execute, Outcome, invalid, nearby};
-use crate::report::MAX_RESULT_BYTES;
+use crate::call::MAX_RESULT_BYTES;
 use crate::roots::{FileKind, Located};
+use crate::scan::{self, Bounds, Firsts, Visitor, scan};
+use crate::walk::{Mode, Next, walk};
 
 /// Maximum value of `max_results`.
 const MAX_RESULTS: u32 = 10_000;

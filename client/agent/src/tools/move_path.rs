@@ -11,15 +11,13 @@ use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::copy_path::content::refuse_without_room;
 use super::copy_path::ends::{CopySource, real, refuse_overlap, replaces};
-use super::copy_path::method::{CopyMethod, Count, Destination, shares_file_system, survey};
 use super::copy_path::{place_file, place_folder};
 use super::delete_directory::refuse_roots;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{
-    Change, FileStamp, Precondition, StepError, Target, TrashSpace, disk_bytes, disk_bytes_at,
-    lock_paths,
-};
+use crate::changes::{Change, Precondition, StepError, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target, disk_bytes, disk_bytes_at};
 use crate::roots::{FileKind, Located, Wanted};
+use crate::survey::{CopyMethod, Count, Destination, shares_file_system, survey};
 
 impl Execute for MovePath {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::config_format::{MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
 use super::list_directory::json_bytes;
-use super::memory::room;
 use super::{Context, Execute, Outcome, nearby, regular};
-use crate::report::MAX_RESULT_BYTES;
+use crate::call::MAX_RESULT_BYTES;
+use crate::call::reserve_memory;
 use crate::roots::{Located, Wanted, io_failure};
 
 /// Maximum size of text and values in the result, in bytes. Leaves space for the other fields.
@@ -30,7 +30,7 @@ impl Execute for ReadConfig {
         let mut options = OpenOptions::new();
         let (mut file, metadata) = open(&located, options.read(true), context)?;
         let path = &located.asked;
-        room(context, room_bytes(metadata.len()))?;
+        reserve_memory(context, room_bytes(metadata.len()))?;
         let bytes = bytes(&mut file, path)?;
         context.check()?;
         let name = path.file_name().unwrap_or_default();

@@ -5,9 +5,9 @@ use orion_domain::ToolError;
 
 use super::glob::folded;
 use super::list_directory::folder;
-use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
 use super::{Context, Execute, Outcome, invalid};
 use crate::roots::FileKind;
+use crate::scan::{Bounds, Entry, Firsts, Visitor, scan};
 
 const MAX_MATCHES: usize = 5;
 const MAX_DEPTH: u32 = 3;

@@ -5,9 +5,9 @@ use orion_domain::ToolError;
 
 use super::glob::Pattern;
 use super::list_directory::{Limits, folder, json_bytes, modified};
-use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
 use super::{Context, Execute, Outcome};
 use crate::roots::FileKind;
+use crate::scan::{Bounds, Entry, Firsts, Visitor, scan};
 
 impl Execute for SearchFiles {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Context, Memory, Outcome, find};
+use super::{Context, Outcome, find};
 use crate::apps::Apps;
+use crate::call::{Memory, RiskGate};
 use crate::changes::as_it_acts;
-use crate::risk_gate::RiskGate;
 use crate::roots::Roots;
 use crate::trash::Trash;
 

@@ -17,9 +17,8 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 use super::counted::counted;
 use super::create_directory::{missing_parent, refuse_depth};
 use super::{Context, Execute, Outcome, regular};
-use crate::changes::{
-    Change, FileStamp, Precondition, StepError, TrashSpace, disk_bytes_at, lock_paths,
-};
+use crate::changes::{Change, Precondition, StepError, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, disk_bytes_at};
 use crate::roots::{Located, Wanted, io_failure, refused};
 
 /// Maximum content of one call, in bytes.

@@ -7,8 +7,9 @@ use std::io::Write;
 use orion_domain::Access;
 use serde_json::json;
 
-use crate::changes::{Change, NO_SWAP, Precondition, Recovered, Target, TrashSpace, recover};
-use crate::tools::Context;
+use crate::call::Context;
+use crate::changes::{Change, NO_SWAP, Precondition, Recovered, TrashSpace, recover, sweep};
+use crate::entry::Target;
 use crate::tools::testing::Device;
 use crate::trash::Trash;
 
@@ -132,7 +133,7 @@ fn what_was_on_its_way_out_of_the_trash_goes_back_there() {
     let written = device.last_call();
     let of = (written.parse().unwrap(), 0);
     let settled = killed(&device, |context, change| {
-        let source = crate::changes::record::Source::Kept { call: of.0, step: of.1 };
+        let source = crate::record::Source::Kept { call: of.0, step: of.1 };
         let target = target(context, "a");
         let name = change.plan_placed(&target, source).unwrap();
         let kept = device.at(&format!("state/trash/{written}/content-0"));
@@ -232,7 +233,7 @@ fn what_is_out_of_reach_waits() {
     let nothing = crate::roots::Roots::open(&Scope::nothing(), &Scope::nothing(), &[]);
     assert_eq!(recover(&trash, &nothing), []);
     assert_eq!(trash.unsettled().len(), 1);
-    trash.sweep(&device.roots, jiff::Timestamp::now()).unwrap();
+    sweep(&trash, &device.roots, jiff::Timestamp::now()).unwrap();
     assert_eq!((trash.unsettled().len(), device.litter()), (0, vec![]));
 }
 
@@ -244,7 +245,7 @@ fn a_copy_out_of_the_trash_that_was_cut_off_goes_and_what_is_kept_stays() {
     let written = device.last_call();
     let of = (written.parse().unwrap(), 0);
     let settled = killed(&device, |context, change| {
-        let source = crate::changes::record::Source::Kept { call: of.0, step: of.1 };
+        let source = crate::record::Source::Kept { call: of.0, step: of.1 };
         let name = change.plan_placed(&target(context, "a"), source).unwrap();
         fs::write(device.at("files").join(name), "ol").unwrap();
     });

@@ -6,9 +6,10 @@ use std::io::Write;
 use orion_domain::{Access, Touches};
 use serde_json::json;
 
-use crate::changes::{Change, FileStamp, NO_SWAP, Precondition, StepError, Target, TrashSpace};
-use crate::tools::Context;
-use crate::tools::observe::{ExpectedState, observe};
+use crate::call::{Context, ExpectedState};
+use crate::changes::{Change, NO_SWAP, Precondition, StepError, TrashSpace};
+use crate::entry::{FileStamp, Target};
+use crate::observe::{compare, observe};
 use crate::tools::testing::Device;
 
 fn target(context: &Context<'_>, name: &str) -> Target {
@@ -268,7 +269,7 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
     });
     let error = device.with_context(|context| {
         let context = Context { expected: Some(expected), ..*context };
-        context.compare().unwrap();
+        compare(&context).unwrap();
         compared.send(()).unwrap();
         let arguments = json!({"path": "a", "confirm": true});
         (crate::tools::find("delete_file").unwrap().run)(arguments, &context).unwrap_err()

@@ -9,8 +9,9 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use super::ground::{CANARY, Ground, Layers, SIZE, UNASKED, told};
+use crate::call::Outcome;
 use crate::sandbox::is_for_files;
-use crate::tools::{EXECUTORS, Outcome};
+use crate::tools::EXECUTORS;
 
 /// Paths that lead out, given the ground's own path. Their targets exist and contain canaries.
 const WAYS_OUT: &[&str] = &[

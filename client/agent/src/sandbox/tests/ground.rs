@@ -17,11 +17,12 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::apps::Apps;
-use crate::risk_gate::RiskGate;
+use crate::call::RiskGate;
+use crate::call::{Context, Outcome};
 use crate::roots::Roots;
 use crate::sandbox::{Reach, confine};
+use crate::tools::find;
 use crate::tools::testing::judged;
-use crate::tools::{Context, Outcome, find};
 use crate::trash::Trash;
 
 /// The content of every canary.
@@ -160,7 +161,7 @@ impl Ground {
             }
             let judged = judged(&self.trash, &self.places, tool, &arguments);
             let context = Context {
-                memory: &crate::tools::Memory::default(),
+                memory: &crate::call::Memory::default(),
                 call,
                 roots,
                 places: &self.places,

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::escapes::{arguments, file_tools, leaked};
 use super::ground::{Ground, Layers, SIZE, canary};
-use crate::tools::Outcome;
+use crate::call::Outcome;
 use crate::tools::testing::alone;
 
 const SWAPS: &str = "ORION_RACE_SWAPS";

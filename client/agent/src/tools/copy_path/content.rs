@@ -6,15 +6,15 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-#[cfg(not(unix))]
-use super::method::name;
-#[cfg(unix)]
-use super::method::target;
-use super::method::{CopyMethod, Count, Destination, judge};
 use crate::changes::Staged;
 use crate::roots::{FileKind, Located, Wanted, io_failure};
-use crate::tools::walk::{Mode, Next, Visit, walk};
+#[cfg(not(unix))]
+use crate::survey::name;
+#[cfg(unix)]
+use crate::survey::target;
+use crate::survey::{CopyMethod, Count, Destination, judge};
 use crate::tools::{Context, regular};
+use crate::walk::{Mode, Next, Visit, walk};
 
 /// Bytes copied between two checks of the deadline.
 const STEP_BYTES: u64 = 8 * 1024 * 1024;

@@ -2,8 +2,8 @@
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use super::method::Count;
 use crate::roots::{FileKind, Located};
+use crate::survey::Count;
 use crate::tools::counted::counted;
 use crate::tools::create_directory::missing_parent;
 use crate::tools::write_file::refuse_unwritable;

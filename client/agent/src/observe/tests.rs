@@ -17,7 +17,9 @@ fn see(device: &Device, touches: &Touches) -> Vec<Observation> {
 
 fn drift(device: &Device, touches: &Touches, before: &[Observation]) -> Option<String> {
     let expected = ExpectedState { touches, before };
-    let error = device.with_context(|context| compare(expected, context)).err()?;
+    let error = device
+        .with_context(|context| compare(&Context { expected: Some(expected), ..*context }))
+        .err()?;
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
     assert_eq!(error.details["reason"], "drift");
     let path = error.details["attempted_path"].as_str().unwrap().to_owned();
@@ -108,7 +110,9 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
     let b = touching(&device, &[("files/b.txt", Access::Write)]);
     let seen = see(&device, &b);
     let expected = ExpectedState { touches: &a, before: &seen };
-    let error = device.with_context(|context| compare(expected, context)).unwrap_err();
+    let error = device
+        .with_context(|context| compare(&Context { expected: Some(expected), ..*context }))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
 
@@ -211,7 +215,7 @@ fn what_a_step_took_and_was_not_shown_goes_back() {
         let expected = ExpectedState { touches: &touches, before: &before };
         device.with_context(|context| {
             let context = Context { expected: Some(expected), ..*context };
-            context.compare().unwrap();
+            compare(&context).unwrap();
             let target = located(&context, name);
             if name == "folder" {
                 forge(&device, "files/folder/a.txt", b"54321");

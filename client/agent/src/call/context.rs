@@ -10,11 +10,9 @@ use orion_domain::{
     Access, CallId, DevicePath, ErrorCode, Places, RiskRaise, ToolError, Touches, Undo,
 };
 
-use super::Memory;
-use super::observe::{ExpectedState, compare};
+use super::{ExpectedState, Memory, RiskGate};
 use crate::apps::Apps;
-use crate::changes::is_executable;
-use crate::risk_gate::RiskGate;
+use crate::entry::is_executable;
 use crate::roots::{Located, Roots};
 use crate::trash::Trash;
 
@@ -85,14 +83,6 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Refuses the call if a path differs from the preview.
-    ///
-    /// # Errors
-    /// As [`compare`].
-    pub(crate) fn compare(&self) -> Result<(), ToolError> {
-        self.expected.map_or(Ok(()), |expected| compare(expected, self))
-    }
-
     /// Raises the call's risk if a file has an execute bit: content written to `path` would be run like it.
     ///
     /// # Errors
@@ -114,7 +104,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As [`RiskGate::raise`].
-    pub(super) fn raise_if_starting_at(
+    pub(crate) fn raise_if_starting_at(
         &self,
         located: &Located,
         path: &DevicePath,
@@ -140,7 +130,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As [`Context::path`] and [`Roots::locate`].
-    pub(super) fn locate(&self, text: &str, access: Access) -> Result<Located, ToolError> {
+    pub(crate) fn locate(&self, text: &str, access: Access) -> Result<Located, ToolError> {
         self.roots.locate(&self.path(text)?, access)
     }
 }
