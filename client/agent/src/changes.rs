@@ -41,7 +41,7 @@ pub use sweep::{SweepResult, sweep};
 pub(crate) use trash_space::TrashSpace;
 pub(crate) use undo::{UndoneCall, as_it_acts, undo};
 
-use crate::call::Context;
+use crate::call::FileContext;
 use crate::entry::{FileStamp, Target};
 use crate::record::{self, Header, Line, Record, RecordedStep, Step};
 
@@ -49,7 +49,7 @@ use crate::record::{self, Header, Line, Record, RecordedStep, Step};
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Change<'a> {
-    context: &'a Context<'a>,
+    context: &'a FileContext<'a>,
     header: Header,
     room: TrashSpace<'a>,
     log: Option<Log>,
@@ -73,7 +73,7 @@ impl<'a> Change<'a> {
     /// are the paths that the call names and may change; undoing the call evaluates them again. `room`
     /// reserves trash space for replaced and deleted content.
     pub(crate) fn begin(
-        context: &'a Context<'_>,
+        context: &'a FileContext<'_>,
         tool: &str,
         paths: &[&DevicePath],
         room: TrashSpace<'a>,
@@ -99,7 +99,12 @@ impl<'a> Change<'a> {
     }
 
     /// Begins the changes of a call that undoes the call of header `of`.
-    fn undoing(context: &'a Context<'_>, tool: &str, of: &Header, room: TrashSpace<'a>) -> Self {
+    fn undoing(
+        context: &'a FileContext<'_>,
+        tool: &str,
+        of: &Header,
+        room: TrashSpace<'a>,
+    ) -> Self {
         let paths: Vec<&DevicePath> = of.paths.iter().collect();
         let mut change = Self::begin(context, tool, &paths, room);
         (change.header.touched, change.header.undo) = (of.touched.clone(), Some(of.undoing()));

@@ -19,12 +19,14 @@ use tokio::sync::mpsc;
 use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::apps::Apps;
-use crate::call::{Context, ExpectedState, Memory, ObservationMode, Outcome, RiskGate};
+use crate::call::{
+    Context, ExpectedState, FileContext, Memory, ObservationMode, Outcome, RiskGate,
+};
 use crate::journal::{Admission, Ended};
 use crate::observe::{compare, observe};
 use crate::report::Subject;
 use crate::roots::GrantedPaths;
-use crate::sandbox::{Reach, Sandbox, confine};
+use crate::sandbox::{Confinement, Sandbox, confine};
 use crate::tools::Executor;
 use crate::trash::Trash;
 use crate::verdict::Verdict;
@@ -70,8 +72,8 @@ pub struct Job {
     pub touches: Touches,
     /// What an undo call undoes or does again. None for other calls.
     pub undo: Option<Undo>,
-    /// What the kernel lets the call reach. None if the kernel does not confine it.
-    pub reach: Option<Reach>,
+    /// How the call is confined.
+    pub confinement: Confinement,
     /// Whether the call may change something.
     pub has_effects: bool,
     /// The call's part of the memory that all calls share.
@@ -155,11 +157,13 @@ pub(crate) fn begin<E: From<CallEvent> + Send + 'static>(
     progress: mpsc::Sender<E>,
 ) -> io::Result<Work> {
     let (done, work) = oneshot::channel();
-    let reach = job.reach;
+    let confinement = job.confinement;
     let run = move || drop(done.send(run(job, &progress)));
-    match reach {
-        Some(_) => drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?),
-        None => drop(tokio::task::spawn_blocking(run)),
+    match confinement {
+        Confinement::Landlock(_) => {
+            drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?);
+        }
+        Confinement::Handles => drop(tokio::task::spawn_blocking(run)),
     }
     Ok(work)
 }
@@ -185,10 +189,10 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         verdict,
         approved_raises,
         toolbox,
-        reach,
+        confinement,
         ..
     } = job;
-    if let Some(reach) = reach {
+    if let Confinement::Landlock(reach) = confinement {
         confine(&roots, &[toolbox.trash.dir()], reach).map_err(|error| {
             tracing::error!(tool = subject.tool, %error, "a thread could not be confined");
             error.refusal()
@@ -217,23 +221,25 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         ObservationMode::Nothing | ObservationMode::Tell(_) => None,
     };
     let is_final = Cell::new(false);
-    let context = Context {
+    let common = Context {
         call: subject.call,
-        memory: &memory,
-        roots: of_call.as_ref().unwrap_or(&roots),
-        places,
-        apps,
-        trash,
         device_id,
         dry_run: subject.dry_run,
+        roots: of_call.as_ref().unwrap_or(&roots),
+        places,
+        memory: &memory,
+        cancelled: &cancelled,
+        deadline,
+        progress: &progress,
+    };
+    let context = FileContext {
+        common,
+        trash,
         risk: &risk,
         is_final: &is_final,
         touches: &touches,
         undo: undo.as_ref(),
         expected,
-        cancelled: &cancelled,
-        deadline,
-        progress: &progress,
     };
     // Compared here so that a stale call ends at once, and again under its path locks, so that no other
     // call changes the paths in between.
@@ -242,7 +248,7 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         ObservationMode::Nothing | ObservationMode::Compare(..) => None,
         ObservationMode::Tell(touches) => Some(observe(touches, &context)?),
     };
-    let outcome = (executor.run)(arguments, &context)?;
+    let outcome = executor.call(arguments, &context, apps)?;
     let raises = risk.into_reported();
     let message = raises.iter().fold(outcome.message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())

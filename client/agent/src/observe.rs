@@ -14,7 +14,7 @@ use orion_domain::touches::PathTouch;
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
 use snapshot::Snapshot;
 
-use crate::call::{Context, ExpectedState};
+use crate::call::{ExpectedState, FileContext};
 use crate::entry::{MAX_HASHED_BYTES, Target};
 use crate::roots::Located;
 
@@ -30,7 +30,7 @@ const MAX_LOOKS: u32 = 8;
 /// A path that is not granted, errors of the operating system, `TIMEOUT` and `CANCELLED`.
 pub(crate) fn observe(
     touches: &Touches,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<Vec<Observation>, ToolError> {
     each(touches, context, |touch, as_entry| {
         let mut looks = 1;
@@ -54,7 +54,7 @@ pub(crate) fn observe(
 ///
 /// # Errors
 /// `PRECONDITION_FAILED` with the path and the change, and as [`observe`].
-pub(crate) fn compare(context: &Context<'_>) -> Result<(), ToolError> {
+pub(crate) fn compare(context: &FileContext<'_>) -> Result<(), ToolError> {
     let Some(expected) = context.expected else { return Ok(()) };
     let ExpectedState { touches, before } = expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
@@ -78,7 +78,7 @@ pub(crate) fn compare(context: &Context<'_>) -> Result<(), ToolError> {
 /// than a link's target.
 fn each<T>(
     touches: &Touches,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     mut look: impl FnMut(&PathTouch, bool) -> Result<T, ToolError>,
 ) -> Result<Vec<T>, ToolError> {
     let mut done: Vec<&DevicePath> = Vec::new();
@@ -116,7 +116,7 @@ fn one(
     touch: &PathTouch,
     as_entry: bool,
     whole: bool,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(String, Snapshot), ToolError> {
     let PathTouch { path, access } = touch;
     let roots = context.roots;
@@ -147,7 +147,7 @@ fn one(
 pub(crate) fn hold(
     before: &Observation,
     target: &Target,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let now = Snapshot::at(target, false, context)?;
     let mut now = now.observation(before.path.clone(), target.real.to_string());
@@ -165,7 +165,7 @@ pub(crate) fn hold_moved(
     before: &Observation,
     target: &Target,
     (dir, name): (&Dir, &str),
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let moved = target.moved_to(dir, name)?;
     let whole = context.expected.is_some_and(|expected| expected.touches.whole);
@@ -181,7 +181,7 @@ pub(crate) fn hold_moved(
 pub(crate) fn hold_copied(
     from: &Located,
     copied: Option<Digest>,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let Some(expected) = context.expected else { return Ok(()) };
     let Some(before) = expected.of(&from.asked) else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use crate::call::Context;
+use crate::call::FileContext;
 use crate::entry::{Target, disk_bytes};
 use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 use crate::walk::{Mode, Next, Visit, walk};
@@ -43,7 +43,7 @@ pub(crate) fn survey(
     start: &Located,
     landing: &Destination<'_>,
     how: CopyMethod,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<Count, ToolError> {
     let mut count = Count { entries: 1, bytes: 0, disk_bytes: 0 };
     let top = start
@@ -79,7 +79,7 @@ pub(crate) fn shares_file_system(from: &Located, to: &Located) -> bool {
 pub(crate) fn refuse_unfit_for(
     from: &Target,
     to: &Target,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let landing = Destination { asked: &to.path, real: &to.real, root: &to.root };
     survey(&from.entered()?, &landing, CopyMethod::Renamed, context).map(drop)
@@ -90,7 +90,7 @@ pub(crate) fn judge(
     visit: &Visit<'_>,
     landing: &Destination<'_>,
     how: CopyMethod,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let below = |path: &DevicePath| {
         visit.below.iter().try_fold(path.clone(), |path, name| path.join(name)).map_err(|_| {

@@ -294,8 +294,7 @@ impl<'a> Walk<'a> {
             self.odd(asked)?;
             return Ok(true);
         };
-        let (roots, asked) = (self.watch.roots, here);
-        let hidden = roots.hides(self.root, &real) || (asked != real && roots.denies(&asked));
+        let hidden = self.watch.roots.hides_entry(self.root, &here, &real);
         if hidden {
             self.keep_out()?;
         }

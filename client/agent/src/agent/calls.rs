@@ -19,7 +19,7 @@ use crate::execute::{Job, execute};
 use crate::guard::Admitted;
 use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
-use crate::sandbox::Reach;
+use crate::sandbox::Confinement;
 
 /// Calls that run at once. Further calls are rejected, not queued: the backend queues. Twice the backend's
 /// default, because a restarted backend does not count the calls that it sent before.
@@ -105,7 +105,9 @@ impl Agent {
             device: self.guard.name().to_string(),
             tool: tool.chars().take(64).collect(),
             dry_run,
-            sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
+            sandbox: orion_catalog::find(&tool)
+                .and_then(|(spec, _)| self.toolbox.sandbox.confinement(spec, dry_run).ok())
+                .map(Confinement::as_str),
         };
         match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
             (CallStatus::New, Some(error)) => return self.answer_from_memory(call, error),
@@ -153,6 +155,10 @@ impl Agent {
             let error = ToolError::new(ErrorCode::NotSupported, message);
             return self.refuse(&subject, call.arguments.digest(), error);
         };
+        let confinement = match self.toolbox.sandbox.confinement(spec, call.dry_run) {
+            Ok(confinement) => confinement,
+            Err(error) => return self.refuse(&subject, call.arguments.digest(), error),
+        };
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
         if let Some(message) = self.no_slot(on_files, argument_bytes) {
@@ -184,7 +190,6 @@ impl Agent {
             );
         }
         let cancelled = Arc::new(AtomicBool::new(false));
-        let sandbox = self.toolbox.sandbox;
         let touches = parsed.touches.clone();
         let seeing = if !call.observed.is_empty() {
             ObservationMode::Compare(parsed.touches, call.observed)
@@ -197,7 +202,7 @@ impl Agent {
             subject,
             permit,
             executor,
-            reach: sandbox.confines(spec).then(|| Reach::of(spec, call.dry_run)),
+            confinement,
             arguments: Value::Object(call.arguments_value),
             seeing,
             touches,

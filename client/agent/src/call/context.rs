@@ -1,57 +1,34 @@
-//! What an executor may use, and when it must stop.
+//! What every tool may use, and when it must stop.
 
-use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cap_std::fs::Metadata;
-use orion_domain::{
-    Access, CallId, DevicePath, ErrorCode, Places, RiskRaise, ToolError, Touches, Undo,
-};
+use orion_domain::{Access, CallId, DevicePath, ErrorCode, Places, ToolError};
 
-use super::{ExpectedState, Memory, RiskGate};
-use crate::apps::Apps;
-use crate::entry::is_executable;
+use super::Memory;
 use crate::roots::{Located, Roots};
-use crate::trash::Trash;
 
-/// Files in a Git repository that name programs to run, or that name the location of such a file.
-const GIT_SETTINGS: &[&str] = &["config", "config.worktree", "commondir"];
-
-/// The context of one call.
+/// The context of one call, for any tool.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The call.
     pub call: CallId,
-    /// Memory that the call holds, after it reserved some.
-    pub memory: &'a Memory,
-    /// The allowed folders.
-    pub roots: &'a Roots,
-    /// Base of relative paths and of `~`.
-    pub places: &'a Places,
-    /// The applications on the device's list.
-    pub apps: &'a Apps,
-    /// Keeps replaced and deleted content, so that the call can be undone.
-    pub trash: &'a Trash,
     /// The device's id in its own results.
     pub device_id: &'a str,
     /// Whether the call must change nothing.
     pub dry_run: bool,
-    /// Records what raises the call's risk. Stops the call unless the policy or an approval allows the raise.
-    pub risk: &'a RiskGate,
-    /// Set if the trash has no space for what the call replaces or deletes.
-    pub is_final: &'a Cell<bool>,
-    /// What the call touches, as evaluated.
-    pub touches: &'a Touches,
-    /// What the call undoes or redoes, as evaluated. `None` if the call is not an undo.
-    pub undo: Option<&'a Undo>,
-    /// What the preview observed, compared when the call acts. `None` if nothing is compared.
-    pub expected: Option<ExpectedState<'a>>,
+    /// The allowed folders.
+    pub roots: &'a Roots,
+    /// Base of relative paths and of `~`.
+    pub places: &'a Places,
+    /// Memory that the call holds, after it reserved some.
+    pub memory: &'a Memory,
     /// Set when a person stops the call.
     pub cancelled: &'a AtomicBool,
     /// When the call must end.
     pub deadline: Instant,
-    /// Reports progress: units done, total if known, and the name of the unit.
+    /// Reports progress: units done, total if known, and the name of the unit. Never waits.
     pub progress: &'a dyn Fn(u64, Option<u64>, &str),
 }
 
@@ -81,41 +58,6 @@ impl Context<'_> {
             ));
         }
         Ok(())
-    }
-
-    /// Raises the call's risk if a file has an execute bit: content written to `path` would be run like it.
-    ///
-    /// # Errors
-    /// As [`RiskGate::raise`].
-    pub(crate) fn raise_if_executable(
-        &self,
-        file: &Metadata,
-        path: &DevicePath,
-    ) -> Result<(), ToolError> {
-        if is_executable(file) {
-            self.risk.raise(RiskRaise::StartsPrograms, path)?;
-        }
-        Ok(())
-    }
-
-    /// As [`raise_if_executable`](Self::raise_if_executable), for the entry at a location, if any. Raises the
-    /// risk as well if the location is a setting of a Git repository: every Git command in it runs what such
-    /// a setting names, whatever the folder is called.
-    ///
-    /// # Errors
-    /// As [`RiskGate::raise`].
-    pub(crate) fn raise_if_starting_at(
-        &self,
-        located: &Located,
-        path: &DevicePath,
-    ) -> Result<(), ToolError> {
-        let Some(name) = located.name() else { return Ok(()) };
-        let is_setting = GIT_SETTINGS.iter().any(|setting| name.eq_ignore_ascii_case(setting));
-        if is_setting && located.dir.symlink_metadata("HEAD").is_ok() {
-            self.risk.raise(RiskRaise::StartsPrograms, path)?;
-        }
-        let found = located.dir.symlink_metadata(name).ok();
-        found.map_or(Ok(()), |metadata| self.raise_if_executable(&metadata, path))
     }
 
     /// Parses an argument as a path of this device.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::*;
 use crate::journal::JournalError;
 use crate::roots::Roots;
+use crate::tools;
 
 /// Only an evaluation returns a permit, so the test evaluates too.
 fn permit() -> Permit {
@@ -48,12 +49,12 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
             sandbox: None,
         },
         permit: permit(),
-        executor: Executor { name: "get_datetime", run },
+        executor: Executor { name: "get_datetime", run: tools::Run::Plain(run) },
         arguments: json!({}),
         seeing: ObservationMode::Nothing,
         touches: Touches::nothing(),
         undo: None,
-        reach: None,
+        confinement: Confinement::Handles,
         has_effects,
         memory: Arc::default(),
         deadline: Instant::now() + time_left,
@@ -199,11 +200,14 @@ async fn progress_is_thinned_out() {
 #[cfg(target_os = "linux")]
 mod confined {
     use super::*;
-    use crate::sandbox::confine;
+    use crate::sandbox::{Reach, confine};
 
     fn confined(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         let reach = if has_effects { Reach::Change } else { Reach::Read };
-        Job { reach: Some(reach), ..job(folder, run, time_left, has_effects) }
+        Job {
+            confinement: Confinement::Landlock(reach),
+            ..job(folder, run, time_left, has_effects)
+        }
     }
 
     /// Fails unless the thread can reach nothing.

@@ -97,7 +97,7 @@ impl<'a> Place<'a> {
         let (Some(asked), Some(real)) = (join(self.asked()), join(self.real())) else {
             return true;
         };
-        roots.hides(&self.start.root, &real) || (asked != real && roots.denies(&asked))
+        roots.hides_entry(&self.start.root, &asked, &real)
     }
 }
 

@@ -13,15 +13,15 @@ use orion_catalog::Tool;
 use orion_catalog::tools::copy_path::{Arguments, CopyPath, Returns};
 use orion_domain::{Access, ToolError};
 
-use super::{Context, Execute, Outcome, nearby, regular};
+use super::{FileContext, FileTool, Outcome, nearby, regular};
 use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
 use crate::entry::{Target, disk_bytes, disk_bytes_at};
 use crate::observe::hold_copied;
 use crate::roots::{Located, Wanted, io_failure};
 use crate::survey::{CopyMethod, Count, Destination, survey};
 
-impl Execute for CopyPath {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for CopyPath {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
         let _lock = lock_paths(context, &[&destination])?;
@@ -75,7 +75,7 @@ impl Execute for CopyPath {
 }
 
 /// Opens the source file.
-fn open(from: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolError> {
+fn open(from: &Located, context: &FileContext<'_>) -> Result<(File, Metadata), ToolError> {
     regular::refuse_unfit(from)?;
     let path = &from.asked;
     let Some(name) = from.name().filter(|_| from.found.is_some()) else {
@@ -92,7 +92,7 @@ pub(super) fn place_file(
     (mut file, metadata): (File, Metadata),
     target: &Target,
     replaced: bool,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let bytes = metadata.len();
     let mut staged = change.stage(target, None)?;
@@ -116,7 +116,7 @@ pub(super) fn place_folder(
     target: &Target,
     landing: &Destination<'_>,
     count: Count,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let staged = change.stage_folder(target)?;
     copy_folder(from, &staged.dir, landing, count, context)?;

@@ -11,7 +11,7 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
 use super::list_directory::modified;
-use super::{Context, Execute, Outcome, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, nearby, regular};
 use crate::entry::{NoDigest, of_reader};
 use crate::roots::{FileKind, Located, Wanted, io_failure};
 
@@ -22,8 +22,8 @@ const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024 * 1024;
 /// Interval of progress reports, in bytes.
 const PROGRESS_EVERY: u64 = 64 * 1024 * 1024;
 
-impl Execute for GetFileInfo {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for GetFileInfo {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let located = context.locate(&arguments.path, Access::Read)?;
         let path = &located.asked;
         let (metadata, sha256) = if arguments.sha256 {

@@ -13,7 +13,7 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::config_format::{Format, MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
-use super::{Context, Execute, Outcome, difference, invalid, read_config, write_file};
+use super::{FileContext, FileTool, Outcome, difference, invalid, read_config, write_file};
 use crate::call::reserve_memory;
 use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
 use crate::entry::{FileStamp, Target};
@@ -22,8 +22,8 @@ use crate::roots::{Wanted, io_failure};
 /// Maximum number of lines that one call changes.
 const MAX_CHANGES: usize = 100;
 
-impl Execute for ModifyConfig {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for ModifyConfig {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let Arguments { path, changes, confirm } = arguments;
         if !confirm && !context.dry_run {
             return Err(ToolError::new(

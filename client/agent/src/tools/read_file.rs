@@ -9,7 +9,7 @@ use cap_std::fs::{File, OpenOptions};
 use orion_catalog::tools::read_file::{Arguments, Encoding, ReadFile, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-use super::{Context, Execute, Outcome, invalid, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, invalid, nearby, regular};
 use crate::call::reserve_memory;
 use crate::roots::{Wanted, io_failure};
 
@@ -23,8 +23,8 @@ const BLOCK_BYTES: u64 = 4096;
 const MAX_BLOCKS: u64 = 192;
 const MAX_LIMIT: u64 = 100_000;
 
-impl Execute for ReadFile {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for ReadFile {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         if !(1..=MAX_LIMIT).contains(&arguments.limit) {
             return Err(invalid(format!(
                 "limit is {}, and has to be from 1 to {MAX_LIMIT}.",

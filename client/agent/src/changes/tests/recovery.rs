@@ -7,19 +7,22 @@ use std::io::Write;
 use orion_domain::Access;
 use serde_json::json;
 
-use crate::call::Context;
+use crate::call::FileContext;
 use crate::changes::{Change, NO_SWAP, Precondition, Recovered, TrashSpace, recover, sweep};
 use crate::entry::Target;
 use crate::tools::testing::Device;
 use crate::trash::Trash;
 
-fn target(context: &Context<'_>, name: &str) -> Target {
+fn target(context: &FileContext<'_>, name: &str) -> Target {
     let path = context.path(name).unwrap();
     Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
 }
 
 /// Ends a change as a kill does, and starts again.
-fn killed(device: &Device, change: impl FnOnce(&Context<'_>, &mut Change<'_>)) -> Vec<Recovered> {
+fn killed(
+    device: &Device,
+    change: impl FnOnce(&FileContext<'_>, &mut Change<'_>),
+) -> Vec<Recovered> {
     device.with_context(|context| {
         let path = context.path("a").unwrap();
         let mut begun = Change::begin(
@@ -70,7 +73,7 @@ fn a_folder_that_was_being_filled_goes() {
 }
 
 /// Writes all that [`Change::place`] records before the kill; the test makes the names itself.
-fn ready(context: &Context<'_>, change: &mut Change<'_>) -> String {
+fn ready(context: &FileContext<'_>, change: &mut Change<'_>) -> String {
     let target = target(context, "a");
     let mut staged = change.stage(&target, None).unwrap();
     staged.write_all(b"new").unwrap();

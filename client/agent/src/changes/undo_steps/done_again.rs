@@ -3,7 +3,7 @@
 use orion_domain::RiskRaise;
 
 use super::{Back, UndoError, UndoStep};
-use crate::call::Context;
+use crate::call::FileContext;
 use crate::entry::{FileStamp, Target};
 use crate::record::Step;
 
@@ -14,7 +14,7 @@ impl UndoStep<'_> {
     /// `APPROVAL_REQUIRED` if neither the policy nor an approval allows that.
     pub(super) fn raise_where_done_again(
         self,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
         target: &Target,
         back: &Back,
     ) -> Result<(), UndoError> {

@@ -17,8 +17,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::apps::Apps;
-use crate::call::RiskGate;
-use crate::call::{Context, Outcome};
+use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
 use crate::roots::Roots;
 use crate::sandbox::{Reach, confine};
 use crate::tools::find;
@@ -160,25 +159,27 @@ impl Ground {
                 confine(roots, &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();
             }
             let judged = judged(&self.trash, &self.places, tool, &arguments);
-            let context = Context {
-                memory: &crate::call::Memory::default(),
+            let common = Context {
                 call,
-                roots,
-                places: &self.places,
-                apps: &self.apps,
-                trash: &self.trash,
                 device_id: "kiosk",
                 dry_run,
+                roots,
+                places: &self.places,
+                memory: &Memory::default(),
+                cancelled: &AtomicBool::new(false),
+                deadline: Instant::now() + Duration::from_secs(60),
+                progress: &|_, _, _| {},
+            };
+            let context = FileContext {
+                common,
+                trash: &self.trash,
                 risk: &RiskGate::new(None, RiskRaise::ALL.to_vec(), dry_run),
                 is_final: &std::cell::Cell::new(false),
                 touches: &judged.touches,
                 undo: judged.undo.as_ref(),
                 expected: None,
-                cancelled: &AtomicBool::new(false),
-                deadline: Instant::now() + Duration::from_secs(60),
-                progress: &|_, _, _| {},
             };
-            (find(tool).unwrap().run)(arguments, &context)
+            find(tool).unwrap().call(arguments, &context, &self.apps)
         };
         thread::scope(|scope| scope.spawn(run).join().unwrap())
     }

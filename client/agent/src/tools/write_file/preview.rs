@@ -10,13 +10,13 @@ use super::{refuse_hard_links, refuse_unwritable};
 use crate::call::reserve_memory;
 use crate::roots::{Located, Wanted, io_failure};
 use crate::tools::difference::{MAX_COMPARED_BYTES, replaced, unified};
-use crate::tools::{Context, regular};
+use crate::tools::{FileContext, regular};
 
 /// Returns the new size of the file in bytes, and the difference.
 pub(super) fn preview(
     located: &Located,
     arguments: &Arguments,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(u64, String), ToolError> {
     let (path, content) = (&located.asked, &arguments.content);
     let added = content.len() as u64;
