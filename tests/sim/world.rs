@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use orion_agent::tools::Outcome;
+use orion_agent::call::Outcome;
 use orion_domain::{CallId, CallState, ErrorCode, ToolError};
 use orion_server::clock::new_uuid;
 use serde_json::json;

@@ -14,8 +14,8 @@ use orion_domain::touches::PathTouch;
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
 use snapshot::Snapshot;
 
-use super::Context;
-use crate::changes::{MAX_HASHED_BYTES, Target};
+use crate::call::{ExpectedState, FileContext};
+use crate::entry::{MAX_HASHED_BYTES, Target};
 use crate::roots::Located;
 
 /// Resolution of the kernel's clock for files: two changes within it may carry the same time.
@@ -23,42 +23,15 @@ const TICK: Duration = Duration::from_millis(20);
 /// Maximum number of observations of an entry that changed within one tick.
 const MAX_LOOKS: u32 = 8;
 
-/// What to do about the touched paths before the call runs.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub enum ObservationMode {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// Report the observations with the result.
-    Tell(Touches),
-    /// Compare the current state with these observations.
-    Compare(Touches, Vec<Observation>),
-}
-
-/// The touched paths and their state in the preview.
-#[derive(Debug, Clone, Copy)]
-pub struct ExpectedState<'a> {
-    /// What the call touches.
-    pub touches: &'a Touches,
-    /// The observations of the preview.
-    pub before: &'a [Observation],
-}
-
-impl<'a> ExpectedState<'a> {
-    /// Returns the observation of a path. `None` if the path was not observed.
-    #[must_use]
-    pub fn of(self, path: &DevicePath) -> Option<&'a Observation> {
-        let path = path.to_string();
-        self.before.iter().find(|seen| seen.path == path)
-    }
-}
-
 /// Observes each path of a call, in the call's order. An entry that just changed is observed again until a
 /// further change would show. An entry that keeps changing has no digest.
 ///
 /// # Errors
 /// A path that is not granted, errors of the operating system, `TIMEOUT` and `CANCELLED`.
-pub fn observe(touches: &Touches, context: &Context<'_>) -> Result<Vec<Observation>, ToolError> {
+pub(crate) fn observe(
+    touches: &Touches,
+    context: &FileContext<'_>,
+) -> Result<Vec<Observation>, ToolError> {
     each(touches, context, |touch, as_entry| {
         let mut looks = 1;
         loop {
@@ -77,11 +50,12 @@ pub fn observe(touches: &Touches, context: &Context<'_>) -> Result<Vec<Observati
     })
 }
 
-/// Refuses a call if a path differs from its observation.
+/// Refuses a call if a path differs from the preview. Does nothing for a call without a preview.
 ///
 /// # Errors
 /// `PRECONDITION_FAILED` with the path and the change, and as [`observe`].
-pub fn compare(expected: ExpectedState<'_>, context: &Context<'_>) -> Result<(), ToolError> {
+pub(crate) fn compare(context: &FileContext<'_>) -> Result<(), ToolError> {
+    let Some(expected) = context.expected else { return Ok(()) };
     let ExpectedState { touches, before } = expected;
     let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
     if let Some(other) = before.iter().find(|seen| !named(&seen.path)) {
@@ -104,7 +78,7 @@ pub fn compare(expected: ExpectedState<'_>, context: &Context<'_>) -> Result<(),
 /// than a link's target.
 fn each<T>(
     touches: &Touches,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     mut look: impl FnMut(&PathTouch, bool) -> Result<T, ToolError>,
 ) -> Result<Vec<T>, ToolError> {
     let mut done: Vec<&DevicePath> = Vec::new();
@@ -142,7 +116,7 @@ fn one(
     touch: &PathTouch,
     as_entry: bool,
     whole: bool,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(String, Snapshot), ToolError> {
     let PathTouch { path, access } = touch;
     let roots = context.roots;
@@ -173,7 +147,7 @@ fn one(
 pub(crate) fn hold(
     before: &Observation,
     target: &Target,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let now = Snapshot::at(target, false, context)?;
     let mut now = now.observation(before.path.clone(), target.real.to_string());
@@ -191,7 +165,7 @@ pub(crate) fn hold_moved(
     before: &Observation,
     target: &Target,
     (dir, name): (&Dir, &str),
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let moved = target.moved_to(dir, name)?;
     let whole = context.expected.is_some_and(|expected| expected.touches.whole);
@@ -207,7 +181,7 @@ pub(crate) fn hold_moved(
 pub(crate) fn hold_copied(
     from: &Located,
     copied: Option<Digest>,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let Some(expected) = context.expected else { return Ok(()) };
     let Some(before) = expected.of(&from.asked) else { return Ok(()) };

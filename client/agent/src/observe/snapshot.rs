@@ -9,10 +9,10 @@ use orion_domain::observation::Kind;
 use orion_domain::{Access, Digest, ErrorCode, Observation, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use crate::changes::{MAX_HASHED_BYTES, NoDigest, Target, inode, mode, of_reader};
-use crate::roots::{FileKind, Located, Wanted, io_failure};
-use crate::tools::walk::{Mode, Next, Visit, walk};
-use crate::tools::{Context, regular};
+use crate::call::FileContext;
+use crate::entry::{MAX_HASHED_BYTES, NoDigest, Target, inode, mode, of_reader};
+use crate::roots::{FileKind, Located, Wanted, io_failure, regular};
+use crate::walk::{Mode, Next, Visit, walk};
 
 /// The state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Snapshot {
     pub(super) fn at(
         target: &Target,
         whole: bool,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
     ) -> Result<Self, ToolError> {
         let path = &target.path;
         let metadata = match target.dir.symlink_metadata(&target.name) {
@@ -81,7 +81,7 @@ impl Snapshot {
     pub(super) fn of_folder(
         folder: &Located,
         whole: bool,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
     ) -> Result<Self, ToolError> {
         let metadata = folder
             .dir
@@ -157,11 +157,11 @@ const fn is_over(error: &ToolError) -> bool {
 }
 
 /// Returns the SHA-256 of a file. `None` if the file grew beyond the limit.
-fn content(target: &Target, context: &Context<'_>) -> Result<Option<Digest>, ToolError> {
+fn content(target: &Target, context: &FileContext<'_>) -> Result<Option<Digest>, ToolError> {
     let Target { dir, name, path, .. } = target;
     let (file, _) = regular::open(dir, name, path, OpenOptions::new().read(true))?;
     let mut file = file.take(MAX_HASHED_BYTES + 1);
-    let digest = of_reader(&mut file, &|| context.check()).map_err(|no| match no {
+    let digest = of_reader(&mut file, &mut |_| context.check()).map_err(|no| match no {
         NoDigest::Io(error) => io_failure(&error, Wanted::File, path),
         NoDigest::Stopped(error) => error,
     })?;

@@ -5,10 +5,20 @@ use std::sync::Arc;
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 use orion_domain::{Access, DevicePath, ToolError};
+use serde::{Deserialize, Serialize};
 
-use super::record::Location;
-use super::{FileStamp, StepError};
+use super::FileStamp;
 use crate::roots::{Located, Roots, Wanted, io_failure};
+
+/// A path as named and as resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Location {
+    /// As the call names it, or as far as it can be named.
+    pub(crate) path: DevicePath,
+    /// With links resolved.
+    pub(crate) real: DevicePath,
+}
 
 /// Returns the bytes on the disk of the file at a path. 0 if there is no file.
 ///
@@ -57,7 +67,7 @@ impl Target {
     }
 
     /// Returns a name in a folder below a located path.
-    pub(super) fn new(
+    pub(crate) fn new(
         located: &Located,
         dir: Dir,
         folder: &DevicePath,
@@ -73,7 +83,7 @@ impl Target {
     ///
     /// # Errors
     /// As [`Roots::locate_real`], and as [`Target::of`].
-    pub(super) fn again(roots: &Roots, at: &Location, any: &[Access]) -> Result<Self, ToolError> {
+    pub(crate) fn again(roots: &Roots, at: &Location, any: &[Access]) -> Result<Self, ToolError> {
         let mut found = Err(Wanted::Path.missing(&at.path));
         for access in any {
             found = roots.locate_real(&at.real, *access);
@@ -130,12 +140,7 @@ impl Target {
             .map_err(|error| io_failure(&error, Wanted::Path, &self.path))
     }
 
-    /// As [`stamp`](Self::stamp), and fails if the name is free.
-    pub(super) fn see(&self) -> Result<FileStamp, StepError> {
-        self.stamp()?.ok_or_else(|| StepError::Changed(self.path.clone()))
-    }
-
-    pub(super) fn spot(&self) -> Location {
+    pub(crate) fn spot(&self) -> Location {
         Location { path: self.path.clone(), real: self.real.clone() }
     }
 }

@@ -17,7 +17,9 @@ fn see(device: &Device, touches: &Touches) -> Vec<Observation> {
 
 fn drift(device: &Device, touches: &Touches, before: &[Observation]) -> Option<String> {
     let expected = ExpectedState { touches, before };
-    let error = device.with_context(|context| compare(expected, context)).err()?;
+    let error = device
+        .with_context(|context| compare(&FileContext { expected: Some(expected), ..*context }))
+        .err()?;
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
     assert_eq!(error.details["reason"], "drift");
     let path = error.details["attempted_path"].as_str().unwrap().to_owned();
@@ -108,7 +110,9 @@ fn what_the_call_does_not_touch_cannot_be_compared() {
     let b = touching(&device, &[("files/b.txt", Access::Write)]);
     let seen = see(&device, &b);
     let expected = ExpectedState { touches: &a, before: &seen };
-    let error = device.with_context(|context| compare(expected, context)).unwrap_err();
+    let error = device
+        .with_context(|context| compare(&FileContext { expected: Some(expected), ..*context }))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
 
@@ -198,7 +202,7 @@ fn what_changes_all_the_time_cannot_be_compared() {
 #[test]
 fn what_a_step_took_and_was_not_shown_goes_back() {
     use crate::changes::{Change, Precondition, TrashSpace};
-    let located = |context: &Context<'_>, name: &str| {
+    let located = |context: &FileContext<'_>, name: &str| {
         let path = context.path(name).unwrap();
         Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
     };
@@ -210,8 +214,8 @@ fn what_a_step_took_and_was_not_shown_goes_back() {
         let before = see(&device, &touches);
         let expected = ExpectedState { touches: &touches, before: &before };
         device.with_context(|context| {
-            let context = Context { expected: Some(expected), ..*context };
-            context.compare().unwrap();
+            let context = FileContext { expected: Some(expected), ..*context };
+            compare(&context).unwrap();
             let target = located(&context, name);
             if name == "folder" {
                 forge(&device, "files/folder/a.txt", b"54321");

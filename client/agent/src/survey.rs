@@ -5,14 +5,14 @@ use std::path::{Component, Path};
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use crate::changes::{Target, disk_bytes};
+use crate::call::FileContext;
+use crate::entry::{Target, disk_bytes};
 use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
-use crate::tools::Context;
-use crate::tools::walk::{Mode, Next, Visit, walk};
+use crate::walk::{Mode, Next, Visit, walk};
 
 /// How the folder gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tools) enum CopyMethod {
+pub(crate) enum CopyMethod {
     /// With its content; unreadable entries are refused.
     Copied,
     /// By a rename of the folder; nothing in it is opened.
@@ -21,29 +21,29 @@ pub(in crate::tools) enum CopyMethod {
 
 /// The amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tools) struct Count {
+pub(crate) struct Count {
     /// Files and folders, itself included.
-    pub(in crate::tools) entries: u64,
+    pub(crate) entries: u64,
     /// Bytes in files.
-    pub(in crate::tools) bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes used on the disk.
-    pub(in crate::tools) disk_bytes: u64,
+    pub(crate) disk_bytes: u64,
 }
 
 /// The destination: as the call names it, resolved, and its root.
 #[derive(Debug)]
-pub(in crate::tools) struct Destination<'a> {
-    pub(in crate::tools) asked: &'a DevicePath,
-    pub(in crate::tools) real: &'a DevicePath,
-    pub(in crate::tools) root: &'a DevicePath,
+pub(crate) struct Destination<'a> {
+    pub(crate) asked: &'a DevicePath,
+    pub(crate) real: &'a DevicePath,
+    pub(crate) root: &'a DevicePath,
 }
 
 /// Counts the contents of a located folder. Refuses the folder if an entry may not go to the destination.
-pub(in crate::tools) fn survey(
+pub(crate) fn survey(
     start: &Located,
     landing: &Destination<'_>,
     how: CopyMethod,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<Count, ToolError> {
     let mut count = Count { entries: 1, bytes: 0, disk_bytes: 0 };
     let top = start
@@ -70,7 +70,7 @@ pub(in crate::tools) fn survey(
 }
 
 /// Returns whether a rename between the two locations should work, as far as that is known before.
-pub(in crate::tools) fn shares_file_system(from: &Located, to: &Located) -> bool {
+pub(crate) fn shares_file_system(from: &Located, to: &Located) -> bool {
     let of = |located: &Located| located.dir.dir_metadata().ok().map(|it| file_system(&it));
     of(from) == of(to)
 }
@@ -79,18 +79,18 @@ pub(in crate::tools) fn shares_file_system(from: &Located, to: &Located) -> bool
 pub(crate) fn refuse_unfit_for(
     from: &Target,
     to: &Target,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let landing = Destination { asked: &to.path, real: &to.real, root: &to.root };
     survey(&from.entered()?, &landing, CopyMethod::Renamed, context).map(drop)
 }
 
 /// Evaluates one entry.
-pub(super) fn judge(
+pub(crate) fn judge(
     visit: &Visit<'_>,
     landing: &Destination<'_>,
     how: CopyMethod,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let below = |path: &DevicePath| {
         visit.below.iter().try_fold(path.clone(), |path, name| path.join(name)).map_err(|_| {
@@ -133,7 +133,7 @@ pub(super) fn judge(
 
 /// Returns the target of a link that may be copied unchanged: it stays inside the folder wherever the folder
 /// is.
-pub(super) fn target(visit: &Visit<'_>) -> Result<std::path::PathBuf, ToolError> {
+pub(crate) fn target(visit: &Visit<'_>) -> Result<std::path::PathBuf, ToolError> {
     let last = visit.below.last().map_or("", String::as_str);
     let target = visit.dir.read_link_contents(last).ok();
     target.filter(|target| stays(target, visit.below.len())).ok_or_else(|| {
@@ -156,7 +156,7 @@ fn stays(target: &Path, depth: usize) -> bool {
 }
 
 /// Returns the entry's path for a person.
-pub(super) fn name(visit: &Visit<'_>) -> String {
+pub(crate) fn name(visit: &Visit<'_>) -> String {
     visit.path().map_or_else(|| visit.below.join("/"), |path| path.to_string())
 }
 

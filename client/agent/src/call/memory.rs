@@ -93,7 +93,7 @@ impl Drop for Memory {
 ///
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`.
-pub(super) fn room(context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
+pub(crate) fn reserve_memory(context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
     context.memory.take(context, bytes)
 }
 

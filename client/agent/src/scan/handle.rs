@@ -10,15 +10,15 @@ use crate::roots::FileKind;
 
 /// A folder opened for listing.
 #[derive(Debug)]
-pub(in crate::tools) struct Handle {
-    pub(in crate::tools) dir: Dir,
+pub(crate) struct Handle {
+    pub(crate) dir: Dir,
     /// Device number of the file system. 0 where systems are not distinguished.
     device: u64,
 }
 
 impl Handle {
     /// Opens a held folder again: listing needs its own position.
-    pub(in crate::tools) fn again(dir: &Dir) -> io::Result<Self> {
+    pub(crate) fn again(dir: &Dir) -> io::Result<Self> {
         let dir = system::open_again(dir)?;
         let device = system::device(&dir)?;
         Ok(Self { dir, device })
@@ -26,7 +26,7 @@ impl Handle {
 
     /// Opens the subfolder of this name. `None` if it lies on a file system without files, such as `/proc`,
     /// and its parent does not.
-    pub(in crate::tools) fn enter(&self, name: &str) -> io::Result<Option<Self>> {
+    pub(crate) fn enter(&self, name: &str) -> io::Result<Option<Self>> {
         let dir = system::open_folder(&self.dir, name)?;
         let device = system::device(&dir)?;
         if device != self.device && system::is_pseudo(&dir) {
@@ -37,7 +37,7 @@ impl Handle {
 
     /// Opens the regular file of this name. Returns it with its size in bytes. `None` for any other entry,
     /// and for a file of the kernel that is mounted there. The open does not block.
-    pub(in crate::tools) fn file(&self, name: &str) -> io::Result<Option<(File, u64)>> {
+    pub(crate) fn file(&self, name: &str) -> io::Result<Option<(File, u64)>> {
         let file = system::open_file(&self.dir, name)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
@@ -50,14 +50,14 @@ impl Handle {
 
 /// Lists folders, one after the other.
 #[derive(Debug, Default)]
-pub(in crate::tools) struct Reader {
+pub(crate) struct Reader {
     buffer: Vec<u8>,
 }
 
 impl Reader {
     /// Calls `each` for every name in the folder, in no order, with its kind. The name is `None` if it is not
     /// text. Skips entries that are gone before they are inspected.
-    pub(in crate::tools) fn each(
+    pub(crate) fn each(
         &mut self,
         folder: &Handle,
         each: impl FnMut(Option<&str>, FileKind) -> ControlFlow<()>,

@@ -3,20 +3,20 @@
 use crate::roots::FileKind;
 
 /// Maximum size of queued names, in bytes.
-pub(in crate::tools) const MAX_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Size of a name besides its text, in bytes.
 const EACH: usize = 12;
 
 /// Names stored one after the other in one text.
 #[derive(Debug, Default)]
-pub(in crate::tools) struct Names {
+pub(crate) struct Names {
     text: String,
     at: Vec<(u32, u16, FileKind)>,
 }
 
 impl Names {
     /// Adds a name. Returns false if there is no space.
-    pub(in crate::tools) fn push(&mut self, name: &str, what: FileKind) -> bool {
+    pub(crate) fn push(&mut self, name: &str, what: FileKind) -> bool {
         let (Ok(start), Ok(length)) = (u32::try_from(self.text.len()), u16::try_from(name.len()))
         else {
             return false;
@@ -30,23 +30,23 @@ impl Names {
     }
 
     /// Returns the size in bytes.
-    pub(in crate::tools) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.text.len() + self.at.len() * EACH
     }
 
     /// Returns whether there are no names.
-    pub(in crate::tools) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.at.is_empty()
     }
 
     /// Sorts in reverse order, so that the first name is taken next.
-    pub(in crate::tools) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         let text = &self.text;
         self.at.sort_unstable_by(|one, other| name(text, *other).cmp(name(text, *one)));
     }
 
     /// Takes the last name.
-    pub(in crate::tools) fn pop(&mut self) -> Option<(&str, FileKind)> {
+    pub(crate) fn pop(&mut self) -> Option<(&str, FileKind)> {
         let last = self.at.pop()?;
         Some((name(&self.text, last), last.2))
     }

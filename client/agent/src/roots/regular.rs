@@ -4,11 +4,11 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use crate::roots::{FileKind, Located, Wanted, io_failure};
+use super::{FileKind, Located, Wanted, io_failure};
 
 /// Opens a file that was found. Refuses FIFOs, sockets and devices before the open, and again on the handle,
 /// because the name may change in between. So the open neither follows a link nor blocks.
-pub(super) fn open(
+pub(crate) fn open(
     dir: &Dir,
     name: &str,
     path: &DevicePath,
@@ -37,7 +37,7 @@ fn refuse_foreign(
     use cap_fs_ext::MetadataExt;
 
     let here = dir.dir_metadata().map_err(|error| io_failure(&error, Wanted::File, path))?;
-    let foreign = metadata.dev() != here.dev() && crate::roots::is_pseudo(file);
+    let foreign = metadata.dev() != here.dev() && super::is_pseudo(file);
     refuse_special(if foreign { FileKind::Special } else { FileKind::File }, path)
 }
 
@@ -47,7 +47,7 @@ fn refuse_foreign(_: &Dir, _: &File, _: &Metadata, _: &DevicePath) -> Result<(),
 }
 
 /// Refuses the entry at a path unless it is a file or could become one.
-pub(super) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
+pub(crate) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
     if located.is_folder() {
         return refuse_special(FileKind::Folder, &located.asked);
     }

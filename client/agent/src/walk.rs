@@ -9,11 +9,11 @@ use std::sync::Arc;
 use cap_std::fs::{Dir, Metadata};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use super::Context;
-use super::scan::{
+use crate::call::Context;
+use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
+use crate::scan::{
     Handle, MAX_DEPTH, MAX_ENTRIES, Names, PROGRESS_EVERY, Reader, Watch, is_short_of_handles,
 };
-use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
 
 /// Names of one folder between two checks of the deadline.
 const NAMES_PER_CHECK: u64 = 1000;
@@ -22,7 +22,7 @@ const STEPS_PER_CHECK: u64 = 32;
 
 /// How the walk treats denied and unreadable entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Skips them.
     Deep,
     /// Returns an error for them, and for entries that cannot be evaluated.
@@ -30,34 +30,34 @@ pub(super) enum Mode {
 }
 
 /// One name found by a walk. Links are never followed.
-pub(super) struct Visit<'a> {
+pub(crate) struct Visit<'a> {
     /// The folder that holds the entry.
-    pub(super) dir: &'a Dir,
+    pub(crate) dir: &'a Dir,
     /// The same folder as a shared handle.
-    pub(super) handle: &'a Arc<Handle>,
+    pub(crate) handle: &'a Arc<Handle>,
     /// The path of that folder, below the requested path.
-    pub(super) folder: &'a Arc<DevicePath>,
+    pub(crate) folder: &'a Arc<DevicePath>,
     /// The names from the start to the entry.
-    pub(super) below: &'a [String],
+    pub(crate) below: &'a [String],
     /// The kind of the entry.
-    pub(super) what: FileKind,
+    pub(crate) what: FileKind,
 }
 
 impl Visit<'_> {
     /// Returns the path. `None` if this device has no such path.
-    pub(super) fn path(&self) -> Option<DevicePath> {
+    pub(crate) fn path(&self) -> Option<DevicePath> {
         self.folder.join(self.below.last()?).ok()
     }
 
     /// Returns the metadata. `None` if the entry is gone.
-    pub(super) fn metadata(&self) -> Option<Metadata> {
+    pub(crate) fn metadata(&self) -> Option<Metadata> {
         self.dir.symlink_metadata(self.below.last()?).ok()
     }
 }
 
 /// What a visitor wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Continue.
     On,
     /// Stop.
@@ -66,7 +66,7 @@ pub(super) enum Next {
 
 /// Visits everything below a located folder in order, a folder before its contents. Returns whether the walk
 /// was stopped or a limit cut it.
-pub(super) fn walk(
+pub(crate) fn walk(
     start: &Located,
     mode: Mode,
     context: &Context<'_>,
@@ -92,7 +92,7 @@ pub(super) fn walk(
 }
 
 /// A walk in progress.
-pub(super) struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     watch: Watch<'a>,
     /// The folder that the call named.
     named: &'a DevicePath,
@@ -105,9 +105,9 @@ pub(super) struct Walk<'a> {
     at: Option<FileKind>,
     steps: u64,
     /// Names read so far.
-    pub(super) seen: u64,
+    pub(crate) seen: u64,
     /// Whether a limit cut the walk.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// A folder on the path with its names yet to visit.
@@ -121,7 +121,7 @@ struct Frame {
 
 impl<'a> Walk<'a> {
     /// Begins a walk before its first entry.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         start: &'a Located,
         mode: Mode,
         watch: Watch<'a>,
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Moves to the next name. Returns false at the end, and when the call is over.
-    pub(super) fn advance(&mut self) -> Result<bool, ToolError> {
+    pub(crate) fn advance(&mut self) -> Result<bool, ToolError> {
         if let Some(what) = self.at.take() {
             let entered = match what {
                 FileKind::Folder => self.enter()?,
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the current entry.
-    pub(super) fn visit(&self) -> Option<Visit<'_>> {
+    pub(crate) fn visit(&self) -> Option<Visit<'_>> {
         let (what, frame) = (self.at?, self.frames.last()?);
         let (handle, folder) = (&frame.handle, &frame.asked);
         Some(Visit { dir: &handle.dir, handle, folder, below: &self.below, what })
@@ -294,8 +294,7 @@ impl<'a> Walk<'a> {
             self.odd(asked)?;
             return Ok(true);
         };
-        let (roots, asked) = (self.watch.roots, here);
-        let hidden = roots.hides(self.root, &real) || (asked != real && roots.denies(&asked));
+        let hidden = self.watch.roots.hides_entry(self.root, &here, &real);
         if hidden {
             self.keep_out()?;
         }

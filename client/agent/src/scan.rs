@@ -20,72 +20,72 @@ use std::time::Instant;
 
 use orion_domain::{DevicePath, ToolError};
 
-use super::Context;
+use crate::call::Context;
 use crate::roots::{FileKind, Located, Roots, Wanted, io_failure};
-pub(super) use firsts::Firsts;
-pub(super) use folder::{Entry, Folder};
-pub(super) use handle::{Handle, Reader};
-pub(super) use names::Names;
+pub(crate) use firsts::Firsts;
+pub(crate) use folder::{Entry, Folder};
+pub(crate) use handle::{Handle, Reader};
+pub(crate) use names::Names;
 use queue::Queue;
 use worker::Worker;
 
 /// Maximum depth of folders.
-pub(super) const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 /// Maximum number of names in one call.
-pub(super) const MAX_ENTRIES: u64 = 1_000_000;
+pub(crate) const MAX_ENTRIES: u64 = 1_000_000;
 /// Interval of progress reports, in names.
-pub(super) const PROGRESS_EVERY: u64 = 10_000;
+pub(crate) const PROGRESS_EVERY: u64 = 10_000;
 
 /// Returns the number of threads that process files together.
-pub(super) fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(2, 4)
 }
 
 /// The part of a call's context that its threads share.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Watch<'a> {
-    pub(super) roots: &'a Roots,
+pub(crate) struct Watch<'a> {
+    pub(crate) roots: &'a Roots,
     cancelled: &'a AtomicBool,
     deadline: Instant,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn of(context: &Context<'a>) -> Self {
+    pub(crate) fn of(context: &Context<'a>) -> Self {
         Self { roots: context.roots, cancelled: context.cancelled, deadline: context.deadline }
     }
 
     /// Returns the same with an earlier deadline.
-    pub(super) fn until(self, deadline: Instant) -> Self {
+    pub(crate) fn until(self, deadline: Instant) -> Self {
         Self { deadline: self.deadline.min(deadline), ..self }
     }
 
     /// Returns whether to stop; [`Context::check`] gives the reason.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed) || Instant::now() >= self.deadline
     }
 }
 
 /// Limits of a scan.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     /// Maximum depth in folders. Deeper entries were not requested.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
     /// Maximum number of names.
-    pub(super) entries: u64,
+    pub(crate) entries: u64,
     /// When the scan ends without an error. `None` to scan until the call's deadline.
-    pub(super) until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
 }
 
 impl Bounds {
     /// Returns limits for everything below a folder, or for the folder alone.
-    pub(super) fn new(deep: bool) -> Self {
+    pub(crate) fn new(deep: bool) -> Self {
         let depth = if deep { usize::MAX } else { 1 };
         Self { depth, entries: MAX_ENTRIES, until: None }
     }
 }
 
 /// What one thread of a scan does with the entries.
-pub(super) trait Visitor: Send {
+pub(crate) trait Visitor: Send {
     /// Returns whether a name is of interest. Called first for every name, denied ones included, so it must
     /// be fast.
     fn wants(&self, name: &str, what: FileKind) -> bool;
@@ -101,11 +101,11 @@ pub(super) trait Visitor: Send {
 
 /// What a scan skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Missed {
+pub(crate) struct Missed {
     /// Whether a limit cut the scan.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
     /// Folders that could not be read.
-    pub(super) unread: u64,
+    pub(crate) unread: u64,
 }
 
 struct Scan<'a> {
@@ -122,7 +122,7 @@ struct Scan<'a> {
 ///
 /// # Errors
 /// Errors of the start folder, `CANCELLED` and `TIMEOUT`.
-pub(super) fn scan<V: Visitor>(
+pub(crate) fn scan<V: Visitor>(
     start: &Located,
     bounds: Bounds,
     context: &Context<'_>,
@@ -186,7 +186,7 @@ pub(super) fn scan<V: Visitor>(
 }
 
 /// Returns whether the process or the system ran out of handles, so that entries were skipped.
-pub(super) fn is_short_of_handles(error: &std::io::Error) -> bool {
+pub(crate) fn is_short_of_handles(error: &std::io::Error) -> bool {
     #[cfg(unix)]
     {
         use rustix::io::Errno;

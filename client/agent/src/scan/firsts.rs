@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 /// Keeps the first items whatever their order of arrival: the longest prefix of all offered items within a
 /// count and a size in bytes.
 #[derive(Debug)]
-pub(in crate::tools) struct Firsts<K, T> {
+pub(crate) struct Firsts<K, T> {
     heap: BinaryHeap<Item<K, T>>,
     count: usize,
     bytes: usize,
@@ -24,12 +24,12 @@ struct Item<K, T> {
 
 impl<K: Ord, T> Firsts<K, T> {
     /// Creates a collector for so many items, and so many bytes in all.
-    pub(in crate::tools) fn new(count: usize, bytes: usize) -> Self {
+    pub(crate) fn new(count: usize, bytes: usize) -> Self {
         Self { heap: BinaryHeap::new(), count, bytes, taken: 0, barrier: None }
     }
 
     /// Returns the key if an item with it may be kept. If not, the item counts as left out.
-    pub(in crate::tools) fn admit(&mut self, key: K) -> Option<K> {
+    pub(crate) fn admit(&mut self, key: K) -> Option<K> {
         if self.barrier.as_ref().is_some_and(|barrier| key >= *barrier) {
             return None;
         }
@@ -41,7 +41,7 @@ impl<K: Ord, T> Firsts<K, T> {
     }
 
     /// Adds an item with its size in bytes, if it is among the first.
-    pub(in crate::tools) fn put(&mut self, key: K, bytes: usize, value: T) {
+    pub(crate) fn put(&mut self, key: K, bytes: usize, value: T) {
         let Some(key) = self.admit(key) else { return };
         self.taken = self.taken.saturating_add(bytes);
         self.heap.push(Item { key, bytes, value });
@@ -52,7 +52,7 @@ impl<K: Ord, T> Firsts<K, T> {
     }
 
     /// Adds the items of another collector, and takes over what that one left out.
-    pub(in crate::tools) fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         for item in other.heap {
             self.put(item.key, item.bytes, item.value);
         }
@@ -64,7 +64,7 @@ impl<K: Ord, T> Firsts<K, T> {
     }
 
     /// Returns the items in order, and whether any were left out.
-    pub(in crate::tools) fn into_sorted(self) -> (Vec<T>, bool) {
+    pub(crate) fn into_sorted(self) -> (Vec<T>, bool) {
         let items = self.heap.into_sorted_vec();
         (items.into_iter().map(|item| item.value).collect(), self.barrier.is_some())
     }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
 
-use crate::guard::Verdict;
+use crate::verdict::Verdict;
 
 /// Stops a call whose risk is raised. Without a verdict or an approval, every raise stops the call.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use orion_domain::touches::PathTouch;
 use orion_domain::{CallId, DevicePath, Digest, Touches, Undo};
 use serde::{Deserialize, Serialize};
 
-use super::FileStamp;
+use crate::entry::{FileStamp, Location};
 
 const RECORD: &str = "record.jsonl";
 /// Maximum size of a record that is read, in bytes.
@@ -101,16 +101,6 @@ impl From<Touched> for Touches {
     }
 }
 
-/// A path as named and as resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Location {
-    /// As the call names it, or as far as it can be named.
-    pub(crate) path: DevicePath,
-    /// With links resolved.
-    pub(crate) real: DevicePath,
-}
-
 /// Where a placed entry comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -149,7 +139,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Returns the paths that the step changes.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &DevicePath> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &DevicePath> {
         let (one, other) = match self {
             Self::Placed { at, .. }
             | Self::Deleted { at, .. }
@@ -166,7 +156,7 @@ impl Step {
 #[expect(clippy::large_enum_variant, reason = "one is held at a time")]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// The first line.
     Call(Header),
     /// A step begins.
@@ -237,7 +227,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(header: Header) -> Self {
+    pub(crate) fn new(header: Header) -> Self {
         Self { header, steps: Vec::new(), undone: None }
     }
 
@@ -255,7 +245,7 @@ impl Record {
         Ok(record)
     }
 
-    pub(super) fn apply(&mut self, line: Line) {
+    pub(crate) fn apply(&mut self, line: Line) {
         let last = self.steps.last_mut();
         match (line, last) {
             (Line::Plan(step), _) => {
@@ -279,7 +269,7 @@ impl Record {
 }
 
 /// Creates the record of a call in its folder.
-pub(super) fn create(place: &Dir, header: &Header) -> io::Result<File> {
+pub(crate) fn create(place: &Dir, header: &Header) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true).follow(FollowSymlinks::No);
     #[cfg(unix)]
@@ -293,14 +283,14 @@ pub(super) fn create(place: &Dir, header: &Header) -> io::Result<File> {
 }
 
 /// Opens the record of a call for appending.
-pub(super) fn reopen(place: &Dir) -> io::Result<File> {
+pub(crate) fn reopen(place: &Dir) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).follow(FollowSymlinks::No);
     place.open_with(RECORD, &options)
 }
 
 /// Appends a line in one write.
-pub(super) fn add(file: &mut File, line: &Line) -> io::Result<()> {
+pub(crate) fn add(file: &mut File, line: &Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     file.write_all(&text)

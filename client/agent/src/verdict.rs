@@ -31,7 +31,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Returns the verdict on a call, valid for as long as the call runs.
-    pub(super) fn of(question: &Question<'_>, parsed: &ParsedCall, policy: &Arc<Policy>) -> Self {
+    pub(crate) fn of(question: &Question<'_>, parsed: &ParsedCall, policy: &Arc<Policy>) -> Self {
         let rules = policy.rules.iter().enumerate();
         let awaited = rules.filter_map(|(index, rule)| rule.awaits(index, question)).flatten();
         Self {

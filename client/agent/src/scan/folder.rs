@@ -12,12 +12,12 @@ use crate::roots::{FileKind, Located, Roots};
 
 /// A folder in a scan.
 #[derive(Debug)]
-pub(in crate::tools) struct Folder {
+pub(crate) struct Folder {
     /// The names from the start to the folder, each followed by NUL. Sorted as text, such paths are in the
     /// order of their names, a folder before its contents.
     key: String,
     /// Depth below the start, in folders.
-    pub(in crate::tools) depth: usize,
+    pub(crate) depth: usize,
     above: Option<Arc<Folder>>,
     tally: AtomicU64,
 }
@@ -37,12 +37,12 @@ impl Folder {
     }
 
     /// Adds to the tally of the folder, and so of all folders above.
-    pub(in crate::tools) fn add(&self, count: u64) {
+    pub(crate) fn add(&self, count: u64) {
         self.tally.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Returns the tally of the folder. Includes everything below once the scan has left the folder.
-    pub(in crate::tools) fn tally(&self) -> u64 {
+    pub(crate) fn tally(&self) -> u64 {
         self.tally.load(Ordering::Relaxed)
     }
 
@@ -56,12 +56,12 @@ impl Folder {
     }
 
     /// Returns the path below a start. `None` if this device has no such path.
-    pub(in crate::tools) fn path(&self, start: &DevicePath) -> Option<DevicePath> {
+    pub(crate) fn path(&self, start: &DevicePath) -> Option<DevicePath> {
         joined(start, self.key.split_terminator('\0'))
     }
 
     /// Returns the sort key among paths.
-    pub(in crate::tools) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &str {
         self.key.strip_suffix('\0').unwrap_or(&self.key)
     }
 }
@@ -97,25 +97,25 @@ impl<'a> Place<'a> {
         let (Some(asked), Some(real)) = (join(self.asked()), join(self.real())) else {
             return true;
         };
-        roots.hides(&self.start.root, &real) || (asked != real && roots.denies(&asked))
+        roots.hides_entry(&self.start.root, &asked, &real)
     }
 }
 
 /// One name found by a scan. Links are never followed.
-pub(in crate::tools) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub(super) handle: &'a Handle,
     /// The folder that holds the entry.
-    pub(in crate::tools) folder: &'a Folder,
+    pub(crate) folder: &'a Folder,
     pub(super) place: &'a Place<'a>,
     /// The name.
-    pub(in crate::tools) name: &'a str,
+    pub(crate) name: &'a str,
     /// The kind of the entry.
-    pub(in crate::tools) what: FileKind,
+    pub(crate) what: FileKind,
 }
 
 impl Entry<'_> {
     /// Returns the sort key among paths.
-    pub(in crate::tools) fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let mut key = String::with_capacity(self.folder.key.len() + self.name.len());
         key.push_str(&self.folder.key);
         key.push_str(self.name);
@@ -123,17 +123,17 @@ impl Entry<'_> {
     }
 
     /// Returns the names from the start to the entry.
-    pub(in crate::tools) fn below(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn below(&self) -> impl Iterator<Item = &str> {
         self.folder.key.split_terminator('\0').chain([self.name])
     }
 
     /// Returns the path. `None` if this device has no such path.
-    pub(in crate::tools) fn path(&self) -> Option<DevicePath> {
+    pub(crate) fn path(&self) -> Option<DevicePath> {
         self.place.asked()?.join(self.name).ok()
     }
 
     /// Returns the metadata. `None` if the entry is gone or replaced by another kind.
-    pub(in crate::tools) fn metadata(&self) -> Option<Metadata> {
+    pub(crate) fn metadata(&self) -> Option<Metadata> {
         let metadata = self.handle.dir.symlink_metadata(self.name).ok()?;
         (FileKind::of(metadata.file_type()) == self.what).then_some(metadata)
     }
