@@ -72,7 +72,7 @@ fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS
 	@tests/fuzz/run
 
 # The files that decide. A mutant that survives is a decision that no test holds.
-DECIDING := $(wildcard $(addprefix shared/domain/src/,evaluate.rs evaluate/*.rs rule.rs grants.rs grants/*.rs permit.rs approval.rs touches.rs caller.rs capability.rs risk.rs plan.rs path.rs path/*.rs))
+DECIDING := $(wildcard $(addprefix shared/domain/src/,question.rs evaluate.rs evaluate/*.rs rule.rs grants.rs grants/*.rs permit.rs approval.rs touches.rs caller.rs capability.rs risk.rs plan.rs path.rs path/*.rs))
 
 test-mutants: needs-rust ## change the files that decide, one place at a time, and see that a test notices (ARGS='--shard 0/4')
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }

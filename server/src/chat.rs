@@ -32,7 +32,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     /// There is no model of that name.
-    #[error("there is no model `{0}`; `[[models]]` in orion-server.toml lists those there are")]
+    #[error("there is no model `{0}`")]
     NoModel(String),
     /// The conversation does not exist, or is another person's.
     #[error("there is no such conversation of yours")]

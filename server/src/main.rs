@@ -21,15 +21,15 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// The backend of Orion: judges tool calls, asks people where it must, routes them to devices,
-/// records everything.
+/// The backend of Orion: evaluates tool calls, requests approval where needed, routes them to devices and
+/// keeps the audit log.
 #[derive(Parser)]
 #[command(
     version,
     after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server backup --data-dir ./data ./backup-of-today\n  orion-server restore --data-dir ./data-new ./backup-of-today\n  orion-server check --data-dir ./data\n  orion-server admin reset --data-dir ./data"
 )]
 struct Cli {
-    /// Where the record and the keys are kept.
+    /// The folder with the database and the keys.
     #[arg(long, global = true, env = "ORION_DATA_DIR")]
     data_dir: Option<PathBuf>,
     /// The configuration; defaults for everything where there is none.
@@ -47,27 +47,27 @@ enum Command {
         #[arg(long)]
         exit_with_stdin: bool,
     },
-    /// Looks at the configuration.
+    /// Checks and prints the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Looks at the audit on disk, whether the backend runs or not.
+    /// Verifies the audit log on disk, whether the backend runs or not.
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Copies the record and the keys into a new folder, whether the backend runs or not.
+    /// Copies the database and the keys into a new folder, whether the backend runs or not.
     Backup {
-        /// The folder that the backup is to be; it must not be there yet.
+        /// The new folder for the backup; it must not exist.
         #[arg(value_name = "FOLDER")]
         to: PathBuf,
     },
-    /// Puts a backup in place as the data folder, which must be empty or not there.
+    /// Restores a backup as the data folder, which must be empty or not exist.
     Restore {
         /// The backup.
         #[arg(value_name = "FOLDER")]
         from: PathBuf,
     },
-    /// Looks at the record on disk whole: the file, what points where, and the audit.
+    /// Checks the whole database on disk: the file, its references and the audit log.
     Check,
-    /// Looks after admins, on the backend's own machine.
+    /// Manages admins, on the backend's own machine.
     #[command(subcommand)]
     Admin(AdminCommand),
     /// Looks at the certificate authorities that vouch for devices, and replaces them, whether the
@@ -103,12 +103,13 @@ enum AuditCommand {
     Verify,
     /// Prints the key that verifies what this backend signs.
     Key,
-    /// Lets a record be signed as it is that is not the one that was signed last, as after another was put in
-    /// its place, or whose key is lost for good. The audit says so, with the last checkpoint of before.
+    /// Starts signing the audit log again where it is not the log that was signed last, as after another
+    /// database was put in its place, or where the signing key is lost. An audit entry records the reset with
+    /// the last checkpoint before it.
     ///
-    /// The backend must be stopped. Put back the right record, or the key, wherever that can be.
+    /// The backend must be stopped. Where possible, restore the right database or the key instead.
     ResetSigning {
-        /// Why; it stands in the audit.
+        /// The reason, which is recorded in the audit log.
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },

@@ -14,7 +14,6 @@ use serde_json::Value;
 pub use config::{ModelConfig, ModelKind, ToolCalls};
 pub use error::ModelError;
 pub use openai::{OpenAi, text_prompt};
-pub use planner::Planner;
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,7 +120,7 @@ pub enum Model {
     /// A server with an API compatible with OpenAI's chat completions.
     OpenAi(Box<OpenAi>),
     /// The built-in planner, which is not a language model.
-    Planner(Planner),
+    Planner,
 }
 
 impl Model {
@@ -134,7 +133,7 @@ impl Model {
         config.check()?;
         match config.kind {
             ModelKind::Openai => Ok(Self::OpenAi(Box::new(OpenAi::new(config)?))),
-            ModelKind::Planner => Ok(Self::Planner(Planner)),
+            ModelKind::Planner => Ok(Self::Planner),
         }
     }
 
@@ -149,8 +148,8 @@ impl Model {
     ) -> Result<Answer, ModelError> {
         match self {
             Self::OpenAi(model) => model.complete(request, on_text).await,
-            Self::Planner(planner) => {
-                let text = planner.answer(request);
+            Self::Planner => {
+                let text = planner::answer(request);
                 on_text(&text);
                 Ok(Answer { text, ..Answer::default() })
             }

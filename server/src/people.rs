@@ -30,7 +30,7 @@ const SESSION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Default lifetime of an API token, in milliseconds.
 pub const TOKEN_MS: i64 = 90 * 24 * 3600 * 1000;
 /// Maximum lifetime of an API token, in milliseconds.
-pub const LONGEST_TOKEN_MS: i64 = 365 * 24 * 3600 * 1000;
+pub const MAX_TOKEN_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// Why a sign-in is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,14 +57,12 @@ pub enum SignInError {
     /// The password is too short or too long.
     #[error(
         "a password has at least {} characters and at most {} bytes",
-        password::SHORTEST,
-        password::LONGEST
+        password::MIN_CHARS,
+        password::MAX_BYTES
     )]
     Length,
     /// Too many passwords are being checked.
-    #[error(
-        "the backend checks as many passwords as it can; nothing was changed, try again in a moment"
-    )]
+    #[error("the backend checks as many passwords as it can, so nothing was changed")]
     Busy,
     /// The store failed.
     #[error("the database could not be written; nothing was changed")]

@@ -98,7 +98,9 @@ impl Api {
     /// Rejects requests that start new work while the backend stops.
     pub(crate) fn not_stopping(&self) -> Result<(), Status> {
         if self.0.tasks.shutdown.is_cancelled() {
-            return Err(Status::unavailable("The backend is stopping; try again in a moment."));
+            return Err(Status::unavailable(
+                "The backend is stopping. Try again in a few seconds.",
+            ));
         }
         Ok(())
     }
@@ -116,13 +118,13 @@ fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
         .extensions()
         .get::<Caller>()
         .cloned()
-        .ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
+        .ok_or_else(|| Status::unauthenticated("Nobody is signed in."))
 }
 
 /// Returns the caller and the token that the access layer identified.
 fn identity<T>(request: &Request<T>) -> Result<Identity, Status> {
     let identity = request.extensions().get::<Identity>().cloned();
-    identity.ok_or_else(|| Status::unauthenticated("Sign in first: `orion login`."))
+    identity.ok_or_else(|| Status::unauthenticated("Nobody is signed in."))
 }
 
 /// Returns the SHA-256 digest of the request's session or token.

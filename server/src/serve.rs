@@ -32,7 +32,7 @@ use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
 use crate::listen::http2::Http2Limits;
 use crate::listen::{Door, open_port};
-use crate::model::{Model, Planner};
+use crate::model::Model;
 use crate::notary::Notary;
 use crate::people::{self, FirstAdmin};
 use crate::pipeline::{Pipeline, confirm, plan, queue};
@@ -115,7 +115,7 @@ pub async fn prepare(
         .map(|model| Ok((model.name.clone(), Model::new(model)?)))
         .chain(
             // The planner is always there, and the default if no model is configured.
-            std::iter::once_with(|| Ok(("planner".to_owned(), Model::Planner(Planner)))),
+            std::iter::once_with(|| Ok(("planner".to_owned(), Model::Planner))),
         )
         .collect::<anyhow::Result<Vec<_>>>()?;
 

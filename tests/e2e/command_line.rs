@@ -219,7 +219,7 @@ async fn a_misspelled_device_is_answered_with_near_names() {
     ] {
         let refused = cli.run(words).await;
         assert_eq!(refused.code, 3, "{words:?}: {refused:?}");
-        assert!(refused.stderr.contains("did you mean: kiosk"), "{words:?}: {refused:?}");
+        assert!(refused.stderr.contains("did you mean kiosk?"), "{words:?}: {refused:?}");
     }
     let json = cli.run(&["devices", "approve", "kisok", "-o", "json"]).await;
     assert!(json.stderr.contains("\"kiosk\""), "{json:?}");

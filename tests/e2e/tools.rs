@@ -124,7 +124,7 @@ async fn read_file() {
 
     let missing = world.admin().call("kiosk", "read_file", json!({"path": "for.txt"})).await;
     assert_eq!(missing.error().code.as_str(), "FILE_NOT_FOUND");
-    assert_eq!(missing.error().suggestions, [kiosk.path("four.txt")]);
+    assert_eq!(missing.error().suggestions(), [kiosk.path("four.txt")]);
     assert!(missing.envelope.unwrap().meta.auto_recovery);
 }
 

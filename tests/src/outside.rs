@@ -1,5 +1,5 @@
-//! The surroundings of a granted folder: files with marks that must never be seen, and a snapshot that
-//! detects every access.
+//! The files around a granted folder, with marks that must never be seen, and a snapshot that detects every
+//! access.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

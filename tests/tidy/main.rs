@@ -11,6 +11,7 @@ mod imports;
 mod jobs;
 mod links;
 mod markdown;
+mod messages;
 mod rooms;
 mod sources;
 mod sql;

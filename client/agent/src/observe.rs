@@ -9,7 +9,7 @@ mod tests;
 use std::time::{Duration, SystemTime};
 
 use cap_std::fs::Dir;
-use orion_domain::observation::{Kind, MOST_OBSERVED};
+use orion_domain::observation::{Kind, MAX_OBSERVED};
 use orion_domain::touches::PathTouch;
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
 use snapshot::Snapshot;
@@ -87,7 +87,7 @@ fn each<T>(
         if done.contains(&&touch.path) {
             continue;
         }
-        if done.len() == MOST_OBSERVED {
+        if done.len() == MAX_OBSERVED {
             break;
         }
         context.check()?;

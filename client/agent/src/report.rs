@@ -73,7 +73,7 @@ impl Subject {
     /// Returns the end of a call that failed or was rejected.
     #[must_use]
     pub fn failure(&self, error: ToolError, took: Duration) -> Ended {
-        let recovered = !error.suggestions.is_empty()
+        let recovered = !error.suggestions().is_empty()
             && matches!(
                 error.code,
                 ErrorCode::FileNotFound | ErrorCode::DirectoryNotFound | ErrorCode::PathNotFound

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use orion_domain::Hint;
 use tokio::sync::OnceCell;
 
-use crate::args::Global;
 use crate::client::Client;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::Output;
 
 /// The timeout of an ordinary request to the backend.
@@ -51,10 +52,9 @@ impl<'a> App<'a> {
     /// As [`Self::client`], and when nobody is signed in.
     pub(crate) async fn signed_in(&self) -> Result<&Client, Failure> {
         if self.context.token.is_none() {
-            return Err(Failure::SignIn(format!(
-                "nobody is signed in at {}; run `orion login`",
-                self.context.backend
-            )));
+            let failure =
+                Failure::SignIn(format!("nobody is signed in at {}", self.context.backend));
+            return Err(failure.hint(Hint::run("sign in", "orion login")));
         }
         self.client().await
     }

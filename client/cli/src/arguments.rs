@@ -26,7 +26,7 @@ pub(crate) fn arguments(
     let mut given: Vec<String> = Vec::new();
     for pair in pairs {
         let (name, written) = pair.split_once('=').ok_or_else(|| {
-            usage(format!("`{pair}` is no argument; write name=value, as in path=Documents"))
+            usage(format!("`{pair}` is no argument")).hint("write name=value, as in path=Documents")
         })?;
         let (name, value) = if let Some(name) = name.strip_suffix(':') {
             let value = json::parse(written)
@@ -62,7 +62,8 @@ pub(crate) fn arguments(
 /// It is not a JSON object, or the file cannot be read.
 pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
     json::parse_object(input::value(given)?.as_bytes()).map_err(|error| {
-        usage(format!("--json cannot be read, {error}; as in '{{\"path\":\"Documents\"}}'"))
+        usage(format!("--json cannot be read, {error}"))
+            .hint("write a JSON object, as in '{\"path\":\"Documents\"}'")
     })
 }
 

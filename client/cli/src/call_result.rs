@@ -4,8 +4,8 @@ use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
-use crate::args::Format;
-use crate::failure::{Failure, tool_error_lines};
+use crate::failure::{Failure, Report};
+use crate::global::Format;
 use crate::json;
 use crate::output::{BAD, DIM, GOOD, Output};
 use crate::show;
@@ -111,10 +111,7 @@ impl CallResult {
             Format::Yaml => out.line(&json::yaml(&self.bytes)?),
             Format::Table | Format::Wide => {
                 if let Some(error) = &self.envelope.error {
-                    let mut lines = tool_error_lines(error).into_iter();
-                    let first = lines.next().unwrap_or_default();
-                    out.error_line(&format!("{BAD}error:{BAD:#} {first}"));
-                    lines.for_each(|line| out.error_line(&line));
+                    out.report(&Report::of(error));
                 } else {
                     let preview = if self.envelope.dry_run { "Preview: " } else { "" };
                     out.note(&format!(

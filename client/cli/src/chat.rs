@@ -6,7 +6,7 @@ mod lines;
 use std::pin::pin;
 use std::time::Duration;
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, Hint, ToolError};
 use orion_wire::v1;
 use orion_wire::v1::send_message_response::Event;
 use serde::Serialize;
@@ -16,10 +16,10 @@ pub(crate) use lines::{converse, said};
 
 use crate::app::App;
 use crate::call_result::CallResult;
-use crate::card::{card, hint};
 use crate::client::Client;
 use crate::failure::{Failure, exit_code_of};
 use crate::output::{DIM, Output};
+use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, short_arguments};
 use crate::terminal::{self, Spinner};
 use crate::text;
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
     }
 
     /// Starts a new conversation.
-    pub(crate) fn begin_anew(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.conversation.clear();
     }
 
@@ -121,14 +121,15 @@ impl<'a> Session<'a> {
                 end = follow => end,
                 _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
                 () = limit => Err(Failure::TimedOut(
-                    "the answer took longer than --timeout allows; it was stopped".to_owned(),
+                    "the answer took longer than --timeout allows, and was stopped".to_owned(),
                 )),
             }
         };
         if end.is_err() {
             speech.end_line()?;
         }
-        if matches!(end, Err(Failure::Interrupted | Failure::TimedOut(_))) {
+        let cause = end.as_ref().map_err(Failure::cause);
+        if matches!(cause, Err(Failure::Interrupted | Failure::TimedOut(_))) {
             for call_id in open {
                 let request = v1::CancelCallRequest { call_id };
                 // The call may have ended by now; then there is nothing to cancel.
@@ -210,9 +211,8 @@ impl<'a> Session<'a> {
             }
         }
         drop(waiting);
-        Err(Failure::Failed(
-            "the answer broke off; what was done until then is in `orion audit list`".to_owned(),
-        ))
+        Err(Failure::Failed("the answer broke off".to_owned())
+            .hint(Hint::run("see what was done until then", "orion audit list")))
     }
 
     /// Approves or denies a request, or leaves it to others.

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use orion_domain::Hint;
 use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::approval_service_client::ApprovalServiceClient;
 use orion_wire::v1::audit_service_client::AuditServiceClient;
@@ -111,10 +112,8 @@ impl Client {
             Some(token) => {
                 let mut value: MetadataValue<Ascii> =
                     format!("Bearer {}", token.expose()).parse().map_err(|_| {
-                        Failure::SignIn(
-                            "the token has characters that no token has; run `orion login`"
-                                .to_owned(),
-                        )
+                        Failure::SignIn("the token has characters that no token has".to_owned())
+                            .hint(Hint::run("sign in", "orion login"))
                     })?;
                 value.set_sensitive(true);
                 Some(value)
@@ -149,19 +148,19 @@ pub(crate) async fn within<T>(
 ) -> Result<T, Failure> {
     match tokio::time::timeout(limit, question).await {
         Ok(answer) => Ok(answer?.into_inner()),
-        Err(_) => Err(Failure::TimedOut(format!(
-            "the backend did not answer within {} s; give it longer with --timeout",
-            limit.as_secs_f32()
-        ))),
+        Err(_) => {
+            let waited = limit.as_secs_f32();
+            let message = format!("the backend did not answer within {waited} s");
+            Err(Failure::TimedOut(message).hint("allow more time with --timeout"))
+        }
     }
 }
 
 /// Plain HTTP is limited to this machine: a token must not travel where others can read it.
 fn endpoint(backend: &str) -> Result<Endpoint, Failure> {
     let bad = |why: &str| {
-        Failure::Usage(format!(
-            "`{backend}` {why}; write an address like http://127.0.0.1:7080 or https://orion.example"
-        ))
+        Failure::Usage(format!("`{backend}` {why}"))
+            .hint("write an address like http://127.0.0.1:7080 or https://orion.example")
     };
     let endpoint = Endpoint::from_shared(backend.to_owned()).map_err(|_| bad("is no address"))?;
     let host = endpoint.uri().host().ok_or_else(|| bad("names no host"))?;

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 pub(crate) mod approvals;
 pub(crate) mod ask;
@@ -21,28 +21,73 @@ pub(crate) mod undo;
 pub(crate) mod users;
 pub(crate) mod why;
 
+use clap::Subcommand;
+use orion_domain::Hint;
+
 use crate::app::App;
-use crate::args::{Cli, Command, Global};
 use crate::context::{Context, Environment};
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::Output;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a backend and a device on this machine, and talk to them
+    Demo(demo::Demo),
+    /// Sign in, and remember where
+    Login(login::Login),
+    /// Sign out, here or everywhere
+    Logout(logout::Logout),
+    /// Talk to the fleet
+    Chat(chat::Chat),
+    /// Say one thing to the fleet
+    Ask(ask::Ask),
+    /// Call one tool on one device
+    Call(call::Call),
+    /// What is under way, what waits for a device, and how a call goes on
+    Calls(calls::Calls),
+    /// Several calls, shown together and approved once
+    Plan(plan::Plan),
+    /// Take back what a call changed
+    Undo(undo::Undo),
+    /// Show what each layer says to a call, without making it
+    Why(why::Why),
+    /// The tools that there are
+    Tools(tools::Tools),
+    /// The devices, and what is granted on them
+    Devices(devices::Devices),
+    /// What may happen on each device, as one file with versions
+    Policy(policy::Policy),
+    /// What waits for approval
+    Approvals(approvals::Approvals),
+    /// Who may sign in, and as what
+    Users(users::Users),
+    /// What programs sign in with
+    Tokens(tokens::Tokens),
+    /// The audit log of everything that happened
+    Audit(audit::Audit),
+    /// Print the tool calls in a model's text
+    Extract(extract::Extract),
+    /// Print the completion script of a shell
+    Completion(completion::Completion),
+}
 
 /// Runs the command and returns the exit code.
 ///
 /// # Errors
 /// The failure of the command.
-pub(crate) async fn run(cli: Cli, out: &Output) -> Result<u8, Failure> {
-    let Cli { global, command } = cli;
-    let app = || app(out, &global);
+pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Result<u8, Failure> {
+    let app = || app(out, global);
     match command {
         // These commands need no backend, so an invalid context does not stop them.
         Command::Extract(command) => command.run(out),
         Command::Completion(command) => command.run(out),
-        Command::Demo(command) => command.run(out, &global).await,
+        Command::Demo(command) => command.run(out, global).await,
         // Signing in creates the context.
         Command::Login(command) => {
-            let context = Context::resolve(Environment::of_process(&global))?;
-            interruptible(command.run(&App::new(out, &global, context))).await
+            let context = Context::resolve(Environment::of_process(global))?;
+            interruptible(command.run(&App::new(out, global, context))).await
         }
         Command::Logout(command) => interruptible(command.run(&app()?)).await,
         // In these commands Ctrl-C stops the answer first.
@@ -69,10 +114,9 @@ fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
     if context.found {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
     } else if global.context.is_some() {
-        return Err(Failure::NotFound(format!(
-            "the context {path} is not there; make it with `orion --context {path} login`",
-            path = context.path.display(),
-        )));
+        let path = context.path.display();
+        return Err(Failure::NotFound(format!("the context {path} does not exist"))
+            .hint(Hint::run("create it", format!("orion --context {path} login"))));
     }
     Ok(App::new(out, global, context))
 }

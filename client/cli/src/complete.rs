@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap_complete::CompletionCandidate;
 use orion_wire::v1;
 
-use crate::args::Global;
 use crate::client::Client;
 use crate::context::{Context, Environment};
+use crate::global::Global;
 
 /// The longest wait of a person who presses Tab.
 const COMPLETION_TIMEOUT: Duration = Duration::from_millis(700);

@@ -4,11 +4,11 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use orion_domain::Secret;
+use orion_domain::{Hint, Secret};
 use serde::{Deserialize, Serialize};
 
-use crate::args::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::input;
 
 /// The default address of a backend.
@@ -120,11 +120,8 @@ impl ContextFile {
         let text = input::file(path)?;
         // The parser's own message would quote the line, and the line may hold the token.
         toml::from_str(&text).map_err(|error| {
-            Failure::Usage(format!(
-                "{} is not a context: {}; write it again with `orion login`",
-                path.display(),
-                error.message()
-            ))
+            Failure::Usage(format!("{} is not a context: {}", path.display(), error.message()))
+                .hint(Hint::run("write it again", "orion login"))
         })
     }
 

@@ -1,10 +1,12 @@
-//! Every failure of a command, with its exit code and its message.
+//! Every failure of a command, with its exit code, its message and its hints.
 
-use orion_domain::{ErrorCode, ToolError};
+mod report;
+
+use orion_domain::{ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
 
-use crate::text;
+pub(crate) use self::report::Report;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +23,7 @@ pub(crate) enum Failure {
         message: String,
     },
     /// Nothing answers at the address.
-    #[error(
-        "the backend at {backend} does not answer ({why}); start it with `orion-server run`, or name another with --backend"
-    )]
+    #[error("the backend at {backend} does not answer ({why})")]
     Unreachable {
         /// The address.
         backend: String,
@@ -54,9 +54,44 @@ pub(crate) enum Failure {
     /// The reader of the output closed it, as `head` does.
     #[error("the output was closed")]
     ReaderGone,
+    /// A failure, and what to do about it.
+    #[error("{failure}")]
+    Hinted {
+        /// The failure.
+        failure: Box<Failure>,
+        /// What to do, one step each.
+        hints: Vec<Hint>,
+    },
 }
 
 impl Failure {
+    /// Adds what to do.
+    pub(crate) fn hint(self, hint: impl Into<Hint>) -> Self {
+        let hint = hint.into();
+        match self {
+            Self::Hinted { failure, mut hints } => {
+                hints.push(hint);
+                Self::Hinted { failure, hints }
+            }
+            Self::Tool(_)
+            | Self::Status { .. }
+            | Self::Unreachable { .. }
+            | Self::SignIn(_)
+            | Self::Usage(_)
+            | Self::NotFound(_)
+            | Self::Conflict(_)
+            | Self::Failed(_)
+            | Self::TimedOut(_)
+            | Self::Interrupted
+            | Self::ReaderGone => Self::Hinted { failure: Box::new(self), hints: vec![hint] },
+        }
+    }
+
+    /// Returns the failure without what to do.
+    pub(crate) fn cause(&self) -> &Self {
+        if let Self::Hinted { failure, .. } = self { failure.cause() } else { self }
+    }
+
     /// Returns the program's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -70,6 +105,7 @@ impl Failure {
             Self::TimedOut(_) => 8,
             Self::Conflict(_) => 9,
             Self::Interrupted => 130,
+            Self::Hinted { failure, .. } => failure.exit_code(),
         }
     }
 
@@ -97,60 +133,57 @@ impl Failure {
             Self::TimedOut(_) => "TIMEOUT",
             Self::Interrupted => "INTERRUPTED",
             Self::ReaderGone => "OUTPUT_CLOSED",
+            Self::Hinted { failure, .. } => failure.code(),
+        }
+    }
+
+    /// Returns what to do.
+    fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Tool(error) => error.hints.clone(),
+            Self::Hinted { failure, hints } => [failure.hints(), hints.clone()].concat(),
+            Self::Status { code: Code::Unauthenticated, .. } => {
+                vec![Hint::run("sign in", "orion login")]
+            }
+            Self::Unreachable { .. } => vec![
+                Hint::run("start it", "orion-server run"),
+                Hint::new("name another backend with --backend"),
+            ],
+            Self::Status { .. }
+            | Self::SignIn(_)
+            | Self::Usage(_)
+            | Self::NotFound(_)
+            | Self::Conflict(_)
+            | Self::Failed(_)
+            | Self::TimedOut(_)
+            | Self::Interrupted
+            | Self::ReaderGone => Vec::new(),
         }
     }
 
     /// Formats the failure for programs.
     pub(crate) fn to_json(&self) -> Value {
-        let (details, recoverable, suggestions) = if let Self::Tool(error) = self {
-            (error.details.clone(), error.recoverable, error.suggestions.clone())
+        let (details, recoverable) = if let Self::Tool(error) = self {
+            (error.details.clone(), error.recoverable)
         } else {
-            (Map::new(), false, Vec::new())
+            (Map::new(), false)
         };
         json!({"error": {
             "code": self.code(),
             "message": self.to_string(),
             "details": details,
             "recoverable": recoverable,
-            "suggestions": suggestions,
+            "hints": self.hints(),
         }})
     }
 
-    /// Formats the failure for people: one line, and one for each helpful detail.
-    pub(crate) fn to_lines(&self) -> Vec<String> {
+    /// Formats the failure for people.
+    pub(crate) fn report(&self) -> Report {
         if let Self::Tool(error) = self {
-            return tool_error_lines(error);
+            return Report::of(error);
         }
-        let mut lines = vec![text::plain(&self.to_string())];
-        if let Self::Status { code: Code::Unauthenticated, .. } = self {
-            lines.push("  run `orion login`".to_owned());
-        }
-        lines
+        Report::new(&self.to_string(), self.code(), &self.hints())
     }
-}
-
-/// Formats an error of the catalogue for people.
-pub(crate) fn tool_error_lines(error: &ToolError) -> Vec<String> {
-    let mut lines = vec![format!("{} ({})", text::plain(error.message.trim_end()), error.code)];
-    for (name, value) in &error.details {
-        let shown = match value {
-            Value::String(text) => text.clone(),
-            Value::Array(items) if items.iter().all(Value::is_string) => {
-                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
-            }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => value.to_string(),
-        };
-        lines.push(format!("  {name}: {}", text::one_line(&shown, 400)));
-    }
-    if !error.suggestions.is_empty() {
-        let suggestions = error.suggestions.join(", ");
-        lines.push(format!("  did you mean: {}", text::one_line(&suggestions, 400)));
-    }
-    lines
 }
 
 const fn status_exit_code(code: Code) -> u8 {
@@ -232,17 +265,26 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_what_was_tried_and_what_is_allowed() {
-        let error = ToolError::new(ErrorCode::PathNotAllowed, "/etc/passwd is outside.")
-            .with("attempted_path", "/etc/passwd")
-            .with("allowed_paths", vec!["/home/ann\u{1b}[2J", "/srv"]);
+    fn a_failure_with_hints_stays_what_it_is_and_programs_read_the_same_facts() {
+        let failure = Failure::NotFound("there is no call".to_owned())
+            .hint(Hint::run("list your calls", "orion calls list"))
+            .hint("check the id");
+        assert_eq!((failure.exit_code(), failure.code()), (3, "NOT_FOUND"));
+        let report = failure.report();
+        assert_eq!(report.message, "there is no call (NOT_FOUND)");
+        assert_eq!(report.hints, ["list your calls: `orion calls list`", "check the id"]);
         assert_eq!(
-            Failure::from(error).to_lines(),
-            [
-                "/etc/passwd is outside. (PATH_NOT_ALLOWED)",
-                "  allowed_paths: /home/ann\u{fffd}[2J, /srv",
-                "  attempted_path: /etc/passwd",
-            ]
+            failure.to_json(),
+            json!({"error": {
+                "code": "NOT_FOUND",
+                "message": "there is no call",
+                "details": {},
+                "recoverable": false,
+                "hints": [
+                    {"text": "list your calls", "command": "orion calls list"},
+                    {"text": "check the id"},
+                ],
+            }})
         );
     }
 }

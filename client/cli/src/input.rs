@@ -65,12 +65,10 @@ pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<Strin
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::Failed(format!("{name} cannot be read: {error}")))?;
     if bytes.len() > limit {
-        return Err(Failure::Failed(format!(
-            "{name} is longer than {limit} bytes, the most that is read; give less of it"
-        )));
+        return Err(Failure::Failed(format!("{name} is longer than {limit} bytes, the maximum")));
     }
     String::from_utf8(bytes).map_err(|_| {
-        Failure::Failed(format!("{name} is not text in UTF-8; save it as UTF-8 first"))
+        Failure::Failed(format!("{name} is not text in UTF-8")).hint("save it as UTF-8")
     })
 }
 

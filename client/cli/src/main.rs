@@ -5,13 +5,13 @@ mod app;
 mod args;
 mod arguments;
 mod call_result;
-mod card;
 mod chat;
 mod client;
 mod commands;
 mod complete;
 mod context;
 mod failure;
+mod global;
 mod input;
 mod json;
 mod output;
@@ -30,8 +30,8 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
-    let cli = Cli::parse();
-    let output = Output::new(&cli.global);
+    let Cli { global, command } = Cli::parse();
+    let output = Output::new(&global);
     let runtime =
         match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
             Ok(runtime) => runtime,
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-    let code = match runtime.block_on(commands::run(cli, &output)) {
+    let code = match runtime.block_on(commands::run(command, &global, &output)) {
         Ok(code) => code,
         Err(failure) => {
             output.failure(&failure);

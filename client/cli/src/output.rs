@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 use orion_domain::is_hidden;
 use serde::Serialize;
 
-use crate::args::{Format, Global};
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
+use crate::global::{Format, Global};
 use crate::text;
 
 /// The colour of failures.
@@ -20,6 +20,8 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// The colour of what needs a person's attention.
 pub(crate) const ASKS: Style = AnsiColor::Yellow.on_default().bold();
+/// The colour of what to do.
+const HINT: Style = AnsiColor::Cyan.on_default();
 /// The colour of secondary information.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
@@ -152,13 +154,16 @@ impl Output {
             (Format::Json, _) => {
                 self.error_line(&text::escaped_json(&format!("{:#}", failure.to_json())))
             }
-            (Format::Table | Format::Wide | Format::Yaml, _) => {
-                let mut lines = failure.to_lines().into_iter();
-                let first = lines.next().unwrap_or_default();
-                self.error_line(&format!("{BAD}error:{BAD:#} {first}"));
-                lines.for_each(|line| self.error_line(&line));
-            }
+            (Format::Table | Format::Wide | Format::Yaml, _) => self.report(&failure.report()),
         }
+    }
+
+    /// Writes a failure for people: the error, its facts, and each hint on a line of its own.
+    pub(crate) fn report(&self, report: &Report) {
+        let Report { message, facts, hints } = report;
+        self.error_line(&format!("{BAD}error:{BAD:#} {message}"));
+        facts.iter().for_each(|fact| self.error_line(&format!("  {fact}")));
+        hints.iter().for_each(|hint| self.error_line(&format!("{HINT}hint:{HINT:#} {hint}")));
     }
 }
 

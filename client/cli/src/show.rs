@@ -2,6 +2,7 @@
 
 mod approval;
 mod call;
+pub(crate) mod card;
 mod device;
 mod person;
 mod plan;

@@ -14,7 +14,7 @@ use crate::fleet::authority::{AuthorityError, read};
 use crate::store::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
 
 /// How many devices are named at most.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// The lifetime of certificates if none was issued yet: a day, in milliseconds.
 const LIFETIME: i64 = 24 * 3600 * 1000;
 
@@ -101,8 +101,8 @@ pub(super) fn names(holders: &[CertificateHolder]) -> String {
 }
 
 fn named(all: impl ExactSizeIterator<Item = String>) -> String {
-    let more = all.len().saturating_sub(NAMED);
-    let mut names: Vec<_> = all.take(NAMED).collect();
+    let more = all.len().saturating_sub(MAX_NAMED);
+    let mut names: Vec<_> = all.take(MAX_NAMED).collect();
     if more > 0 {
         names.push(format!("and {more} more"));
     }

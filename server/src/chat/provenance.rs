@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use orion_catalog::{ToolSpec, find};
 use orion_domain::extract::{ExtractedCall, MAX_OUTPUT_BYTES, extract};
-use orion_domain::{CallState, CanonicalArguments, ConversationId, DeviceName, Digest, Envelope};
+use orion_domain::{
+    CallState, CanonicalArguments, ConversationId, DeviceName, Digest, Envelope, Hint,
+};
 use serde_json::{Map, Value};
 
 use crate::backend::Backend;
@@ -218,7 +220,7 @@ fn calls_in(text: &str) -> Vec<ExtractedCall> {
 }
 
 /// Splits the texts of a result by their author. The data of untrusted tools, the output of programs and
-/// suggested names are untrusted; all other texts are the agent's.
+/// the names that a hint offers are untrusted; all other texts are the agent's.
 fn split_texts(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
     fn walk(value: &Value, into: &mut String) {
         match value {
@@ -244,7 +246,11 @@ fn split_texts(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
     envelope.data.iter().for_each(|data| walk(data, found));
     if let Some(error) = &envelope.error {
         error.details.values().for_each(|value| walk(value, &mut texts.own));
-        error.suggestions.iter().for_each(|text| line(text, &mut texts.content));
+        for Hint { text, command, who: _, values } in &error.hints {
+            line(text, &mut texts.own);
+            command.iter().for_each(|command| line(command, &mut texts.own));
+            values.iter().for_each(|name| line(name, &mut texts.content));
+        }
     }
     for tail in [&envelope.meta.stdout_tail, &envelope.meta.stderr_tail].into_iter().flatten() {
         line(tail, &mut texts.content);

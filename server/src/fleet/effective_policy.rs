@@ -244,7 +244,7 @@ pub async fn end_modes(devices: &Devices, now_ms: i64) -> Result<usize, StoreErr
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModeError {
     /// The reason is missing.
-    #[error("say why, with --reason; it is shown to everybody while it lasts, and recorded")]
+    #[error("a reason is required: it is shown to everybody while the mode lasts, and recorded")]
     NoReason,
     /// The duration is too long.
     #[error("a device is held less strictly for 8 hours at most, and for a second at least")]
@@ -268,8 +268,7 @@ pub async fn begin_dangerous(
     by: &Caller,
     reason: &str,
 ) -> Result<(), ModeError> {
-    let reason: String =
-        reason.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
+    let reason: String = orion_domain::strip_hidden(&reason, 500);
     if reason.trim().is_empty() {
         return Err(ModeError::NoReason);
     }
@@ -302,8 +301,7 @@ pub async fn end_dangerous(
     by: &Caller,
     reason: &str,
 ) -> Result<(), StoreError> {
-    let reason: String =
-        reason.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
+    let reason: String = orion_domain::strip_hidden(reason, 500);
     let (shared, device, by) = (devices.clone(), row.id, by.user.clone());
     let work = async move {
         shared.store.end_dangerous(device, &by, &reason, now_ms()).await?;

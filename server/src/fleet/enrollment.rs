@@ -276,7 +276,7 @@ fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
 }
 
 fn display(text: &str) -> String {
-    text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(128).collect()
+    orion_domain::strip_hidden(&text, 128)
 }
 
 /// Returns a pending device's state, and its certificate once it is approved.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orion_domain::{DeviceId, DeviceName, ErrorCode, ToolError};
+use orion_domain::{Actor, DeviceId, DeviceName, ErrorCode, Hint, ToolError};
 use uuid::Uuid;
 
 use super::{DeviceSnapshot, Fleet};
@@ -28,13 +28,9 @@ impl Fleet {
                 .filter(|(score, _)| *score > 0.75)
                 .collect();
             near.sort_by(|a, b| b.0.total_cmp(&a.0));
-            ToolError::new(
-                ErrorCode::DeviceNotFound,
-                format!(
-                    "No device is called `{shown}`. `orion devices list` shows those there are."
-                ),
-            )
-            .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
+            ToolError::new(ErrorCode::DeviceNotFound, format!("No device is called `{shown}`."))
+                .hint(Hint::run("list the devices", "orion devices list"))
+                .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
         })
     }
 
@@ -56,15 +52,13 @@ impl Fleet {
             .collect();
         match &usable[..] {
             [one] => Ok(Arc::clone(one)),
-            [] => Err(ToolError::new(
-                ErrorCode::DeviceNotFound,
-                "No device is enrolled. `orion devices invite` makes a token for one.",
-            )),
+            [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
+                .hint(Hint::run("make a token for one", "orion devices invite").by(Actor::Admin))),
             several => {
                 let names = several.iter().map(|known| known.name.to_string()).collect::<Vec<_>>();
                 Err(ToolError::new(
                     ErrorCode::DeviceRequired,
-                    format!("There are {} devices: name the one that is meant.", several.len()),
+                    format!("There are {} devices, and the call names none.", several.len()),
                 )
                 .suggesting(names.into_iter().take(10).collect()))
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use orion_domain::{ErrorCode, ToolError, UserName};
 
 /// Maximum number of heavy requests at once.
-const MOST: usize = 2;
+const MAX_REQUESTS: usize = 2;
 
 /// The people whose heavy requests are in flight.
 #[derive(Debug, Default)]
@@ -32,15 +32,18 @@ impl HeavyRequests {
     /// `RESOURCE_EXHAUSTED` where the person has one in flight, or the backend as many as it runs at once.
     pub fn begin(&self, user: &UserName) -> Result<HeavyRequest, ToolError> {
         let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let refused = |message: String| Err(ToolError::new(ErrorCode::ResourceExhausted, message));
+        let refused = |message: String| {
+            let error = ToolError::new(ErrorCode::ResourceExhausted, message);
+            Err(error.hint("try again in a minute"))
+        };
         if under_way.contains(user) {
             return refused(format!(
-                "A check, trial or review of {user} is under way, and each person has one at a time. Wait for it to end and try again."
+                "A check, trial or review of {user} is under way, and each person has one at a time."
             ));
         }
-        if under_way.len() >= MOST {
+        if under_way.len() >= MAX_REQUESTS {
             return refused(format!(
-                "{MOST} checks, trials or reviews are under way, which is as many as the backend does at once. Try again in a minute."
+                "{MAX_REQUESTS} checks, trials or reviews are under way, which is as many as the backend does at once."
             ));
         }
         under_way.push(user.clone());

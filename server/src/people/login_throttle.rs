@@ -24,9 +24,7 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// Too many wrong passwords were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "too many wrong passwords for this account; try again in {minutes} min, or sign in from a place where it worked before"
-)]
+#[error("too many wrong passwords for this account")]
 pub struct Limited {
     /// Minutes until the next attempt is allowed.
     pub minutes: i64,

@@ -13,9 +13,9 @@ use super::SignInError;
 use crate::store::StoreError;
 
 /// Minimum length of a password, in characters.
-pub(super) const SHORTEST: usize = 12;
+pub(super) const MIN_CHARS: usize = 12;
 /// Maximum length of a password, in bytes.
-pub(super) const LONGEST: usize = 1024;
+pub(super) const MAX_BYTES: usize = 1024;
 /// How many passwords may wait for a slot.
 const MAX_WAITING: usize = 32;
 /// Maximum time that a password waits for a slot.
@@ -34,7 +34,7 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$b3Jpb24tbm9ib2R5LXNhbHQ$IRu
 /// # Errors
 /// The password is too short or too long, or too many passwords are being checked.
 pub async fn hash(password: String) -> Result<String, SignInError> {
-    if password.chars().count() < SHORTEST || password.len() > LONGEST {
+    if password.chars().count() < MIN_CHARS || password.len() > MAX_BYTES {
         return Err(SignInError::Length);
     }
     let hash = HASHING.compute(move || {
@@ -49,7 +49,7 @@ pub async fn hash(password: String) -> Result<String, SignInError> {
 /// # Errors
 /// [`SignInError::Busy`]: the password was not compared.
 pub async fn verify(stored: Option<String>, password: String) -> Result<bool, SignInError> {
-    if password.len() > LONGEST {
+    if password.len() > MAX_BYTES {
         return Ok(false);
     }
     let known = stored.is_some();

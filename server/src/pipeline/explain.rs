@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use orion_domain::evaluate::{Evidence, Mode};
 use orion_domain::{CallRequest, CallState, Caller, Decision, DeviceName, ToolError};
-use serde_json::Value;
 
 use super::authorize::{Counts, EvaluatedCall};
 use super::call::{CallContext, Origin};
@@ -42,18 +41,17 @@ impl Explanation {
     /// Returns the smallest changes that would let the call run, one line each.
     #[must_use]
     pub fn remedies(&self) -> Vec<String> {
-        let remedy = self.refusal.as_ref().and_then(|refusal| refusal.details.get("remedy"));
-        let lines = remedy.and_then(Value::as_array).into_iter().flatten();
-        lines.filter_map(Value::as_str).map(|line| self.placed(line)).collect()
+        let hints = self.refusal.iter().flat_map(|refusal| &refusal.hints);
+        hints.map(|hint| self.placed(&hint.to_string())).collect()
     }
 
     /// Names the place where grants can be changed: a device that the policy file names has none of its
     /// own.
-    fn placed(&self, remedy: &str) -> String {
-        let Some((_, known)) = &self.target else { return remedy.to_owned() };
-        let Some(line) = known.policy_line() else { return remedy.to_owned() };
+    fn placed(&self, hint: &str) -> String {
+        let Some((_, known)) = &self.target else { return hint.to_owned() };
+        let Some(line) = known.policy_line() else { return hint.to_owned() };
         let either = format!("orion devices permissions set {}, or the policy file", known.name);
-        remedy.replace(&either, &format!("{FILE_NAME} line {line}, then orion policy apply"))
+        hint.replace(&either, &format!("{FILE_NAME} line {line}, then orion policy apply"))
     }
 
     /// Returns a sentence if the device is in dangerous mode, otherwise an empty text.

@@ -5,7 +5,7 @@ mod cut;
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::observation::MOST_OBSERVED;
+use orion_domain::observation::MAX_OBSERVED;
 use orion_domain::rule::Quantity;
 use orion_domain::{
     CallRequest, CallState, Envelope, ErrorCode, Observation, RiskRaise, ToolError,
@@ -200,7 +200,7 @@ fn read(evaluated: &EvaluatedCall, view: &CallView) -> Result<PreviewResult, Pre
     // Too large observations are not stored, and a preview that leaves out a path is not used.
     let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
     let is_whole = evaluated.parsed.touches.are_all_in(&observed);
-    if observed.len() > MOST_OBSERVED || bytes > MAX_OBSERVED_PATH_BYTES || !is_whole {
+    if observed.len() > MAX_OBSERVED || bytes > MAX_OBSERVED_PATH_BYTES || !is_whole {
         return Err(PreviewError::NotSaid(no_preview()));
     }
     Ok(PreviewResult { preview: Preview::Shown(fitting(envelope, MAX_PREVIEW_BYTES)), observed })

@@ -151,8 +151,7 @@ async fn put(
     restores: Option<i64>,
 ) -> Result<ApplyResult, StoreError> {
     let Checked { file, findings, changes } = checked;
-    let note: String =
-        note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(MAX_NOTE_CHARS).collect();
+    let note: String = orion_domain::strip_hidden(&note, MAX_NOTE_CHARS);
     if file.is_none() {
         refused(devices, by, &text, &findings, &note, restores).await?;
         return Ok(ApplyResult { row: None, findings, changes });

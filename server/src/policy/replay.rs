@@ -77,7 +77,7 @@ pub struct Counts {
     /// Need approval under the candidate.
     pub asked_after: u64,
     /// Cannot be evaluated again.
-    pub not_judged: u64,
+    pub not_evaluated: u64,
 }
 
 impl Counts {
@@ -124,7 +124,7 @@ pub struct ReplayResult {
     /// At most 20 of each kind, the oldest.
     pub samples: Vec<ReplaySample>,
     /// When the oldest replayed call was made, Unix milliseconds. None if no call was left out.
-    pub judged_since: Option<i64>,
+    pub evaluated_since: Option<i64>,
 }
 
 /// One device under both policies.
@@ -178,7 +178,7 @@ impl Replay {
         });
         let counts = &mut self.replayed.counts;
         let Some((device, before, after)) = evaluated else {
-            counts.not_judged += 1;
+            counts.not_evaluated += 1;
             return;
         };
         let asks = |decision| u64::from(matches!(decision, Decision::Ask | Decision::DryRunFirst));
@@ -292,10 +292,10 @@ pub async fn replay(
     let mut replay = run_blocking(request, move || Replay::new(&known, &candidate)).await?;
     let mut after = first_id_at(since);
     let newest = devices.store.newest_calls_begin(MAX_CALLS, None).await?;
-    let mut judged_since = None;
+    let mut evaluated_since = None;
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;
-        judged_since = Some(at);
+        evaluated_since = Some(at);
     }
     loop {
         let page = devices.store.calls_after(&after, None).await?;
@@ -307,7 +307,7 @@ pub async fn replay(
         })
         .await?;
     }
-    Ok(ReplayResult { judged_since, ..replay.end() })
+    Ok(ReplayResult { evaluated_since, ..replay.end() })
 }
 
 #[cfg(test)]

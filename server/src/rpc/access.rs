@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use orion_domain::{Caller, Digest, ErrorCode, Role, ToolError};
+use orion_domain::{Caller, Digest, ErrorCode, Hint, Role, ToolError};
 use orion_wire::status_from;
 use tonic::Status;
 use tonic::body::Body;
@@ -283,10 +283,9 @@ impl AccessService {
             limiter.retain_recent();
         }
         limiter.check_key(source).map_err(|_| {
-            let error = ToolError::new(
-                ErrorCode::RateLimited,
-                "Too many tries from this address; wait a minute and try again.",
-            );
+            let error =
+                ToolError::new(ErrorCode::RateLimited, "Too many requests from this address.")
+                    .hint("try again in a minute");
             Refused::new(Why::Rate, status_from(&error))
         })
     }
@@ -296,7 +295,7 @@ impl AccessService {
             Refused::new(
                 Why::NotSignedIn,
                 Status::unauthenticated(
-                    "Sign in first: `orion login`. (The token is missing, not known, or no longer good.)",
+                    "Nobody is signed in: the token is missing, unknown or no longer valid.",
                 ),
             )
         };
@@ -364,25 +363,28 @@ fn too_little(least: Role, identity: &Identity) -> (Why, Status) {
     let Caller { user, role, .. } = &identity.caller;
     let error = ToolError::new(
         ErrorCode::PermissionDenied,
-        format!("This needs the role {least}; {user} is {role}."),
+        format!("This needs the role {least}, and {user} is {role}."),
     );
     let error = error.with("layer", "access").with("needed_role", least.as_str());
     (Why::Role, status_from(&error))
 }
 
 fn out_of_scope(need: RequiredScope, identity: &Identity) -> (Why, Status) {
-    let message = match need {
-        RequiredScope::Session => {
-            "An API token cannot do this: it asks for the person. Sign in with `orion login`."
-                .to_owned()
-        }
-        RequiredScope::Any | RequiredScope::OneOf(_) => format!(
-            "This needs a token with the scope {}; this one has: {}. `orion tokens create` makes another.",
-            need.description(),
-            identity.kind
+    let (message, hint) = match need {
+        RequiredScope::Session => (
+            "An API token cannot do this: it needs the person's session.".to_owned(),
+            Hint::run("sign in", "orion login"),
+        ),
+        RequiredScope::Any | RequiredScope::OneOf(_) => (
+            format!(
+                "This needs a token with the scope {}, and this one has {}.",
+                need.description(),
+                identity.kind
+            ),
+            Hint::run("make another", "orion tokens create"),
         ),
     };
     let error = ToolError::new(ErrorCode::PermissionDenied, message);
-    let error = error.with("layer", "access").with("needed_scope", need.description());
+    let error = error.with("layer", "access").with("needed_scope", need.description()).hint(hint);
     (Why::Scope, status_from(&error))
 }

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use orion_domain::json;
+use orion_domain::{ErrorCode, json};
 use orion_wire::v1::approval_service_server::ApprovalService;
 use orion_wire::v1::decide_approval_request::More;
 use orion_wire::{risk, v1};
@@ -122,7 +122,7 @@ impl ApprovalService for Api {
                     Ok(id) => id,
                     Err(_) => {
                         let lost = Status::data_loss(
-                            "Too many changes at once for this watcher; watch again.",
+                            "Too many changes at once for this watcher. Watch again.",
                         );
                         let _ = sender.send(Err(lost)).await;
                         return;
@@ -145,8 +145,10 @@ fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
         (true, None) => AnswerScope::Once,
         (false, None) => return Ok(ApprovalAnswer::No),
         (false, Some(_)) => {
-            return Err(status::invalid(
-                "a denial is about this call alone; leave out the options that belong to an approval",
+            return Err(status::hinted(
+                ErrorCode::InvalidArgument,
+                "a denial is about this call alone",
+                "leave out the options that belong to an approval",
             ));
         }
         (true, Some(More::ForThisChat(v1::ForThisChat {}))) => AnswerScope::Chat,

@@ -61,7 +61,7 @@ impl AuditService for Api {
         let key = self.0.notary.signer().key();
         let held = self.0.notary.held_to().map_err(|error| {
             tracing::error!(%error, "what was signed last of the audit cannot be read");
-            Status::internal("What was signed last cannot be read; the backend's log says why.")
+            Status::internal("What was signed last cannot be read. The backend's log says why.")
         })?;
         let verdict = self.0.store.verify_audit(Some(&held)).await.map_err(status::store)?;
         let name = |id| self.0.fleet.known(id).map(|known| known.name.to_string());

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use orion_domain::envelope::sentence;
 use orion_domain::{ErrorCode, ToolError};
 use orion_wire::v1::chat_service_server::ChatService;
 use orion_wire::v1::send_message_response::Event as Wire;
@@ -20,7 +21,7 @@ use crate::model::Model;
 use crate::store::StoreError;
 
 /// Maximum length of a person's message, in bytes.
-const LONGEST: usize = 256 * 1024;
+const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
 type Chatting = Pin<Box<dyn Stream<Item = Result<v1::SendMessageResponse, Status>> + Send>>;
 
@@ -35,8 +36,8 @@ impl ChatService for Api {
         self.not_stopping()?;
         let by = identity(&request)?;
         let v1::SendMessageRequest { conversation_id, text, model } = request.into_inner();
-        if text.trim().is_empty() || text.len() > LONGEST {
-            return Err(status::invalid(format!("a message has 1 to {LONGEST} bytes")));
+        if text.trim().is_empty() || text.len() > MAX_MESSAGE_BYTES {
+            return Err(status::invalid(format!("a message has 1 to {MAX_MESSAGE_BYTES} bytes")));
         }
         let conversation = (!conversation_id.is_empty())
             .then(|| conversation_id.parse())
@@ -72,11 +73,11 @@ impl ChatService for Api {
                 name: name.clone(),
                 kind: match model {
                     Model::OpenAi(_) => "openai".to_owned(),
-                    Model::Planner(_) => "planner".to_owned(),
+                    Model::Planner => "planner".to_owned(),
                 },
                 is_language_model: match model {
                     Model::OpenAi(_) => true,
-                    Model::Planner(_) => false,
+                    Model::Planner => false,
                 },
             })
             .collect();
@@ -87,8 +88,13 @@ impl ChatService for Api {
 fn chat_status(error: ChatError) -> Status {
     match error {
         ChatError::Store(error) => status::store(error),
-        ChatError::NoModel(_) | ChatError::NoConversation => {
-            status_from(&ToolError::new(ErrorCode::NotFound, error.to_string()))
+        ChatError::NoModel(_) => status::hinted(
+            ErrorCode::NotFound,
+            error,
+            "name a model of `[[models]]` in orion-server.toml, or none for the first",
+        ),
+        ChatError::NoConversation => {
+            status_from(&ToolError::new(ErrorCode::NotFound, sentence(&error.to_string())))
         }
         ChatError::Model(_) => {
             status_from(&ToolError::new(ErrorCode::ExecutionFailed, error.to_string()))

@@ -1,6 +1,6 @@
 //! `DeviceService`: how people list and manage the fleet.
 
-use orion_domain::{Caller, Grants};
+use orion_domain::{Caller, ErrorCode, Grants, Hint};
 use orion_wire::v1;
 use orion_wire::v1::device_service_server::DeviceService;
 use tonic::{Request, Response, Status};
@@ -149,12 +149,13 @@ pub(super) fn parse_grants(json: &str) -> Result<Grants, Status> {
         .map_err(|error| status::invalid(format!("these are no grants: {error}")))?;
     for tool in grants.tools.iter().flatten() {
         if orion_catalog::find(tool).is_none_or(|(spec, _)| spec.name != tool) {
-            let near = orion_catalog::nearest(tool);
-            let hint = near.first().map(|name| format!("; did you mean `{name}`?"));
-            return Err(status::invalid(format!(
-                "there is no tool `{tool}` to grant{}",
-                hint.unwrap_or_default()
-            )));
+            let clause = format!("there is no tool `{tool}` to grant");
+            let near = Hint::did_you_mean(orion_catalog::nearest(tool));
+            return Err(if near.values.is_empty() {
+                status::invalid(clause)
+            } else {
+                status::hinted(ErrorCode::InvalidArgument, clause, near)
+            });
         }
     }
     Ok(grants)

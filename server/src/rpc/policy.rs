@@ -3,10 +3,10 @@
 
 mod words;
 
-use orion_domain::{CallRequest, Caller, Digest, Role, UserName};
+use orion_domain::{CallRequest, Caller, Digest, Hint, Role, UserName};
+use orion_wire::call_request;
 use orion_wire::v1;
 use orion_wire::v1::policy_service_server::PolicyService;
-use orion_wire::{call_request, status_from};
 use serde_json::json;
 use tonic::{Request, Response, Status};
 
@@ -20,7 +20,7 @@ use crate::policy::{self, ApplyResult, Checked, Text};
 use crate::store::{PolicyMismatch, StoreError};
 
 /// Maximum size of a policy file, in bytes.
-const LARGEST: usize = 1024 * 1024;
+const MAX_POLICY_BYTES: usize = 1024 * 1024;
 
 #[tonic::async_trait]
 impl PolicyService for Api {
@@ -54,9 +54,10 @@ impl PolicyService for Api {
             self.0.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
         if let Some(line) = before.policy_line() {
             let version = self.0.devices.policies.active().version();
-            return Err(status::managed_elsewhere(format!(
-                "these permissions are part of the policy, version {version}, line {line}; change them there: `orion policy show`, then `orion policy apply FILE`"
-            )));
+            return Err(status::managed_elsewhere(
+                format!("these permissions are part of the policy, version {version}, line {line}"),
+                Hint::run("change them there", "orion policy show, then orion policy apply FILE"),
+            ));
         }
         if !expected_version.is_empty() && expected_version != before.policy.version {
             return Err(status::store(StoreError::Conflict));
@@ -225,9 +226,9 @@ impl PolicyService for Api {
 }
 
 fn fits(text: &str) -> Result<(), Status> {
-    if text.len() > LARGEST {
+    if text.len() > MAX_POLICY_BYTES {
         return Err(status::invalid(format!(
-            "the policy file has {} bytes, and {LARGEST} are the most that are taken",
+            "the policy file has {} bytes, and the maximum is {MAX_POLICY_BYTES}",
             text.len()
         )));
     }
@@ -267,10 +268,7 @@ impl Api {
         }
         let user: UserName = as_user.parse().map_err(status::invalid)?;
         let row = self.0.store.user(&user).await.map_err(|error| match error {
-            StoreError::NotFound => status_from(&orion_domain::ToolError::new(
-                orion_domain::ErrorCode::NotFound,
-                format!("There is no account {user}; `orion users list` shows those there are."),
-            )),
+            StoreError::NotFound => status::no_user(&user),
             StoreError::Conflict
             | StoreError::KeyInUse
             | StoreError::Full
@@ -279,9 +277,10 @@ impl Api {
             | StoreError::Corrupt => status::store(error),
         })?;
         if row.disabled_at.is_some() {
-            return Err(status::managed_elsewhere(format!(
-                "{user} is disabled and may do nothing; `orion users enable {user}` lets them in again"
-            )));
+            return Err(status::managed_elsewhere(
+                format!("{user} is disabled and may do nothing"),
+                Hint::run("enable the account", format!("orion users enable {user}")),
+            ));
         }
         Ok(Caller { user, role: row.role, conversation: None })
     }
@@ -311,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_too_large_is_not_even_read() {
-        assert!(fits(&" ".repeat(LARGEST)).is_ok());
-        assert!(fits(&" ".repeat(LARGEST + 1)).is_err());
+        assert!(fits(&" ".repeat(MAX_POLICY_BYTES)).is_ok());
+        assert!(fits(&" ".repeat(MAX_POLICY_BYTES + 1)).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! Converts errors to gRPC statuses. A status carries only what the caller may read; details go to the log.
 
-use orion_domain::{ErrorCode, PlanId, Risk, ToolError};
+use orion_domain::envelope::sentence;
+use orion_domain::{Actor, ErrorCode, Hint, PlanId, Risk, ToolError, UserName};
 use orion_wire::{WireError, status_from};
 use tonic::Status;
 
@@ -12,20 +13,27 @@ use crate::pipeline::confirm::AnswerError;
 use crate::pipeline::plan::PlanError;
 use crate::store::{ChangeUserError, DecideError, DecidePlanError, StoreError, TokenError};
 
-fn with(code: ErrorCode, message: impl ToString) -> Status {
-    let mut message = message.to_string();
-    if let Some(first) = message.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    if !message.ends_with('.') {
-        message.push('.');
-    }
-    status_from(&ToolError::new(code, message))
+fn error(code: ErrorCode, clause: impl ToString) -> ToolError {
+    ToolError::new(code, sentence(&clause.to_string()))
+}
+
+fn with(code: ErrorCode, clause: impl ToString) -> Status {
+    status_from(&error(code, clause))
+}
+
+/// The status for a rejected request, with what to do.
+pub(crate) fn hinted(code: ErrorCode, clause: impl ToString, hint: impl Into<Hint>) -> Status {
+    status_from(&error(code, clause).hint(hint))
 }
 
 /// The status for a handler that panicked or was cancelled.
 pub(crate) fn broken_off() -> Status {
-    with(ErrorCode::Internal, "the backend failed at this request; its log says why")
+    hinted(ErrorCode::Internal, "the backend failed at this request", backend_log())
+}
+
+/// The step that shows why the backend failed.
+fn backend_log() -> Hint {
+    Hint::new("read the backend's log").by(Actor::Admin)
 }
 
 /// The status for a message that cannot be decoded.
@@ -42,20 +50,27 @@ pub(crate) fn invalid(message: impl ToString) -> Status {
 pub(crate) fn store(error: StoreError) -> Status {
     match error {
         StoreError::NotFound => with(ErrorCode::NotFound, "there is nothing with that name or id"),
-        StoreError::KeyInUse => with(ErrorCode::PreconditionFailed, error),
-        StoreError::Conflict => with(
+        StoreError::KeyInUse => hinted(
             ErrorCode::PreconditionFailed,
-            "it has changed since it was read, its state does not allow this, or the shortened id fits several; read it again and retry",
+            "this idempotency key was used for another call",
+            "give each call a key of its own",
         ),
-        StoreError::Full => with(
+        StoreError::Conflict => hinted(
+            ErrorCode::PreconditionFailed,
+            "it has changed since it was read, its state does not allow this, or the shortened id fits several",
+            "read it again and retry",
+        ),
+        StoreError::Full => hinted(
             ErrorCode::ResourceExhausted,
-            "the backend's disk is full, so nothing can be recorded and nothing is done; free some space there",
+            "the backend's disk is full, so nothing can be recorded and nothing is done",
+            Hint::new("free some space on the backend's disk").by(Actor::Admin),
         ),
         StoreError::Unavailable | StoreError::OtherVersion | StoreError::Corrupt => {
-            tracing::error!(%error, "the record failed");
-            with(
-                ErrorCode::Internal,
-                "the backend's database does not respond; the backend's log says why",
+            tracing::error!(%error, "the database failed");
+            status_from(
+                &self::error(ErrorCode::Internal, "the database does not respond")
+                    .hint("try again in a few seconds")
+                    .hint(backend_log()),
             )
         }
     }
@@ -64,9 +79,10 @@ pub(crate) fn store(error: StoreError) -> Status {
 /// The status for an error of the store when a device was looked up.
 pub(crate) fn device(error: StoreError) -> Status {
     match error {
-        StoreError::NotFound => with(
+        StoreError::NotFound => hinted(
             ErrorCode::DeviceNotFound,
-            "no device has that name or id; `orion devices list` shows those there are",
+            "no device has that name or id",
+            Hint::run("list the devices", "orion devices list"),
         ),
         StoreError::Conflict
         | StoreError::KeyInUse
@@ -82,8 +98,14 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
     match error {
         SignInError::Store(error) => store(error),
         SignInError::Length => with(ErrorCode::InvalidArgument, error),
-        SignInError::Limited(_) => with(ErrorCode::RateLimited, error),
-        SignInError::Busy => with(ErrorCode::ResourceExhausted, error),
+        SignInError::Limited(limited) => status_from(
+            &self::error(ErrorCode::RateLimited, limited)
+                .hint(format!("try again in {} min", limited.minutes))
+                .hint("sign in from a place where it worked before"),
+        ),
+        SignInError::Busy => {
+            hinted(ErrorCode::ResourceExhausted, error, "try again in a few seconds")
+        }
         SignInError::OldPassword => with(ErrorCode::PermissionDenied, error),
         SignInError::Secret | SignInError::Reset | SignInError::Wrong => {
             Status::unauthenticated(capital(&error))
@@ -94,11 +116,11 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
 /// The status that ends a stream whose session or token is no longer valid.
 pub(crate) fn ended(ending: StreamEnd) -> Status {
     match ending {
-        StreamEnd::SignedOut => Status::unauthenticated(
-            "You were signed out: the session or token is good no more. Sign in again: `orion login`.",
-        ),
+        StreamEnd::SignedOut => {
+            Status::unauthenticated("You were signed out: the session or token is no longer valid.")
+        }
         StreamEnd::RoleChanged => {
-            Status::aborted("What you may do has changed, so this answer ends here; ask again.")
+            Status::aborted("What you may do has changed, so this answer ends here. Ask again.")
         }
     }
 }
@@ -107,17 +129,18 @@ pub(crate) fn ended(ending: StreamEnd) -> Status {
 pub(crate) fn change_user(error: ChangeUserError) -> Status {
     match error {
         ChangeUserError::Store(error) => store(error),
-        ChangeUserError::NotFound => with(
-            ErrorCode::NotFound,
-            "there is no such account; `orion users list` shows those there are",
-        ),
-        ChangeUserError::LastAdmin => with(
+        ChangeUserError::NotFound => {
+            hinted(ErrorCode::NotFound, "there is no such account", list_users())
+        }
+        ChangeUserError::LastAdmin => hinted(
             ErrorCode::PreconditionFailed,
-            "this is the last enabled admin who can sign in, and nobody could make another; make another admin with a password first",
+            "this is the last enabled admin who can sign in, and nobody could make another",
+            "make another admin with a password first",
         ),
-        ChangeUserError::Taken => with(
+        ChangeUserError::Taken => hinted(
             ErrorCode::AlreadyExists,
-            "there is an account of that name already, maybe a disabled one; choose another name, or enable that one",
+            "there is an account of that name already, maybe a disabled one",
+            "choose another name, or enable that one",
         ),
         ChangeUserError::TooMany => with(ErrorCode::ResourceExhausted, error),
     }
@@ -127,24 +150,35 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
 pub(crate) fn token(error: TokenError) -> Status {
     match error {
         TokenError::Store(error) => store(error),
-        TokenError::NoUser => with(
-            ErrorCode::NotFound,
-            "there is no such enabled account; `orion users list` shows those there are",
-        ),
-        TokenError::Taken => with(
+        TokenError::NoUser => {
+            hinted(ErrorCode::NotFound, "there is no such enabled account", list_users())
+        }
+        TokenError::Taken => hinted(
             ErrorCode::AlreadyExists,
-            "there is a token of that name already; choose another, or revoke that one first",
+            "there is a token of that name already",
+            "choose another name, or revoke that one first",
         ),
-        TokenError::TooMany => with(
+        TokenError::TooMany => hinted(
             ErrorCode::ResourceExhausted,
-            format!("{error}; revoke one that is not needed (`orion tokens list`)"),
+            error,
+            Hint::run("revoke one that is not needed", "orion tokens list"),
         ),
     }
 }
 
 /// The status for revoking a token that does not exist.
 pub(crate) fn token_not_found() -> Status {
-    with(ErrorCode::NotFound, "there is no such token; `orion tokens list` shows those there are")
+    let hint = Hint::run("list the tokens", "orion tokens list");
+    hinted(ErrorCode::NotFound, "there is no such token", hint)
+}
+
+/// The status for an account that does not exist.
+pub(crate) fn no_user(user: &UserName) -> Status {
+    hinted(ErrorCode::NotFound, format!("there is no account {user}"), list_users())
+}
+
+fn list_users() -> Hint {
+    Hint::run("list the accounts", "orion users list")
 }
 
 /// The status for a person whose role or token does not permit the request.
@@ -161,10 +195,7 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
         }
         EnrollError::Issue(reason) => {
             tracing::error!(%reason, "a certificate could not be issued");
-            with(
-                ErrorCode::Internal,
-                "the certificate could not be issued; the backend's log says why",
-            )
+            hinted(ErrorCode::Internal, "the certificate could not be issued", backend_log())
         }
         EnrollError::Held(_) | EnrollError::KeyKnown | EnrollError::OtherKey => {
             with(ErrorCode::PermissionDenied, error)
@@ -194,7 +225,10 @@ pub(crate) fn connect_error(error: ConnectError) -> Status {
 pub(crate) fn mode(error: ModeError) -> Status {
     match error {
         ModeError::Store(error) => store(error),
-        ModeError::NoReason | ModeError::TooLong => with(ErrorCode::InvalidArgument, error),
+        ModeError::NoReason => {
+            hinted(ErrorCode::InvalidArgument, error, "give the reason with --reason")
+        }
+        ModeError::TooLong => with(ErrorCode::InvalidArgument, error),
         ModeError::Held(_) => with(ErrorCode::PreconditionFailed, error),
     }
 }
@@ -202,13 +236,15 @@ pub(crate) fn mode(error: ModeError) -> Status {
 /// The status for an error of the store when a policy version was looked up or applied.
 pub(crate) fn policy(error: StoreError) -> Status {
     match error {
-        StoreError::NotFound => with(
+        StoreError::NotFound => hinted(
             ErrorCode::NotFound,
-            "there is no such version of the policy; `orion policy history` shows those there are",
+            "there is no such version of the policy",
+            Hint::run("list the versions", "orion policy history"),
         ),
-        StoreError::Conflict => with(
-            ErrorCode::PreconditionFailed,
-            "another version of the policy has come since; look at it with `orion policy show`, and apply yours again",
+        StoreError::Conflict => status_from(
+            &self::error(ErrorCode::PreconditionFailed, "another version was applied since")
+                .hint(Hint::run("read it", "orion policy show"))
+                .hint("apply yours again"),
         ),
         StoreError::KeyInUse
         | StoreError::Full
@@ -219,13 +255,43 @@ pub(crate) fn policy(error: StoreError) -> Status {
 }
 
 /// The status for something that is managed elsewhere, or whose state does not allow the request.
-pub(crate) fn managed_elsewhere(message: impl ToString) -> Status {
-    with(ErrorCode::PreconditionFailed, message)
+pub(crate) fn managed_elsewhere(clause: impl ToString, hint: impl Into<Hint>) -> Status {
+    hinted(ErrorCode::PreconditionFailed, clause, hint)
 }
 
 /// The status for an approval request that cannot be decided.
 pub(crate) fn unanswered(error: AnswerError) -> Status {
-    with(code_of(&error), error)
+    let mut refused = self::error(code_of(&error), &error);
+    refused.hints.extend(hint_of(&error));
+    status_from(&refused)
+}
+
+/// Returns what the person can do, if anything.
+fn hint_of(error: &AnswerError) -> Option<Hint> {
+    match error {
+        AnswerError::NotFound => {
+            Some(Hint::run("list the open approval requests", "orion approvals list"))
+        }
+        AnswerError::Ambiguous => Some("give more of the id".into()),
+        AnswerError::Expired => Some("make the call again to request approval".into()),
+        AnswerError::ReasonMissing => Some("give the reason with --reason".into()),
+        AnswerError::TooManyRules => {
+            Some(Hint::run("end rules that are not needed", "orion approvals rules revoke"))
+        }
+        AnswerError::PartOfPlan(plan) => {
+            Some(Hint::run("read the plan", format!("orion plan show {plan}")))
+        }
+        AnswerError::Changed(why) => why.hints.first().cloned(),
+        AnswerError::Store => {
+            Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
+        }
+        AnswerError::AlreadyDecided(_)
+        | AnswerError::AlreadyVoted
+        | AnswerError::Role { .. }
+        | AnswerError::OwnCall(_)
+        | AnswerError::OnlyOnce(_)
+        | AnswerError::Rule(_) => None,
+    }
 }
 
 fn code_of(error: &AnswerError) -> ErrorCode {
@@ -262,38 +328,37 @@ pub(crate) fn unplanned(error: PlanError) -> Status {
 
 /// The status for a plan that cannot be decided.
 pub(crate) fn undecided(plan: PlanId, error: DecidePlanError) -> Status {
-    let (code, message) = match error {
-        DecidePlanError::Store(error) => return store(error),
-        DecidePlanError::NotFound => (
+    match error {
+        DecidePlanError::Store(error) => store(error),
+        DecidePlanError::NotFound => hinted(
             ErrorCode::NotFound,
-            "there is no such plan; `orion plan list` shows the open ones".to_owned(),
+            "there is no such plan",
+            Hint::run("list the open plans", "orion plan list"),
         ),
-        DecidePlanError::OtherHash => (
+        DecidePlanError::OtherHash => hinted(
             ErrorCode::PreconditionFailed,
-            format!(
-                "the hash is of another plan, so nothing was decided; read the plan again: `orion plan show {plan}`"
-            ),
+            "the hash is of another plan, so nothing was decided",
+            Hint::run("read the plan again", format!("orion plan show {plan}")),
         ),
         DecidePlanError::NotOpen(state) => {
-            (ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
+            with(ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
         }
-        DecidePlanError::Expired => (
+        DecidePlanError::Expired => hinted(
             ErrorCode::ApprovalExpired,
-            "this plan has expired; make it again to be asked again".to_owned(),
+            "this plan has expired",
+            "make the plan again to request approval",
         ),
-        DecidePlanError::NotRequester => (
-            ErrorCode::PermissionDenied,
-            "only the person who asked for the plan can do this".to_owned(),
-        ),
+        DecidePlanError::NotRequester => {
+            with(ErrorCode::PermissionDenied, "only the person who asked for the plan can do this")
+        }
         DecidePlanError::Step { number, risk, error } => {
             let unanswered = of_step(risk, error);
-            let message = format!("step {number}: {unanswered}; nothing of the plan was answered");
-            let error =
-                ToolError::new(code_of(&unanswered), capital(&message)).with("step", number);
-            return status_from(&error.with("plan_id", plan.to_string()));
+            let clause = format!("step {number}: {unanswered}. Nothing of the plan was answered");
+            let mut error = self::error(code_of(&unanswered), clause).with("step", number);
+            error.hints.extend(hint_of(&unanswered));
+            status_from(&error.with("plan_id", plan.to_string()))
         }
-    };
-    with(code, message)
+    }
 }
 
 fn of_step(risk: Risk, error: DecideError) -> AnswerError {
@@ -314,12 +379,7 @@ fn of_step(risk: Risk, error: DecideError) -> AnswerError {
 }
 
 fn capital(error: &impl std::fmt::Display) -> String {
-    let mut text = error.to_string();
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    text.push('.');
-    text
+    sentence(&error.to_string())
 }
 
 #[cfg(test)]
@@ -331,6 +391,7 @@ mod tests {
         let status = unanswered(AnswerError::TooManyRules);
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         assert!(status.message().contains("200 rules of answers hold"), "{status:?}");
-        assert!(status.message().contains("`orion approvals rules revoke`"), "{status:?}");
+        let hints = orion_wire::tool_error_from(&status).unwrap().hints;
+        assert_eq!(hints[0].command.as_deref(), Some("orion approvals rules revoke"));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallState, Caller, Question, Role, evaluate};
+use orion_domain::{CallState, Caller, Hint, Question, Role, evaluate};
 use orion_wire::v1::tool_service_server::ToolService;
 use orion_wire::{call_request, call_state, risk, status_from, v1};
 use tonic::{Request, Response, Status};
@@ -135,9 +135,10 @@ impl ToolService for Api {
         let caller = caller(&request)?;
         let row = self.own_call(&caller, &request.into_inner().call_id).await?;
         if let (Some(plan), CallState::AwaitingApproval) = (row.plan, row.state) {
-            return Err(status::managed_elsewhere(format!(
-                "this call is a step of the plan {plan}, which ends as a whole: `orion plan deny {plan}`"
-            )));
+            return Err(status::managed_elsewhere(
+                format!("this call is a step of the plan {plan}, which ends as a whole"),
+                Hint::run("deny the plan", format!("orion plan deny {plan}")),
+            ));
         }
         let reply = cancel(&self.0.pipeline, &caller, row).await.map_err(status::store)?;
         Ok(Response::new(v1::CancelCallResponse { call: Some(call(reply)) }))

@@ -21,6 +21,7 @@ pub mod search_text;
 pub mod undo_call;
 pub mod write_file;
 
+use orion_domain::envelope::sentence;
 use orion_domain::path::PathError;
 use orion_domain::{DevicePath, ErrorCode, Places, ToolError};
 
@@ -60,5 +61,7 @@ pub fn path(places: &Places, text: &str) -> Result<DevicePath, ToolError> {
 
 fn invalid_path(text: &str, error: &PathError) -> ToolError {
     let shown: String = text.chars().take(256).collect();
-    ToolError::new(ErrorCode::InvalidPath, error.to_string()).with("attempted_path", shown)
+    ToolError::new(ErrorCode::InvalidPath, sentence(&error.problem()))
+        .with("attempted_path", shown)
+        .hint(error.hint())
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::code::ErrorCode;
+use crate::hint::Hint;
 use crate::observation::Observation;
 use crate::raise::RiskRaise;
 
@@ -24,22 +25,22 @@ pub struct Envelope {
     pub meta: Meta,
 }
 
-/// An error, for the model (code, suggestions) and for people (message).
+/// An error, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ToolError {
     /// The stable code.
     pub code: ErrorCode,
-    /// What happened, why, and what to do.
+    /// What happened and why, in sentences. What to do is in the hints.
     pub message: String,
     /// Facts by name: `attempted_path`, `allowed_paths`, `rule`, `fields`, …
     #[serde(default)]
     pub details: Map<String, Value>,
     /// Whether the call may be retried with changed arguments.
     pub recoverable: bool,
-    /// Names or values that the caller may have meant.
+    /// What to do, one step each.
     #[serde(default)]
-    pub suggestions: Vec<String>,
+    pub hints: Vec<Hint>,
 }
 
 impl ToolError {
@@ -51,7 +52,7 @@ impl ToolError {
             message: message.into(),
             details: Map::new(),
             recoverable: code.is_recoverable(),
-            suggestions: Vec::new(),
+            hints: Vec::new(),
         }
     }
 
@@ -62,12 +63,33 @@ impl ToolError {
         self
     }
 
-    /// Adds suggestions.
+    /// Adds a step that helps.
     #[must_use]
-    pub fn suggesting(mut self, suggestions: Vec<String>) -> Self {
-        self.suggestions = suggestions;
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.hints.push(hint.into());
         self
     }
+
+    /// Adds names or paths that the caller may have meant, if there are any.
+    #[must_use]
+    pub fn suggesting(self, values: Vec<String>) -> Self {
+        if values.is_empty() { self } else { self.hint(Hint::did_you_mean(values)) }
+    }
+
+    /// Returns the names or paths that the caller may have meant.
+    #[must_use]
+    pub fn suggestions(&self) -> &[String] {
+        let offered = self.hints.iter().find(|hint| !hint.values.is_empty());
+        offered.map(|hint| hint.values.as_slice()).unwrap_or_default()
+    }
+}
+
+/// Returns a clause as a sentence, with a capital letter and a final period.
+#[must_use]
+pub fn sentence(clause: &str) -> String {
+    let mut letters = clause.trim_end().trim_end_matches('.').chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
 /// The call, its device, its tool and its duration.

@@ -5,26 +5,26 @@
 //! device adds its ceiling, which only its owner can change.
 
 mod defaults;
+mod hints;
 mod layers;
 mod refusal;
-mod remedy;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::caller::{Caller, Role};
+use crate::caller::Role;
 use crate::capability::Capability;
 use crate::grants::Scope;
-use crate::id::DeviceName;
 use crate::path::{DevicePath, may_start_programs};
+use crate::question::Moment;
 use crate::raise::RiskRaise;
 use crate::risk::Risk;
-use crate::rule::{Approvers, CompiledRule, Counted, Moment};
-use crate::touches::{Access, Touches};
+use crate::rule::{Approvers, CompiledRule};
+use crate::touches::Access;
 
+pub use crate::question::{CalledTool, Question, ToolFacts};
 pub use defaults::RiskDefaults;
-pub use remedy::{Remedy, RemedyOwner};
 
 /// From least to most strict; the strictest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,45 +53,6 @@ impl Decision {
     }
 }
 
-/// What the policy needs to know about a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolFacts<'a> {
-    /// The tool's name, never an alias.
-    pub name: &'a str,
-    /// The harm that this call can do.
-    pub risk: Risk,
-    /// The capabilities that the tool needs.
-    pub capabilities: &'a [Capability],
-    /// Whether the tool changes anything.
-    pub has_effects: bool,
-    /// The called tool, where it differs: an undo call that repeats this tool's call.
-    pub called: Option<CalledTool<'a>>,
-}
-
-/// A tool whose call has the effects of another tool. Both must be allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CalledTool<'a> {
-    /// The tool's name, never an alias.
-    pub name: &'a str,
-    /// The capabilities that the tool needs.
-    pub capabilities: &'a [Capability],
-}
-
-impl<'a> ToolFacts<'a> {
-    /// Returns the facts of this tool when a call of another tool runs it. The higher risk counts.
-    #[must_use]
-    pub fn called_by(self, other: Self) -> Self {
-        let called = Some(CalledTool { name: other.name, capabilities: other.capabilities });
-        let has_effects = self.has_effects || other.has_effects;
-        Self { risk: self.risk.max(other.risk), has_effects, called, ..self }
-    }
-
-    /// Returns the names of all tools that must be allowed.
-    pub fn names(&self) -> impl Iterator<Item = &'a str> {
-        [Some(self.name), self.called.map(|called| called.name)].into_iter().flatten()
-    }
-}
-
 /// How strictly a device's grants are enforced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,42 +76,6 @@ impl Mode {
             Self::Safe => false,
             Self::Dangerous { until } => at.unix_ms < until,
         }
-    }
-}
-
-/// The call to evaluate.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// The called tool.
-    pub tool: ToolFacts<'a>,
-    /// What the call would touch. `None` before the arguments are read: then only the tool itself is
-    /// evaluated.
-    pub touches: Option<&'a Touches>,
-    /// The person that the call is made for.
-    pub caller: &'a Caller,
-    /// The device that runs the call.
-    pub device: &'a DeviceName,
-    /// Whether the call requests only a preview.
-    pub dry_run: bool,
-    /// Whether the arguments contain `confirm: true`.
-    pub confirmed: bool,
-    /// The time of the evaluation.
-    pub at: Moment,
-    /// Whether the chat that the call came from contains untrusted content.
-    pub tainted: bool,
-    /// Why this call's risk is higher than its tool's, as its device determined. Raises that the paths
-    /// alone show are found by the evaluation.
-    pub raises: &'a [RiskRaise],
-    /// Counts that only the backend has. `None` on a device, which does not evaluate them.
-    pub counted: Option<Counted<'a>>,
-}
-
-impl Question<'_> {
-    /// Returns whether the call is only a preview. A tool without effects has no preview: it returns the
-    /// same in either case, so a requested preview does not change the decision.
-    #[must_use]
-    pub const fn is_preview(&self) -> bool {
-        self.dry_run && self.tool.has_effects
     }
 }
 

@@ -3,9 +3,9 @@
 
 mod denied;
 mod hosts;
-#[cfg(test)]
-mod probes;
 mod scope;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use std::collections::BTreeSet;

@@ -18,10 +18,10 @@ const SHOWN: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// An object has this name twice; parsers disagree on which value counts.
-    #[error("the name \"{}\" is twice in one object; give each name once", short(.0))]
+    #[error("the name \"{}\" is twice in one object", short(.0))]
     Duplicate(String),
     /// Nested deeper than [`MAX_DEPTH`].
-    #[error("it is nested deeper than {MAX_DEPTH} levels; nest it less")]
+    #[error("it is nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// Not JSON at this byte.
     #[error("it is no JSON at byte {at}: {why}")]
@@ -32,7 +32,7 @@ pub enum JsonError {
         why: String,
     },
     /// The value is not an object.
-    #[error("it is no JSON object; write it in {{}}")]
+    #[error("it is no JSON object")]
     NotAnObject,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 
 /// The maximum number of paths that are observed for one call.
-pub const MOST_OBSERVED: usize = 64;
+pub const MAX_OBSERVED: usize = 64;
 
 /// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

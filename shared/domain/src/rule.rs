@@ -11,9 +11,11 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::caller::Role;
-use crate::evaluate::Question;
 use crate::id::UserName;
 use crate::path::{DevicePath, PathError, PathPattern, Places};
+use crate::question::Question;
+
+pub use crate::question::{Counted, Moment, Quantity};
 
 /// The action of a matching rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,17 +113,6 @@ impl Hours {
     }
 }
 
-/// A point in time, as rules compare it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moment {
-    /// Unix milliseconds.
-    pub unix_ms: i64,
-    /// The day of the week in the policy's time zone, 0 for Monday to 6 for Sunday.
-    pub weekday: u8,
-    /// The minute of that day, 0 to 1439.
-    pub minute: u16,
-}
-
 /// A rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,29 +121,6 @@ pub struct Rate {
     pub calls: u32,
     /// The period, in seconds.
     pub per_seconds: u32,
-}
-
-/// How much a call touches, as its preview reports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Quantity {
-    /// Files and folders. `None` means no limit, or unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entries: Option<u64>,
-    /// Bytes in files. `None` means no limit, or unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<u64>,
-}
-
-impl Quantity {
-    /// Returns whether a quantity exceeds this limit. An unknown quantity exceeds it.
-    #[must_use]
-    pub fn is_exceeded_by(&self, found: Option<Quantity>) -> bool {
-        let over = |limit: Option<u64>, found: Option<u64>| {
-            limit.is_some_and(|limit| found.is_none_or(|found| found > limit))
-        };
-        found.is_none_or(|found| over(self.entries, found.entries) || over(self.bytes, found.bytes))
-    }
 }
 
 /// One rule of the policy, as applied on one device.
@@ -279,16 +247,6 @@ pub struct CompiledRule {
     pub rule: Rule,
     /// The parsed patterns. `None` where the rule matches any path.
     paths: Option<Vec<PathPattern>>,
-}
-
-/// Counts that only the backend has. A device leaves such conditions to the backend.
-#[derive(Debug, Clone, Copy)]
-pub struct Counted<'a> {
-    /// For each rule of the policy, by position: the number of this person's calls on this device that
-    /// the rule matched within its own period. Missing counts as none.
-    pub earlier: &'a [u32],
-    /// How much the call touches. `None` until a preview reports it.
-    pub quantity: Option<Quantity>,
 }
 
 impl CompiledRule {

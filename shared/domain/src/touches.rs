@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{MOST_OBSERVED, Observation};
+use crate::observation::{MAX_OBSERVED, Observation};
 use crate::path::DevicePath;
 
 /// The kind of access to a path.
@@ -86,12 +86,12 @@ impl Touches {
         self
     }
 
-    /// Returns whether each of the first [`MOST_OBSERVED`] paths has an observation among these.
+    /// Returns whether each of the first [`MAX_OBSERVED`] paths has an observation among these.
     #[must_use]
     pub fn are_all_in(&self, observed: &[Observation]) -> bool {
         let mut named = BTreeSet::new();
         let paths = self.paths.iter().map(|touch| touch.path.to_string());
-        let paths = paths.filter(|path| named.insert(path.clone())).take(MOST_OBSERVED);
+        let paths = paths.filter(|path| named.insert(path.clone())).take(MAX_OBSERVED);
         paths.into_iter().all(|path| observed.iter().any(|seen| seen.path == path))
     }
 

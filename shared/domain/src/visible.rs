@@ -38,6 +38,12 @@ pub fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
+/// Returns the first characters of the text that are not hidden, at most `max_chars`.
+#[must_use]
+pub fn strip_hidden(text: &str, max_chars: usize) -> String {
+    text.chars().filter(|c| !is_hidden(*c)).take(max_chars).collect()
+}
+
 /// Returns whether nothing of the text is visible: it is empty, spaces, or hidden.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
@@ -64,6 +70,12 @@ mod tests {
             assert_eq!(visible(hidden), shown, "{hidden:?}");
         }
         assert!(!('\u{0}'..=char::MAX).any(|c| c.is_control() && !is_hidden(c)));
+    }
+
+    #[test]
+    fn hidden_characters_are_left_out_and_do_not_count() {
+        assert_eq!(strip_hidden("a\n\u{1b}[2J\u{202e}b\u{200b}c", 10), "a[2Jbc");
+        assert_eq!(strip_hidden("\u{7f}äbc", 2), "äb");
     }
 
     #[test]

@@ -13,8 +13,8 @@ use rustls::{
 };
 
 use crate::certificate::Facts;
+use crate::error::PeerError;
 use crate::fingerprint::{Fingerprint, PinSet};
-use crate::peer::PeerError;
 
 /// How a device identifies its authority.
 #[derive(Debug)]

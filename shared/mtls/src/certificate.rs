@@ -13,9 +13,8 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::csr::is_accepted;
-use crate::error::MtlsError;
+use crate::error::{MtlsError, PeerError};
 use crate::fingerprint::Fingerprint;
-use crate::peer::PeerError;
 
 /// The maximum number of certificates in one PEM text.
 const MAX_CERTIFICATES: usize = 16;

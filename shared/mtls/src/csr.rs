@@ -141,7 +141,7 @@ mod tests {
             if (begin..begin + signed.len()).contains(&position) {
                 assert!(parsed.is_err(), "byte {position}");
             } else {
-                // With changed surroundings, a request that still verifies has the same key.
+                // With other bytes around it, a request that still verifies has the same key.
                 assert!(parsed.is_err() || parsed == Ok(whole.clone()), "byte {position}");
             }
         }

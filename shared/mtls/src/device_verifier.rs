@@ -18,7 +18,12 @@ use crate::certificate::roots_from_pem;
 use crate::error::MtlsError;
 use crate::peer::DeviceIdentity;
 use crate::provider::provider;
-use crate::server_config::RevocationCheck;
+
+/// Returns whether the certificate with this serial number (lower-case hexadecimal) is revoked.
+///
+/// Called in every handshake, so it must read from memory. When the status is unknown it should return
+/// `true`: a rejected device retries, an accepted one stays connected.
+pub type RevocationCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The authorities whose devices a backend accepts, replaceable while it listens. Handshakes that begin
 /// after a [`replace`](Self::replace) use the new ones.

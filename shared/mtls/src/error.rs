@@ -1,9 +1,8 @@
-//! Errors of issuing certificates and building TLS configurations.
+//! Errors of reading and issuing certificates, and of building TLS configurations.
 
 use rustls::server::VerifierBuilderError;
 
 use crate::csr::CsrError;
-use crate::peer::PeerError;
 
 /// Why a certificate, a key or a TLS configuration could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -78,4 +77,29 @@ pub enum MtlsError {
     /// rustls rejected the set of authorities.
     #[error("the certificate authorities were refused: {0}")]
     Authorities(#[from] VerifierBuilderError),
+}
+
+/// Why a certificate is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// Not a readable X.509 certificate.
+    #[error("the certificate can't be read; enrol the device again to get a new one")]
+    Unreadable,
+    /// The certificate says CA:true.
+    #[error("the certificate belongs to an authority, and an authority can't be a party")]
+    IsAuthority,
+    /// Issued for the other side of a connection, for another purpose, or without a purpose.
+    #[error("the certificate was not issued for this side of a connection")]
+    WrongPurpose,
+    /// The key's type is not accepted for devices.
+    #[error("the certificate carries a key of a type that isn't accepted")]
+    UnsupportedKey,
+    /// Not exactly one name, or not a device's name.
+    #[error("the certificate doesn't name exactly one Orion device")]
+    NotADevice,
+    /// The server's chain holds no authority that the invitation pins.
+    #[error(
+        "the backend's certificate authority is not the one in the invitation; check the address, and ask for a new invitation if the authority was replaced"
+    )]
+    NotPinned,
 }

@@ -31,16 +31,16 @@ pub use authorities::Authorities;
 pub use authority::{CertificateAuthority, IssuedCertificate, IssuedServerCertificate};
 pub use client_config::{mutual, pinned};
 pub use csr::{CsrError, VerifiedCsr};
-pub use device_verifier::DeviceTrust;
-pub use error::MtlsError;
+pub use device_verifier::{DeviceTrust, RevocationCheck};
+pub use error::{MtlsError, PeerError};
 pub use fingerprint::{Fingerprint, FingerprintError, PinSet};
 pub use identity::DeviceKey;
-pub use peer::{DeviceIdentity, PeerError};
+pub use peer::DeviceIdentity;
 pub use provider::install_crypto_provider;
 pub use refusal::Refusal;
 pub use secret::Secret;
 pub use server_certificate::ServerCertificate;
-pub use server_config::{RevocationCheck, device_listener, device_listener_trusting};
+pub use server_config::{device_listener, device_listener_trusting};
 
 /// The DNS name in every certificate that a backend presents to its devices.
 ///

@@ -3,6 +3,7 @@
 use rustls::pki_types::CertificateDer;
 
 use crate::certificate::Facts;
+use crate::error::PeerError;
 use crate::fingerprint::Fingerprint;
 
 /// The prefix of the device id in the URI of a device certificate.
@@ -24,31 +25,6 @@ pub struct DeviceIdentity {
     /// The authority that signed it, by
     /// [`CertificateAuthority::name`](crate::CertificateAuthority::name).
     pub issuer: Fingerprint,
-}
-
-/// Why a certificate is not accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PeerError {
-    /// Not a readable X.509 certificate.
-    #[error("the certificate can't be read; enrol the device again to get a new one")]
-    Unreadable,
-    /// The certificate says CA:true.
-    #[error("the certificate belongs to an authority, and an authority can't be a party")]
-    IsAuthority,
-    /// Issued for the other side of a connection, for another purpose, or without a purpose.
-    #[error("the certificate was not issued for this side of a connection")]
-    WrongPurpose,
-    /// The key's type is not accepted for devices.
-    #[error("the certificate carries a key of a type that isn't accepted")]
-    UnsupportedKey,
-    /// Not exactly one name, or not a device's name.
-    #[error("the certificate doesn't name exactly one Orion device")]
-    NotADevice,
-    /// The server's chain holds no authority that the invitation pins.
-    #[error(
-        "the backend's certificate authority is not the one in the invitation; check the address, and ask for a new invitation if the authority was replaced"
-    )]
-    NotPinned,
 }
 
 impl DeviceIdentity {

@@ -8,7 +8,7 @@ use std::io;
 
 use rustls::{AlertDescription, CertificateError};
 
-use crate::peer::PeerError;
+use crate::error::PeerError;
 
 /// The maximum depth of unwrapped errors; real ones nest four or five deep.
 const MAX_DEPTH: usize = 16;

@@ -11,8 +11,7 @@ use rustls::sign::CertifiedKey;
 
 use crate::authority::IssuedServerCertificate;
 use crate::certificate::{Facts, chain_from_pem};
-use crate::error::MtlsError;
-use crate::peer::PeerError;
+use crate::error::{MtlsError, PeerError};
 use crate::provider::provider;
 use crate::secret::Secret;
 

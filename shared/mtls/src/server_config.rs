@@ -7,16 +7,10 @@ use rustls::server::NoServerSessionStorage;
 use rustls::version::TLS13;
 
 use crate::ALPN_HTTP2;
-use crate::device_verifier::{DeviceTrust, DeviceVerifier};
+use crate::device_verifier::{DeviceTrust, DeviceVerifier, RevocationCheck};
 use crate::error::MtlsError;
 use crate::provider::provider;
 use crate::server_certificate::ServerCertificate;
-
-/// Returns whether the certificate with this serial number (lower-case hexadecimal) is revoked.
-///
-/// Called in every handshake, so it must read from memory. When the status is unknown it should return
-/// `true`: a rejected device retries, an accepted one stays connected.
-pub type RevocationCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Returns the TLS configuration of the device listener: TLS 1.3 and HTTP/2 only.
 ///

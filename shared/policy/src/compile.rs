@@ -42,7 +42,7 @@ impl PolicyFile {
     /// Returns the line in which the file names a device.
     #[must_use]
     pub fn line_of(&self, device: &DeviceName) -> Option<u32> {
-        self.devices.get(device).map(|entry| entry.lent.at.line)
+        self.devices.get(device).map(|entry| entry.granted.at.line)
     }
 
     /// Returns the rules that apply to a device, named in the file or not.
@@ -79,9 +79,9 @@ impl PolicyFile {
 
     /// Returns the device's own grants merged over its profile's.
     pub(crate) fn granted_paths(&self, entry: &DeviceEntry) -> GrantedPaths {
-        match entry.lent.profile.as_ref().and_then(|name| self.profiles.get(&name.value)) {
-            Some(profile) => entry.lent.over(profile),
-            None => entry.lent.clone(),
+        match entry.granted.profile.as_ref().and_then(|name| self.profiles.get(&name.value)) {
+            Some(profile) => entry.granted.over(profile),
+            None => entry.granted.clone(),
         }
     }
 

@@ -43,7 +43,7 @@ pub struct PolicyFile {
 /// One device of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceEntry {
-    pub(crate) lent: GrantedPaths,
+    pub(crate) granted: GrantedPaths,
     pub(crate) labels: BTreeMap<String, String>,
 }
 
@@ -115,8 +115,8 @@ impl PolicyFile {
     fn check_profiles(&self, findings: &mut Findings) {
         let built_in = || PROFILES.iter().map(|&(name, _)| name);
         let mut used = BTreeSet::new();
-        for lent in self.profiles.values() {
-            if let Some(At { at, value }) = &lent.profile
+        for granted in self.profiles.values() {
+            if let Some(At { at, value }) = &granted.profile
                 && !built_in().any(|name| name == value)
             {
                 let message = format!("`{}` is no built-in profile.", shown(value));
@@ -124,7 +124,7 @@ impl PolicyFile {
             }
         }
         for device in self.devices.values() {
-            let Some(At { at, value }) = &device.lent.profile else { continue };
+            let Some(At { at, value }) = &device.granted.profile else { continue };
             used.insert(value);
             if !self.profiles.contains_key(value) && !built_in().any(|name| name == value) {
                 let known: Vec<_> =
@@ -134,9 +134,14 @@ impl PolicyFile {
                 findings.error(*at, Code::UnknownProfile, message, hint);
             }
         }
-        for (name, lent) in self.profiles.iter().filter(|(name, _)| !used.contains(name)) {
+        for (name, granted) in self.profiles.iter().filter(|(name, _)| !used.contains(name)) {
             let message = format!("No device has the profile `{name}`.");
-            findings.warning(lent.at, Code::Unused, message, "Remove it, or give it to a device.");
+            findings.warning(
+                granted.at,
+                Code::Unused,
+                message,
+                "Remove it, or give it to a device.",
+            );
         }
     }
 
@@ -237,9 +242,9 @@ fn profiles(node: &Node, findings: &mut Findings) -> BTreeMap<String, GrantedPat
             bad_name(key.at, "profile", &key.text, findings);
         }
         let Some(mut fields) = Fields::of(node, "a profile", findings) else { continue };
-        let lent = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
+        let granted = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
         fields.finish(findings);
-        profiles.insert(key.text.clone(), lent);
+        profiles.insert(key.text.clone(), granted);
     }
     profiles
 }
@@ -252,12 +257,12 @@ fn devices(node: &Node, findings: &mut Findings) -> BTreeMap<DeviceName, DeviceE
             bad_name(key.at, "device", &key.text, findings);
         }
         let Some(mut fields) = Fields::of(node, "a device", findings) else { continue };
-        let lent = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
+        let granted = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
         let labels = fields.take(&["labels"], findings);
         let labels = labels.map(|node| self::labels(node, findings)).unwrap_or_default();
         fields.finish(findings);
         if let Ok(name) = name {
-            devices.insert(name, DeviceEntry { lent, labels });
+            devices.insert(name, DeviceEntry { granted, labels });
         }
     }
     devices

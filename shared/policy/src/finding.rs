@@ -80,7 +80,7 @@ codes! {
     /// A pre-approval of a critical tool.
     CriticalPreapproved = "critical-preapproved";
     /// A key that this version of Orion reads and does not evaluate.
-    NotJudged = "not-judged";
+    NotEvaluated = "not-evaluated";
     /// An entry that grants nearly everything.
     TooWide = "too-wide";
     /// Entries that differ only in case, on a device that ignores case.

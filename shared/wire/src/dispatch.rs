@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use orion_domain::evaluate::{Mode, RiskDefaults};
-use orion_domain::observation::MOST_OBSERVED;
+use orion_domain::observation::MAX_OBSERVED;
 use orion_domain::{
     ApprovalBasis, ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants,
     Observation, Risk, RiskRaise, Rule,
@@ -101,7 +101,7 @@ fn observed_from(bytes: &[u8]) -> Result<Vec<Observation>, WireError> {
     }
     let field = WireError::Field { field: "observed" };
     let observed: Vec<_> = serde_json::from_slice(bytes).map_err(|_| field.clone())?;
-    if observed.len() > MOST_OBSERVED { Err(field) } else { Ok(observed) }
+    if observed.len() > MAX_OBSERVED { Err(field) } else { Ok(observed) }
 }
 
 /// An approval as a device receives it.

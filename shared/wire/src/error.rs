@@ -35,7 +35,7 @@ pub enum WireError {
         why: JsonError,
     },
     /// A field holds too many values.
-    #[error("the field `{field}` holds more than {limit} values; send fewer at once")]
+    #[error("the field `{field}` holds more than {limit} values")]
     TooMany {
         /// The field's name.
         field: &'static str,

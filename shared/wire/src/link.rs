@@ -96,7 +96,7 @@ pub struct DeviceFacts {
 const MAX_DISPLAY: usize = 128;
 
 fn display(text: String) -> String {
-    text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(MAX_DISPLAY).collect()
+    orion_domain::strip_hidden(&text, MAX_DISPLAY)
 }
 
 impl TryFrom<v1::DeviceFacts> for DeviceFacts {

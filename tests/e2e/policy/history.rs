@@ -243,7 +243,7 @@ async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
     ];
     assert_eq!(found, expected, "{told:#}");
     assert!(expected[1..].iter().all(|count| *count > 0), "every kind is there: {expected:?}");
-    assert_eq!(number("not_judged"), 0);
+    assert_eq!(number("not_evaluated"), 0);
     let samples = told["samples"].as_array().unwrap();
     assert!(samples.len() > 60 && samples.len() <= 100, "{}", samples.len());
     let narrower = world.cli().run(&test).await;

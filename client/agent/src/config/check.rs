@@ -228,7 +228,7 @@ pub fn check(text: &str, device: &CheckedDevice) -> Vec<Finding> {
             for (key, _) in ceiling {
                 if let Some(message) = unjudged(key.get_ref()) {
                     let hint = "Leave it out.";
-                    findings.error(key.span().start, "not-judged", format!("{message}."), hint);
+                    findings.error(key.span().start, "not-evaluated", format!("{message}."), hint);
                 }
             }
             unknown_keys(ceiling, CEILING, "[ceiling]", &mut findings);

@@ -100,7 +100,7 @@ mod tests {
         {
             let error = named(name).unwrap_err();
             assert_eq!(error.code, ErrorCode::InvalidArgument);
-            assert_eq!(error.suggestions.first().map(String::as_str), Some(near), "{name}");
+            assert_eq!(error.suggestions().first().map(String::as_str), Some(near), "{name}");
         }
         for name in ["", "../../etc/passwd", "/etc/passwd", "\0", &"x".repeat(10_000)] {
             let error = named(name).unwrap_err();

@@ -58,7 +58,7 @@ fn what_takes_a_folder_whole_says_only_that_it_stays(
     let device = denied_device(kept_out_in);
     let error = device.error(tool, arguments);
     assert_eq!(error.code, ErrorCode::PathNotAllowed, "{error}");
-    let said = serde_json::to_string(&(error.message, error.details, error.suggestions)).unwrap();
+    let said = serde_json::to_string(&(error.message, error.details, error.hints)).unwrap();
     for name in ["netrc", "ssh", "deep"] {
         assert!(!said.contains(name), "{said}");
     }

@@ -61,7 +61,7 @@ async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
                 continue;
             }
             "/new" => {
-                session.begin_anew();
+                session.reset();
                 out.note("a new conversation");
                 continue;
             }

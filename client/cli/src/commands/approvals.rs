@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::call::{schema, wait_for_end};
 use crate::app::App;
-use crate::args::duration;
 use crate::arguments;
-use crate::card::{card, hint};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::output::GOOD;
+use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, StandingRuleView, approvals_table, rules_table};
 use crate::text;
 
@@ -47,7 +47,7 @@ enum ApprovalsCommand {
         /// The approval's id; may be shortened
         id: String,
     },
-    /// Say yes to exactly this call, or as far as an option says
+    /// Approve exactly this call, or as far as an option says
     #[command(after_help = "\
 Examples:
   orion approvals approve 0199b2c4-7f3e-7c11 --wait
@@ -272,5 +272,5 @@ async fn watch(app: &App<'_>, client: &Client) -> Result<u8, Failure> {
             }
         })?;
     }
-    Err(Failure::Failed("the backend ended the stream; run it again to go on".to_owned()))
+    Err(Failure::Failed("the backend ended the stream".to_owned()).hint("run the command again"))
 }

@@ -37,7 +37,7 @@ impl Ask {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let text = input::value(&self.text)?;
         if text.trim().is_empty() {
-            return Err(Failure::Usage("there is nothing to say; give a text".to_owned()));
+            return Err(Failure::Usage("the text is empty".to_owned()));
         }
         let client = app.signed_in().await?;
         let mut session = Session::new(app, client, self.conversation, self.model);

@@ -17,7 +17,7 @@ use crate::json;
 use crate::output::{Output, facts, table};
 use crate::text;
 
-/// The record of everything.
+/// The audit log of everything that happened.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -160,7 +160,7 @@ fn page(out: &Output, row: &RowView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     #[test]

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use orion_domain::CallState;
+use orion_domain::{CallState, Hint};
 use orion_wire::v1;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::args::duration;
 use crate::arguments;
 use crate::call_result::CallResult;
-use crate::card::{card, hint};
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::output::DIM;
+use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, CallView};
 use crate::terminal::{self, Spinner};
 use crate::text;
@@ -95,7 +95,7 @@ Examples:
 
 A call that needs approval asks at a terminal. Elsewhere it ends with 6 and goes on waiting for
 `orion approvals approve`; --wait stays until it has ended, --yes approves it at once. With --queue a
-call to a device that is away ends with 7 and runs when the device is back, judged anew.")]
+call to a device that is away ends with 7. It is evaluated again and runs when the device is connected.")]
 pub(crate) struct Call {
     #[command(flatten)]
     target: Target,
@@ -284,9 +284,9 @@ pub(crate) async fn wait_for_end(
         }
         waiting.say(&CallView::from(call).advance());
         if left.is_zero() {
-            return Err(Failure::TimedOut(format!(
-                "the call {call_id} has not ended and still waits; `orion audit list --call {call_id}` shows how it goes on"
-            )));
+            let command = format!("orion calls watch {call_id}");
+            return Err(Failure::TimedOut(format!("the call {call_id} has not ended"))
+                .hint(Hint::run("follow it", command)));
         }
         // A backend that answers early is not polled again at once.
         if asked_at.elapsed() < Duration::from_millis(100) {

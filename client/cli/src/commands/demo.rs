@@ -13,9 +13,9 @@ use clap::Args;
 pub(crate) use program::sibling;
 
 use crate::app::App;
-use crate::args::Global;
 use crate::chat::{Session, converse, said};
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::{DIM, Output};
 use crate::terminal::{Restore, Spinner};
 

@@ -10,6 +10,7 @@ pub(crate) use invite::to_json;
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
+use orion_domain::Hint;
 use orion_wire::v1;
 
 use crate::app::App;
@@ -21,7 +22,7 @@ use crate::show::{DeviceView, devices_table, pending_table};
 use crate::terminal;
 use crate::text;
 
-/// The devices and what they lend.
+/// The devices, and what is granted on them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -91,7 +92,7 @@ Examples:
   orion devices review laptop-123
   orion devices review laptop-123 -o wide               with the calls that prove it")]
     Review(DeviceArgument),
-    /// What a device lends
+    /// The permissions of a device
     Permissions(permissions::Permissions),
 }
 
@@ -144,10 +145,10 @@ impl DevicesCommand {
                         text::one_line(&before.fingerprint_words, 400)
                     ));
                     if !terminal::confirm("Does the device show the same words?").await? {
-                        return Err(Failure::Conflict(format!(
-                            "{} was not approved; turn it away with `orion devices reject {}`",
-                            before.name, before.name
-                        )));
+                        let name = before.name;
+                        let command = format!("orion devices reject {name}");
+                        return Err(Failure::Conflict(format!("{name} was not approved"))
+                            .hint(Hint::run("reject it", command)));
                     }
                 }
                 let request = v1::ApproveDeviceRequest { device: before.device_id };
@@ -167,8 +168,9 @@ impl DevicesCommand {
             Self::Revoke(NamedWithReason { device, reason }) => {
                 if !app.yes && !terminal::is_interactive() {
                     return Err(Failure::Usage(format!(
-                        "revoking {device} cannot be taken back, and there is nobody to ask; say --yes if it is meant"
-                    )));
+                        "revoking {device} cannot be undone, and there is no terminal to confirm it"
+                    ))
+                    .hint("repeat the command with --yes to do it"));
                 }
                 if !app.yes {
                     let question =

@@ -5,6 +5,7 @@ use orion_domain::extract::{ExtractedCall, Extraction, MAX_OUTPUT_BYTES, extract
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::global::Format;
 use crate::input;
 use crate::json::FieldsFirst;
 use crate::output::{BAD, Output};
@@ -54,10 +55,8 @@ impl Extract {
 /// Prints the format for programs in every case, because a call has no other.
 fn print<T: serde::Serialize>(out: &Output, value: &T) -> Result<(), Failure> {
     let format = match out.format {
-        crate::args::Format::Yaml => crate::args::Format::Yaml,
-        crate::args::Format::Table | crate::args::Format::Wide | crate::args::Format::Json => {
-            crate::args::Format::Json
-        }
+        Format::Yaml => Format::Yaml,
+        Format::Table | Format::Wide | Format::Json => Format::Json,
     };
     Output { format, ..out.clone() }.show(value, String::new)
 }

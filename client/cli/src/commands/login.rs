@@ -53,10 +53,8 @@ impl Login {
         let path = &app.context.path;
         let kept = if path.exists() { ContextFile::read(path)? } else { ContextFile::default() };
         if kept.data_dir.is_some() && kept.backend.as_deref() != Some(&app.context.backend) {
-            return Err(Failure::Usage(format!(
-                "{} is how the demo is reached, and another sign-in in it would lock the demo out; name another file with --context",
-                path.display()
-            )));
+            let message = format!("another sign-in in {} would lock the demo out", path.display());
+            return Err(Failure::Usage(message).hint("name another file with --context"));
         }
         let ca_file = match ca {
             Some(path) => Some(std::path::absolute(&path).unwrap_or(path)),
@@ -122,9 +120,8 @@ async fn sign_in(
 ) -> Result<(String, String), Failure> {
     let interactive = terminal::is_interactive();
     let missing = |what: &str| {
-        Failure::Usage(format!(
-            "there is no terminal to ask for {what}; give --user and --password @file, or --secret @file"
-        ))
+        Failure::Usage(format!("there is no terminal to ask for {what}"))
+            .hint("give --user and --password @file, or --secret @file")
     };
     let user = match user {
         Some(user) => user,

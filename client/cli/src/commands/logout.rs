@@ -35,10 +35,8 @@ impl Logout {
             kept.token.as_deref().is_some_and(|kept| kept.trim() == token.expose())
         });
         if is_kept && kept.data_dir.is_some() && !app.yes {
-            return Err(Failure::Usage(format!(
-                "{} is how the demo is reached, and signing out locks it out; say --yes if that is meant",
-                path.display()
-            )));
+            let message = format!("signing out of {} locks the demo out", path.display());
+            return Err(Failure::Usage(message).hint("repeat the command with --yes to do it"));
         }
         let client = app.signed_in().await?;
         let request = v1::LogoutRequest { all };

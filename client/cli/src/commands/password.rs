@@ -37,9 +37,8 @@ impl PasswordSource {
 /// As [`PasswordSource::read`].
 pub(crate) fn read(given: &str) -> Result<Secret, Failure> {
     if given != "-" && !given.starts_with('@') {
-        return Err(Failure::Usage(
-            "a password in the command line can be seen by others; write @file or -".to_owned(),
-        ));
+        let message = "others can see a password in the command line".to_owned();
+        return Err(Failure::Usage(message).hint("write @file, or - for standard input"));
     }
     Ok(Secret::new(input::value(given)?.trim_end_matches(['\r', '\n'])))
 }

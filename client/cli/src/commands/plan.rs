@@ -5,6 +5,7 @@ mod follow;
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
+use orion_domain::Hint;
 use orion_wire::v1;
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ use crate::input;
 use crate::show::{PlanView, plan_page, plans_table};
 use crate::terminal::{self, Spinner};
 use crate::text;
-use follow::{LONGEST_PREVIEW, follow};
+use follow::{PREVIEW_TIMEOUT, follow};
 
 /// Several calls, shown together and approved once.
 #[derive(Debug, Args)]
@@ -90,7 +91,7 @@ Example:
         /// The plan's id; may be shortened
         id: String,
     },
-    /// Say yes to all steps of a plan
+    /// Approve all steps of a plan
     #[command(after_help = "\
 Examples:
   orion plan approve 0199b2c4-7f3e-7c11 --wait
@@ -177,10 +178,11 @@ impl Plan {
                 let client = app.signed_in().await?;
                 let plan = get(client, &id).await?;
                 if hash.as_ref().is_some_and(|hash| !hash.eq_ignore_ascii_case(&plan.hash)) {
-                    return Err(Failure::Conflict(format!(
-                        "the plan has another hash, so nothing was approved; read the plan again: orion plan show {}",
-                        plan.plan_id
-                    )));
+                    let command = format!("orion plan show {}", plan.plan_id);
+                    let message = "the plan has another hash, so nothing was approved".to_owned();
+                    return Err(
+                        Failure::Conflict(message).hint(Hint::run("read the plan again", command))
+                    );
                 }
                 let asks = hash.is_none() && !app.yes && plan.state == "open";
                 if asks && terminal::is_interactive() {
@@ -249,7 +251,7 @@ async fn make(
     steps: Vec<v1::NewPlanStep>,
     how: RunOptions,
 ) -> Result<u8, Failure> {
-    let limit = app.timeout.unwrap_or(LONGEST_PREVIEW);
+    let limit = app.timeout.unwrap_or(PREVIEW_TIMEOUT);
     let waiting = Spinner::on(app.out, "previewing");
     let request = v1::CreatePlanRequest { steps, keep_going: how.keep_going };
     let made = within(limit, client.plans().create_plan(request)).await;

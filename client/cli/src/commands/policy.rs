@@ -93,7 +93,7 @@ Examples:
         #[arg(value_name = "B", value_parser = clap::value_parser!(i64).range(1..))]
         to: Option<i64>,
     },
-    /// Judge recorded calls by a file, and say what would be different
+    /// Evaluate recorded calls by a file, and show what would differ
     Test(test::Test),
 }
 

@@ -7,8 +7,8 @@ use orion_wire::v1;
 use serde::Serialize;
 
 use crate::app::App;
-use crate::args::duration;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::output::GOOD;
 use crate::show::{TokenView, tokens_table};
 use crate::text;

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
+use orion_domain::Hint;
 use orion_wire::v1;
 
 use crate::app::App;
@@ -95,10 +96,9 @@ impl Tools {
 
 fn no_such_tool(name: &str) -> Failure {
     let nearest = orion_catalog::nearest(name);
-    let hint = if nearest.is_empty() {
-        "`orion tools list` shows all".to_owned()
+    Failure::NotFound(format!("there is no tool {name}")).hint(if nearest.is_empty() {
+        Hint::run("list the tools", "orion tools list")
     } else {
-        format!("did you mean {}?", nearest.join(" or "))
-    };
-    Failure::NotFound(format!("there is no tool {name}; {hint}"))
+        Hint::did_you_mean(nearest)
+    })
 }

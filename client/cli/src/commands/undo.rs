@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 use orion_catalog::tools::undo_call::{UndoCall, paths_of};
 use orion_catalog::{CATALOG, Tool as _};
-use orion_domain::{CallState, ErrorCode};
+use orion_domain::{CallState, ErrorCode, Hint};
 use orion_wire::{call_state_from, v1};
 use serde_json::{Map, Value, json};
 
@@ -60,9 +60,8 @@ impl Undo {
 async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure> {
     let shown = text::one_line(&call_id, 80);
     let missing = || {
-        Failure::NotFound(format!(
-            "there is no call {shown} of yours; `orion audit list` shows the calls on record"
-        ))
+        Failure::NotFound(format!("there is no call {shown} of yours"))
+            .hint(Hint::run("list the calls", "orion audit list"))
     };
     let request = v1::GetCallRequest { call_id, wait_ms: 0 };
     match client.ask(client.tools().get_call(request)).await {
@@ -80,22 +79,22 @@ fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
     if !can_be_undone {
         let undoable: Vec<_> =
             CATALOG.iter().filter(|spec| spec.undo).map(|spec| spec.name).collect();
+        let tool = text::one_line(tool, 80);
         return Err(Failure::Conflict(format!(
-            "{id} is a call of {}, which cannot be taken back; these can: {}",
-            text::one_line(tool, 80),
+            "{id} is a call of {tool}, which cannot be undone, unlike {}",
             undoable.join(", ")
         )));
     }
     if *dry_run {
         return Err(Failure::Conflict(format!(
-            "{id} was a preview: it changed nothing, so there is nothing to take back"
+            "{id} was a preview: it changed nothing, so there is nothing to undo"
         )));
     }
     let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
     if state != CallState::Succeeded {
         let how = if state.is_closed() { "did not succeed" } else { "has not ended" };
         return Err(Failure::Conflict(format!(
-            "{id} {how} ({}), so there is nothing to take back",
+            "{id} {how} ({}), so there is nothing to undo",
             state.as_str().replace('_', " ")
         )));
     }
@@ -161,10 +160,10 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(said.join("\n"), @"
-        0199b2c4-7f3e-7c11 is a call of read_file, which cannot be taken back; these can: write_file, edit_file, create_directory, copy_path, move_path, delete_file, delete_directory, modify_config
-        0199b2c4-7f3e-7c11 did not succeed (denied), so there is nothing to take back
-        0199b2c4-7f3e-7c11 has not ended (awaiting approval), so there is nothing to take back
-        0199b2c4-7f3e-7c11 was a preview: it changed nothing, so there is nothing to take back
+        0199b2c4-7f3e-7c11 is a call of read_file, which cannot be undone, unlike write_file, edit_file, create_directory, copy_path, move_path, delete_file, delete_directory, modify_config
+        0199b2c4-7f3e-7c11 did not succeed (denied), so there is nothing to undo
+        0199b2c4-7f3e-7c11 has not ended (awaiting approval), so there is nothing to undo
+        0199b2c4-7f3e-7c11 was a preview: it changed nothing, so there is nothing to undo
         ");
     }
 }

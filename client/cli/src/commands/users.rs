@@ -64,7 +64,7 @@ Examples:
     /// Keep an account out: its sessions and tokens end; its name stays in the record
     #[command(alias = "delete", after_help = "Example:\n  orion users disable bob")]
     Disable(UserArgument),
-    /// Let an account in again; it signs in anew
+    /// Enable an account, which must sign in again
     #[command(after_help = "Example:\n  orion users enable bob")]
     Enable(UserArgument),
     /// Set a password: your own, or as an admin another's; other sessions end
@@ -201,15 +201,15 @@ async fn set_password(
 async fn new_password(given: &PasswordSource, hint: &str) -> Result<Secret, Failure> {
     match given.read()? {
         Some(password) if password.expose().is_empty() => {
-            Err(Failure::Usage(format!("the password is empty; {hint}")))
+            Err(Failure::Usage("the password is empty".to_owned()).hint(hint))
         }
         Some(password) => Ok(password),
         None if terminal::is_interactive() => {
             password::ask_new("New password (12 characters or more):").await
         }
-        None => Err(Failure::Usage(format!(
-            "there is no terminal to ask for a password; give --password @file or --password-stdin, or {hint}"
-        ))),
+        None => Err(Failure::Usage("there is no terminal to ask for a password".to_owned())
+            .hint("give --password @file or --password-stdin")
+            .hint(hint)),
     }
 }
 

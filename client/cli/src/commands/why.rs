@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::call::Target;
 use crate::app::App;
-use crate::failure::{Failure, tool_error_lines};
+use crate::failure::{Failure, Report};
 use crate::output::{facts, table};
 use crate::show::value;
 use crate::text;
@@ -144,7 +144,7 @@ impl Why {
             if mistake.is_some() { String::new() } else { people(&explanation) }
         })?;
         if let (Some(error), true) = (mistake, app.out.is_for_people()) {
-            tool_error_lines(error).iter().for_each(|line| app.out.note(line));
+            app.out.report(&Report::of(error));
         }
         Ok(mistake.map_or(0, |error| error.code.exit_code()))
     }

@@ -239,7 +239,7 @@ pub(crate) fn pending_table(out: &Output, devices: &[DeviceView]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     fn out(format: Format) -> Output {

@@ -140,7 +140,7 @@ pub(crate) fn tokens_table(out: &Output, tokens: &[TokenView]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     const OUT: Output =

@@ -4,8 +4,8 @@ use orion_wire::v1;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::card::{self, clipped, who};
 use super::{ApprovalView, short_arguments};
-use crate::card::{self, clipped, who};
 use crate::output::{Output, facts, table};
 use crate::text;
 
@@ -313,7 +313,7 @@ pub(crate) fn plans_table(out: &Output, plans: &[PlanView]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     #[test]

@@ -198,7 +198,7 @@ pub(crate) fn found_there(devices: &[OnDeviceView]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     fn version(version: i64, restores: i64, note: &str) -> VersionView {

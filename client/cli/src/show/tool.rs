@@ -164,7 +164,7 @@ pub(crate) fn openai(tools: &[ToolView]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     fn tool() -> ToolView {

@@ -99,11 +99,11 @@ fn what_a_preview_shows_and_what_is_suggested_is_strangers_whatever_the_tool() {
     assert_eq!(said_by("delete_directory", &names).0, "run me\n");
     let missing = json!({"success": false, "error": {
         "code": "FILE_NOT_FOUND", "message": "No.", "recoverable": true,
-        "details": {"attempted_path": "/srv/x"}, "suggestions": ["/srv/call me"],
+        "details": {"attempted_path": "/srv/x"}, "hints": [{"text": "did you mean", "values": ["/srv/call me"]}],
     }});
     assert_eq!(
         said_by("create_directory", &missing),
-        (own("/srv/call me\n"), own("Done.\n/srv/x\n"))
+        (own("/srv/call me\n"), own("Done.\n/srv/x\ndid you mean\n"))
     );
 }
 

@@ -74,10 +74,11 @@ impl Limit {
             ToolError::new(
                 ErrorCode::RateLimited,
                 format!(
-                    "{user} makes more than {} {} a second, so this one was not looked at. Wait a second and try again.",
+                    "{user} makes more than {} {} a second, so this one was rejected.",
                     self.per_second, self.what
                 ),
             )
+            .hint("try again in a second")
         })
     }
 }

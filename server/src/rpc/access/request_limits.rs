@@ -148,7 +148,7 @@ impl http_body::Body for BoundedBody {
             Poll::Pending => {
                 return self.late.as_mut().poll(context).map(|()| {
                     Some(Err(Status::deadline_exceeded(
-                        "The rest of the request did not come in time; send it again.",
+                        "The rest of the request did not come in time. Send it again.",
                     )))
                 });
             }

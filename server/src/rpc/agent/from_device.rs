@@ -38,8 +38,7 @@ pub(super) async fn from_device(
                 return Err("a policy version that is none");
             }
             if !error.is_empty() {
-                let error: String =
-                    error.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
+                let error: String = orion_domain::strip_hidden(&error, 500);
                 tracing::warn!(device = %known.name, ?version, %error, "the device refused its policy");
                 return Ok(());
             }
@@ -58,8 +57,7 @@ pub(super) async fn from_device(
         link_request::Message::CeilingUpdate(update) => {
             let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
-            let fault: String =
-                fault.chars().filter(|c| !orion_domain::is_hidden(*c)).take(500).collect();
+            let fault: String = orion_domain::strip_hidden(&fault, 500);
             if link.has_ended() {
                 // The hello of the device's newer connection reported a later ceiling.
                 return Err("ended by the backend");
@@ -90,8 +88,7 @@ pub(super) async fn from_device(
         }
         link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
             let Ok(call) = call_id.parse() else { return Err("progress of what is no call") };
-            let note =
-                note.chars().filter(|c| !orion_domain::is_hidden(*c)).take(MAX_NOTE).collect();
+            let note = orion_domain::strip_hidden(&note, MAX_NOTE);
             let advance = CallProgress { done, total, note };
             if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
                 backend.bus.publish(crate::bus::Change::CallMoved(call));

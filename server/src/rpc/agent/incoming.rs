@@ -44,8 +44,7 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(DeviceHello, usize), Status>
         DeviceFacts::try_from(facts.ok_or_else(|| missing("facts"))?).map_err(status::wire)?;
     let ceiling = grants(&ceiling).map_err(status::wire)?;
     let trusts = trusted(&authorities).map_err(status::wire)?;
-    let agent_version =
-        agent_version.chars().filter(|c| !orion_domain::is_hidden(*c)).take(64).collect();
+    let agent_version = orion_domain::strip_hidden(&agent_version, 64);
     Ok((DeviceHello { facts, ceiling, agent_version, generation, trusts }, unfinished_calls.len()))
 }
 
@@ -130,12 +129,7 @@ const MAX_MISMATCH_TEXT: usize = 300;
 
 /// Converts the mismatches between a device and its policy. Hidden characters and unknown kinds are dropped.
 pub(super) fn found(findings: Vec<v1::PolicyFinding>) -> Vec<PolicyMismatch> {
-    let plain = |text: String| {
-        text.chars()
-            .filter(|c| !orion_domain::is_hidden(*c))
-            .take(MAX_MISMATCH_TEXT)
-            .collect::<String>()
-    };
+    let plain = |text: String| orion_domain::strip_hidden(&text, MAX_MISMATCH_TEXT);
     let known = |finding: v1::PolicyFinding| {
         let v1::PolicyFinding { kind, entry, found } = finding;
         let kind = match kind.as_str() {

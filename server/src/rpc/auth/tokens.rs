@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use orion_domain::{Digest, Role, UserName};
+use orion_domain::{Digest, ErrorCode, Role, UserName};
 use orion_wire::v1;
 use tonic::Status;
 
 use crate::clock::now_ms;
-use crate::people::{self, Change, Identity, LONGEST_TOKEN_MS, TOKEN_MS};
+use crate::people::{self, Change, Identity, MAX_TOKEN_MS, TOKEN_MS};
 use crate::rpc::{Api, status};
 use crate::scope::{Scope, TokenKind};
 use crate::store::{NewToken, StoreError, TokenFilter, TokenRow};
 
 /// Maximum length of a token's name, in bytes.
-const LONGEST_NAME: usize = 63;
+const MAX_NAME_CHARS: usize = 63;
 
 impl Api {
     /// Lists the caller's own tokens, or for an admin another person's or all.
@@ -40,14 +40,16 @@ impl Api {
         let v1::CreateTokenRequest { name, scopes, valid_seconds, user } = request;
         if !is_name(&name) {
             return Err(status::invalid(format!(
-                "a token's name has 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, and begins with a letter"
+                "a token's name has 1 to {MAX_NAME_CHARS} letters, digits, `-`, `_` and `.`, and begins with a letter"
             )));
         }
         let user = self.whose(by, &user).await?;
         let scopes = scopes.into_iter().map(scope).collect::<Result<BTreeSet<_>, _>>()?;
         if scopes.is_empty() {
-            return Err(status::invalid(
-                "a token without a scope is good for nothing; name read, call, chat or admin",
+            return Err(status::hinted(
+                ErrorCode::InvalidArgument,
+                "a token needs a scope",
+                "name read, call, chat or admin",
             ));
         }
         let role = if user == by.caller.user {
@@ -76,7 +78,7 @@ impl Api {
         }
         let valid_ms = i64::try_from(valid_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
         let valid_ms = if valid_ms == 0 { TOKEN_MS } else { valid_ms };
-        if valid_ms > LONGEST_TOKEN_MS {
+        if valid_ms > MAX_TOKEN_MS {
             return Err(status::invalid("a token is good for at most 365 days"));
         }
         let (is_own, now) = (user == by.caller.user, now_ms());
@@ -109,8 +111,10 @@ impl Api {
             self.0.store.revoke_token(&asked, whose.as_ref(), &by.caller.user, now_ms()).await;
         let row = revoked.map_err(|error| match error {
             StoreError::NotFound => status::token_not_found(),
-            StoreError::Conflict => status::invalid(
-                "several tokens are called so, or begin so; give more of the id, or say whose it is",
+            StoreError::Conflict => status::hinted(
+                ErrorCode::InvalidArgument,
+                "several tokens have this name, or an id that begins like this",
+                "give more of the id, or name the account",
             ),
             StoreError::KeyInUse
             | StoreError::Full
@@ -136,13 +140,13 @@ impl Api {
 
 fn others(by: &Identity) -> Status {
     status::denied(format!(
-        "only an admin looks after other people's tokens; {} is {}",
+        "only an admin manages other people's tokens, and {} is {}",
         by.caller.user, by.caller.role
     ))
 }
 
 fn is_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME
+    name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
@@ -153,8 +157,10 @@ fn scope(number: i32) -> Result<Scope, Status> {
         Ok(v1::Scope::Call) => Ok(Scope::Call),
         Ok(v1::Scope::Chat) => Ok(Scope::Chat),
         Ok(v1::Scope::Admin) => Ok(Scope::Admin),
-        Ok(v1::Scope::Unspecified) | Err(_) => Err(status::invalid(
-            "this is no scope that this version knows; scopes are read, call, chat and admin",
+        Ok(v1::Scope::Unspecified) | Err(_) => Err(status::hinted(
+            ErrorCode::InvalidArgument,
+            "this version does not know this scope",
+            "name read, call, chat or admin",
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! Accounts: listed, created and given passwords.
 
-use orion_domain::{Role, UserName};
+use orion_domain::{ErrorCode, Hint, Role, UserName};
 use orion_wire::v1;
 use tonic::Status;
 
@@ -36,8 +36,10 @@ impl Api {
         let hash = if password.is_empty() {
             None
         } else if by.kind != TokenKind::Session {
-            return Err(status::denied(
-                "an API token makes accounts without a password only; sign in with `orion login` to set one",
+            return Err(status::hinted(
+                ErrorCode::PermissionDenied,
+                "an API token creates accounts without a password only",
+                Hint::run("sign in to set a password", "orion login"),
             ));
         } else {
             Some(people::hash(password).await.map_err(status::sign_in)?)
@@ -67,7 +69,7 @@ impl Api {
             self.check_old(source, &name, old_password).await.map_err(status::sign_in)?;
         } else if by.caller.role != Role::Admin {
             return Err(status::denied(format!(
-                "only an admin sets another's password; {own} is {}",
+                "only an admin sets another person's password, and {own} is {}",
                 by.caller.role
             )));
         }

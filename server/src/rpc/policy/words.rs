@@ -58,8 +58,8 @@ pub(super) fn replayed(
     now: i64,
     took_us: u64,
 ) -> v1::TestPolicyResponse {
-    let ReplayResult { counts, samples, judged_since } = replayed;
-    let from = judged_since.unwrap_or(since);
+    let ReplayResult { counts, samples, evaluated_since } = replayed;
+    let from = evaluated_since.unwrap_or(since);
     let weeks = ((now - from).max(1) as f64 / WEEK_MS).max(1.0 / 7.0);
     v1::TestPolicyResponse {
         findings: Vec::new(),
@@ -70,11 +70,11 @@ pub(super) fn replayed(
         would_now_ask: counts.allowed_to_ask + counts.denied_to_ask,
         would_no_longer_ask: counts.ask_to_allowed,
         unchanged: counts.unchanged(),
-        not_judged: counts.not_judged,
+        not_evaluated: counts.not_evaluated,
         approvals_per_week_before: counts.asked_before as f64 / weeks,
         approvals_per_week_after: counts.asked_after as f64 / weeks,
         samples: samples.into_iter().map(sample).collect(),
-        judged_since: judged_since.unwrap_or_default(),
+        evaluated_since: evaluated_since.unwrap_or_default(),
         took_us,
     }
 }
@@ -133,16 +133,13 @@ fn device_line(verdict: &v1::DeviceVerdict) -> Option<(v1::Evidence, Option<Tool
     Some((line, error.filter(|_| refuses)))
 }
 
-/// Returns remedies for a call that the device denies and the backend would allow.
+/// Returns the hints for a call that the device denies and the backend would allow.
 fn at_the_device(refusal: &ToolError) -> Vec<String> {
-    let reported = refusal.details.get("remedy").and_then(Value::as_array);
-    match reported {
-        Some(lines) => lines.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        None if refusal.details.get("rule").and_then(Value::as_str) == Some("device: links") => {
-            vec!["name the place that the link leads to, if it is granted".to_owned()]
-        }
-        None => Vec::new(),
+    let rule = refusal.details.get("rule").and_then(Value::as_str);
+    if refusal.hints.is_empty() && rule == Some("device: links") {
+        return vec!["name the place that the link leads to, if it is granted".to_owned()];
     }
+    refusal.hints.iter().map(ToString::to_string).collect()
 }
 
 pub(super) fn explained(

@@ -44,15 +44,12 @@ impl Evaluation {
                 "Nothing allows this call, and what is not allowed is denied.",
             );
         };
-        let error = line
+        let mut error = line
             .error(question, policy)
             .with("rule", line.name(question, policy))
             .with("layer", line.layer.as_str())
-            .with("policy_version", policy.version.as_str())
-            .with(
-                "remedy",
-                self.remedies(question, policy).iter().map(ToString::to_string).collect::<Vec<_>>(),
-            );
+            .with("policy_version", policy.version.as_str());
+        error.hints.extend(self.hints(question, policy));
         match line.decision {
             Decision::Deny | Decision::Allow => {
                 error.with("changed_by", line.layer.who_may_change())
@@ -121,7 +118,7 @@ impl Evidence {
             Reason::Role => ToolError::new(
                 ErrorCode::PermissionDenied,
                 format!(
-                    "The role {} may not call {tool}; a viewer may only call tools that change nothing.",
+                    "The role {} may not call {tool}. A viewer calls only tools that change nothing.",
                     question.caller.role
                 ),
             ),
@@ -175,7 +172,7 @@ impl Evidence {
             Reason::ConfirmMissing => ToolError::new(
                 ErrorCode::ConfirmationRequired,
                 format!(
-                    "{tool} is hard to undo: set `confirm: true` if it is meant. A person is asked too."
+                    "{tool} is hard to undo. It needs `confirm: true` and the approval of a person."
                 ),
             ),
             Reason::Matched { rule } => self.rule_error(question, policy, rule),
@@ -216,12 +213,12 @@ impl Evidence {
     /// Returns the code and wording of a decision that a risk made.
     const fn wanted(&self) -> (ErrorCode, &'static str) {
         match self.decision {
-            Decision::Ask => (ErrorCode::ApprovalRequired, "a person has to approve this call"),
+            Decision::Ask => (ErrorCode::ApprovalRequired, "a person must approve this call"),
             Decision::DryRunFirst => {
-                (ErrorCode::ApprovalRequired, "a person has to see a preview first")
+                (ErrorCode::ApprovalRequired, "a person must see a preview first")
             }
             Decision::Deny | Decision::Allow => {
-                (ErrorCode::PermissionDenied, "the policy refuses such calls")
+                (ErrorCode::PermissionDenied, "the policy denies such calls")
             }
         }
     }
@@ -239,7 +236,7 @@ impl Evidence {
             format!("{path}: no path may be touched for {access} on {device}.")
         } else if access == Access::Delete && allowed.contains(&path) {
             format!(
-                "{path} is itself an allowed path of {device}; only what is in it can be deleted."
+                "{path} is itself an allowed path of {device}. Only what is in it can be deleted."
             )
         } else {
             let allowed = allowed.join(", ");
@@ -254,11 +251,13 @@ impl Evidence {
     fn rule_error(&self, question: &Question<'_>, policy: &Policy, rule: usize) -> ToolError {
         let because = policy.rules.get(rule).map_or("", |it| it.rule.because.as_str());
         let (code, what) = match self.decision {
-            Decision::Ask => (ErrorCode::ApprovalRequired, "wants a person to approve this call"),
-            Decision::DryRunFirst => {
-                (ErrorCode::ApprovalRequired, "wants a person to see a preview first")
+            Decision::Ask => {
+                (ErrorCode::ApprovalRequired, "requires a person to approve this call")
             }
-            Decision::Deny | Decision::Allow => (ErrorCode::PermissionDenied, "refuses this call"),
+            Decision::DryRunFirst => {
+                (ErrorCode::ApprovalRequired, "requires a person to see a preview first")
+            }
+            Decision::Deny | Decision::Allow => (ErrorCode::PermissionDenied, "denies this call"),
         };
         let name = self.name(question, policy);
         ToolError::new(code, format!("The {name} {what}. {because}").trim_end().to_owned())

@@ -1,9 +1,9 @@
 //! The laws of the evaluator, and the product's first story.
 
 mod around;
+mod hints;
 mod lines;
 mod previews;
-mod remedies;
 mod rules;
 mod total;
 mod touched;
@@ -13,12 +13,13 @@ use serde_json::json;
 
 use super::*;
 use crate::approval::Approved;
+use crate::caller::Caller;
 use crate::code::ErrorCode;
 use crate::grants::Grants;
 use crate::id::ApprovalId;
 use crate::path::{DevicePath, PathStyle, Places};
-use crate::rule::{Hours, Moment, Rate, Rule, RuleAction};
-use crate::touches::Access;
+use crate::rule::{Counted, Hours, Rate, Rule, RuleAction};
+use crate::touches::Touches;
 
 fn windows() -> Places {
     Places {
@@ -189,13 +190,16 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
         "changed_by": "an admin of this backend",
         "layer": "grants",
         "policy_version": "none",
-        "remedy": [
-          "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123 (an admin of this backend: orion devices permissions set laptop-123, or the policy file)"
-        ],
         "rule": "grants: paths"
       },
       "recoverable": false,
-      "suggestions": []
+      "hints": [
+        {
+          "text": "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123",
+          "command": "orion devices permissions set laptop-123, or the policy file",
+          "who": "admin"
+        }
+      ]
     }
     "#);
 }

@@ -34,16 +34,16 @@ pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings
         }
     };
     at_most(MAX_DEVICES, devices.len(), "devices", file);
-    for granted in profiles.values().chain(devices.values().map(|device| &device.lent)) {
+    for granted in profiles.values().chain(devices.values().map(|device| &device.granted)) {
         let GrantedPaths { at, paths, deny_paths, .. } = granted;
         at_most(MAX_PATHS, paths.as_ref().map_or(0, Vec::len), "paths here", *at);
         at_most(MAX_PATHS, deny_paths.len(), "denied paths here", *at);
     }
-    let granted = |granted: &GrantedPaths| {
+    let count = |granted: &GrantedPaths| {
         granted.paths.as_ref().map_or(0, Vec::len) + granted.deny_paths.len()
     };
     let profile = |granted: &GrantedPaths| profiles.get(&granted.profile.as_ref()?.value);
-    let all = devices.values().map(|it| granted(&it.lent) + profile(&it.lent).map_or(0, granted));
+    let all = devices.values().map(|it| count(&it.granted) + profile(&it.granted).map_or(0, count));
     at_most(MAX_GRANTED, all.sum(), "paths for all devices together", file);
 
     let mut listed = 0;

@@ -67,7 +67,7 @@ impl GrantedPaths {
             .map(|entry| At { at: entry.at, value: entry.value.to_owned() })
             .collect();
         let apps = owned(fields.take(&["apps", "allowed_apps"], findings), "`apps`", findings);
-        refuse_unjudged(fields, findings);
+        refuse_unevaluated(fields, findings);
         let hosts = fields.take(&["hosts", "allowed_hosts"], findings).map(|node| {
             let items = read::texts(node, "`hosts`", findings);
             items.into_iter().filter_map(|item| host(item, findings)).collect()
@@ -241,11 +241,11 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
 }
 
 /// Rejects services and commands: nothing evaluates them, and their author must not believe otherwise.
-fn refuse_unjudged(fields: &mut Fields<'_>, findings: &mut Findings) {
+fn refuse_unevaluated(fields: &mut Fields<'_>, findings: &mut Findings) {
     for key in ["services", "allowed_services", "commands", "allowed_commands"] {
         if let Some(node) = fields.take(&[key], findings) {
             let message = format!("`{key}` is not evaluated by this version: no tool uses it.");
-            findings.error(node.at, Code::NotJudged, message, "Leave it out.");
+            findings.error(node.at, Code::NotEvaluated, message, "Leave it out.");
         }
     }
 }

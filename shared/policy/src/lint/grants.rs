@@ -22,7 +22,7 @@ pub(super) fn check(
         {
             let message = format!("No device {name} is enrolled.");
             let hint = did_you_mean(name.as_str(), enrolled.keys().map(|name| name.as_str()));
-            findings.warning(entry.lent.at, Code::UnknownDevice, message, hint);
+            findings.warning(entry.granted.at, Code::UnknownDevice, message, hint);
         }
         let granted = policy.granted_paths(entry);
         let places = &device.places;

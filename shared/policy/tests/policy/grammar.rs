@@ -34,12 +34,12 @@ use crate::{codes, findings, valid};
 #[case::bare_home("devices: { a: { paths: [~] } }", "1:25 !wrong-type")]
 #[case::wildcard("devices: { a: { paths: [\"/srv/**\"] } }", "1:25 !bad-path")]
 #[case::both_forms("devices: { a: { tools: [], allowed_tools: [] } }", "1:28 !duplicate-key")]
-#[case::services("devices: { a: { services: [nginx.service] } }", "1:27 !not-judged")]
-#[case::no_services("devices: { a: { allowed_services: [] } }", "1:35 !not-judged")]
-#[case::commands("devices: { a: { commands: [git] } }", "1:27 !not-judged")]
+#[case::services("devices: { a: { services: [nginx.service] } }", "1:27 !not-evaluated")]
+#[case::no_services("devices: { a: { allowed_services: [] } }", "1:35 !not-evaluated")]
+#[case::commands("devices: { a: { commands: [git] } }", "1:27 !not-evaluated")]
 #[case::commands_by_their_other_name(
     "devices: { a: { allowed_commands: git } }",
-    "1:35 !not-judged"
+    "1:35 !not-evaluated"
 )]
 #[case::host("devices: { a: { hosts: [\"https://example.com\"] } }", "1:25 !bad-value")]
 #[case::read_only("devices: { a: { read_only: yes } }", "1:28 !wrong-type")]

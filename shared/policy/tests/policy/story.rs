@@ -74,11 +74,12 @@ fn a_refusal_names_what_was_tried_what_is_allowed_and_what_would_help() {
     let error = decide(STORY, "create_directory", &json!({ "path": path })).unwrap_err();
     assert_eq!(error.details["attempted_path"], path);
     assert_eq!(error.details["allowed_paths"], json!(["C:/Users/njsch", "D:/Projects"]));
+    let hints: Vec<_> = error.hints.iter().map(ToString::to_string).collect();
     assert_eq!(
-        error.details["remedy"],
-        json!([
+        hints,
+        [
             "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123 (an admin of this backend: orion devices permissions set laptop-123, or the policy file)"
-        ])
+        ]
     );
 }
 

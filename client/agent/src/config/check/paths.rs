@@ -47,7 +47,7 @@ fn read<'a>(
         let hint = "Name read, write or delete, or leave the path out.";
         findings.error(
             entry.at,
-            "lends-nothing",
+            "grants-nothing",
             format!("`{}` grants nothing.", shown(text)),
             hint,
         );

@@ -103,10 +103,10 @@ fn what_is_missing_is_told_with_what_is_near() {
     device.put("files/notes/today.md", "");
     let error = device.error(TOOL, copy("notes/todya.md", "x"));
     assert_eq!(error.code, ErrorCode::PathNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes/today.md")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes/today.md")]);
     let error = device.error(TOOL, copy("notes/today.md", "nots/x"));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
-    assert!(error.suggestions.contains(&device.text("files/notes")), "{:?}", error.suggestions);
+    assert!(error.suggestions().contains(&device.text("files/notes")), "{:?}", error.suggestions());
     let below = copy("notes/today.md", "notes/today.md/x");
     assert_eq!(device.refused(TOOL, below), ErrorCode::InvalidArgument);
     device.put("files/file", "");

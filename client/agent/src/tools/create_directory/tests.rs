@@ -27,13 +27,13 @@ fn it_makes_the_folders_above_only_when_asked() {
     let error = device.error(TOOL, json!({"path": "Docments/Taxes/2024"}));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
     assert_eq!(
-        error.suggestions,
+        error.suggestions(),
         [device.text("files/Documents/Taxes"), device.text("files/Documents")]
             .into_iter()
-            .filter(|it| error.suggestions.contains(it))
+            .filter(|it| error.suggestions().contains(it))
             .collect::<Vec<_>>()
     );
-    assert!(error.suggestions.contains(&device.text("files/Documents")));
+    assert!(error.suggestions().contains(&device.text("files/Documents")));
     device.call(TOOL, json!({"path": "a/b/c", "parents": true})).unwrap();
     assert!(device.at("files/a/b/c").is_dir());
 }

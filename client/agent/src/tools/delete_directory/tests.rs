@@ -60,7 +60,7 @@ fn what_is_no_folder_stays() {
     assert_eq!(device.refused(TOOL, delete("file")), ErrorCode::DirectoryNotFound);
     let error = device.error(TOOL, delete("foldr"));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
-    assert_eq!(error.suggestions, [device.text("files/folder")]);
+    assert_eq!(error.suggestions(), [device.text("files/folder")]);
     assert_eq!(device.refused(TOOL, delete("file/x")), ErrorCode::PreconditionFailed);
 }
 

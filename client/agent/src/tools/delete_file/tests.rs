@@ -45,7 +45,7 @@ fn what_is_no_file_stays() {
     assert_eq!(device.refused(TOOL, delete(".")), ErrorCode::PathNotAllowed);
     let error = device.error(TOOL, delete("note.txt"));
     assert_eq!(error.code, ErrorCode::FileNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes.txt")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes.txt")]);
 }
 
 #[test]

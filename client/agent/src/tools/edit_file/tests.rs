@@ -54,9 +54,9 @@ fn a_text_that_is_not_there_gets_the_nearest_line() {
     device.put("files/a", "[server]\nport = 8080\nhost = \"localhost\"\n");
     let error = device.error(TOOL, edit("a", "port=8080", "port = 80"));
     assert_eq!((error.code, &error.details["count"]), (ErrorCode::TextNotUnique, &json!(0)));
-    assert_eq!(error.suggestions, ["line 2: port = 8080"]);
+    assert_eq!(error.suggestions(), ["line 2: port = 8080"]);
     let error = device.error(TOOL, edit("a", "nothing like it at all", "x"));
-    assert_eq!(error.suggestions, [""; 0]);
+    assert_eq!(error.suggestions(), [""; 0]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_cannot_be_edited_is_refused() {
     }
     let error = device.error(TOOL, edit("note.txt", "x", "y"));
     assert_eq!(error.code, ErrorCode::FileNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes.txt")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes.txt")]);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
         let ask = |path: &str| device.error(TOOL, json!({"path": path, "sha256": sha256}));
         let error = ask("notes/todya.md");
         assert_eq!(error.code, ErrorCode::PathNotFound);
-        assert_eq!(error.suggestions, [device.text("files/notes/today.md")]);
+        assert_eq!(error.suggestions(), [device.text("files/notes/today.md")]);
         assert_eq!(ask("nots/x").code, ErrorCode::DirectoryNotFound);
         assert_eq!(ask("notes/today.md/x").code, ErrorCode::PreconditionFailed);
     }

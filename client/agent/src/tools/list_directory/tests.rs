@@ -106,7 +106,7 @@ fn what_is_no_folder_is_told_with_what_is_near() {
     device.put("files/Documents/x", "");
     let error = device.error(TOOL, json!({"path": "documents"}));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
-    assert_eq!(error.suggestions, [device.text("files/Documents")]);
+    assert_eq!(error.suggestions(), [device.text("files/Documents")]);
     let file = json!({"path": "Documents/x"});
     assert_eq!(device.refused(TOOL, file), ErrorCode::PreconditionFailed);
 }
@@ -120,7 +120,7 @@ fn a_folder_that_may_only_be_written_is_not_shown() {
     device.put("files/Documents/x", "");
     let error = device
         .error("write_file", json!({"path": "documents/y", "content": "", "create_dirs": false}));
-    assert_eq!((error.code, error.suggestions.len()), (ErrorCode::DirectoryNotFound, 0));
+    assert_eq!((error.code, error.suggestions().len()), (ErrorCode::DirectoryNotFound, 0));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn what_is_missing_is_told_with_what_is_near() {
     device.put("files/notes/today.md", "");
     let error = device.error(TOOL, moving("notes/todya.md", "x"));
     assert_eq!(error.code, ErrorCode::PathNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes/today.md")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes/today.md")]);
     let code = device.refused(TOOL, moving("notes/today.md", "nots/x"));
     assert_eq!(code, ErrorCode::DirectoryNotFound);
     let code = device.refused(TOOL, moving("notes/today.md/x", "y"));

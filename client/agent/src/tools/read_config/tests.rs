@@ -69,7 +69,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
     device.put("files/app/settings.toml", "");
     let error = device.error(TOOL, json!({"path": "app/setings.toml"}));
     assert_eq!(error.code, ErrorCode::FileNotFound);
-    assert_eq!(error.suggestions, [device.text("files/app/settings.toml")]);
+    assert_eq!(error.suggestions(), [device.text("files/app/settings.toml")]);
     assert_eq!(device.refused(TOOL, json!({"path": "app"})), ErrorCode::PreconditionFailed);
 }
 

@@ -147,11 +147,11 @@ fn what_is_not_there_is_told_with_what_is_near() {
     device.put("files/notes/.env", "");
     let error = device.error(TOOL, json!({"path": "notes/todya.md"}));
     assert_eq!(error.code, ErrorCode::FileNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes/today.md")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes/today.md")]);
     let error = device.error(TOOL, json!({"path": "nots/today.md"}));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
     assert_eq!(
-        error.suggestions,
+        error.suggestions(),
         [device.text("files/notes/today.md"), device.text("files/notes")]
     );
     assert_eq!(device.refused(TOOL, json!({"path": "notes"})), ErrorCode::PreconditionFailed);

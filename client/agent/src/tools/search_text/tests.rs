@@ -188,7 +188,7 @@ fn what_is_not_there_is_told_with_what_is_near() {
     device.put("files/notes/today.md", "");
     let error = device.error(TOOL, json!({"pattern": "x", "path": "today.md"}));
     assert_eq!(error.code, ErrorCode::PathNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes/today.md")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes/today.md")]);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn missing_folders_are_made_unless_that_is_not_wanted() {
     device.folder("files/notes");
     let error = device.error(TOOL, json!({"path": "nots/a", "content": "x", "create_dirs": false}));
     assert_eq!(error.code, ErrorCode::DirectoryNotFound);
-    assert_eq!(error.suggestions, [device.text("files/notes")]);
+    assert_eq!(error.suggestions(), [device.text("files/notes")]);
     device.call(TOOL, write("x/y/z", "x")).unwrap();
     assert_eq!(read(&device, "x/y/z"), "x");
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 Example:
   orion audit key > audit.key.pub
 
-Keep it elsewhere: whoever has the backend's machine can sign anew, with this key or another.")]
+Keep it elsewhere: whoever has the backend's machine can sign again, with this key or another.")]
 pub(crate) struct Key {}
 
 impl Key {

@@ -48,7 +48,7 @@ pub(super) async fn enrol(
     run_once("orion-agent", &arguments, &invitation.token, &log).await?;
     folder.enrolled().map(|enrolled| enrolled.name).ok_or_else(|| {
         Failure::Failed(format!(
-            "orion-agent enrolled and left no identity in {}; its log is {}",
+            "orion-agent enrolled and left no identity in {}, according to its log {}",
             folder.state().display(),
             log.display()
         ))

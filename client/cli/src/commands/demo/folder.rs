@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use orion_domain::Grants;
+use orion_domain::{Grants, Hint};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -83,11 +83,11 @@ impl Folder {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Failure::Conflict(format!(
-                    "another demo runs in {}; talk to it with `orion --context {} chat`, or choose another --dir",
-                    root.display(),
-                    root.join("context.toml").display()
-                )));
+                let context = root.join("context.toml");
+                let command = format!("orion --context {} chat", context.display());
+                return Err(Failure::Conflict(format!("another demo runs in {}", root.display()))
+                    .hint(Hint::run("talk to it", command))
+                    .hint("choose another --dir"));
             }
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
@@ -126,10 +126,8 @@ impl Folder {
         for lock in [self.server.join("lock"), self.state().join("lock")] {
             while is_held(&lock) {
                 if Instant::now() >= deadline {
-                    return Err(Failure::Conflict(format!(
-                        "a program still uses {}; end it, or choose another --dir",
-                        lock.display()
-                    )));
+                    let message = format!("a program still uses {}", lock.display());
+                    return Err(Failure::Conflict(message).hint("end it, or choose another --dir"));
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }

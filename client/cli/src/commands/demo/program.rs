@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use orion_domain::Hint;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 
@@ -34,10 +35,9 @@ pub(crate) fn sibling(name: &str) -> Result<PathBuf, Failure> {
     if path.is_file() {
         return Ok(path);
     }
-    Err(Failure::NotFound(format!(
-        "{name} is not beside `orion` in {}; build it with `cargo build -p {name}`, or install it there",
-        folder.display()
-    )))
+    Err(Failure::NotFound(format!("{name} is not beside `orion` in {}", folder.display()))
+        .hint(Hint::run("build it", format!("cargo build -p {name}")))
+        .hint("install it there"))
 }
 
 /// A running program.
@@ -205,7 +205,7 @@ pub(crate) async fn run_once(
         Ok(Ok(status)) => Err(ended(name, status, &log)),
         Ok(Err(error)) => Err(Failure::Failed(format!("{name} is lost: {error}"))),
         Err(_) => Err(Failure::TimedOut(format!(
-            "{name} did not end within {} s; its log ends with\n{}",
+            "{name} did not end within {} s. Its log ends with\n{}",
             ENROL_TIMEOUT.as_secs(),
             tail(&log)
         ))),
@@ -214,7 +214,7 @@ pub(crate) async fn run_once(
 
 fn ended(name: &str, status: ExitStatus, log: &Log) -> Failure {
     let message =
-        format!("{name} ended ({status}); its log {} ends with\n{}", log.path.display(), tail(log));
+        format!("{name} ended ({status}). Its log {} ends with\n{}", log.path.display(), tail(log));
     if status.code() == Some(9) { Failure::Conflict(message) } else { Failure::Failed(message) }
 }
 
@@ -258,6 +258,7 @@ mod tests {
     fn a_missing_program_is_named_with_how_to_get_it() {
         let failure = sibling("orion-nonexistent").unwrap_err();
         assert_eq!(failure.exit_code(), 3);
-        assert!(failure.to_string().contains("cargo build -p orion-nonexistent"), "{failure}");
+        let hints = failure.report().hints;
+        assert!(hints[0].contains("cargo build -p orion-nonexistent"), "{hints:?}");
     }
 }

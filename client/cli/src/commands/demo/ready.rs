@@ -66,9 +66,8 @@ pub(super) async fn start(
     };
     let enrolled = folder.enrolled();
     if let Some(taken) = [port, device_port].into_iter().find(|&port| free_or_any(port) != port) {
-        return Err(Failure::Conflict(format!(
-            "port {taken} is taken by another program; choose another, or none to get a free one"
-        )));
+        return Err(Failure::Conflict(format!("port {taken} is taken by another program"))
+            .hint("choose another, or leave it out to get a free one"));
     }
     let people_port = match port {
         0 => free_or_any(earlier.backend.as_deref().and_then(port_of).unwrap_or(0)),
@@ -183,10 +182,11 @@ async fn sign_in(
     let path = folder.server.join("first-admin-secret");
     let secret = fs::read_to_string(&path).map_err(|_| {
         Failure::SignIn(format!(
-            "the backend in {} has an admin whose token is not in {}; choose another --dir, or remove this one",
+            "the backend in {} has an admin whose token is not in {}",
             folder.root.display(),
             folder.context.display()
         ))
+        .hint("choose another --dir, or remove this one")
     })?;
     let client = Client::connect(&context(None), REQUEST_TIMEOUT).await?;
     let request = v1::CreateFirstAdminRequest {
@@ -204,10 +204,8 @@ async fn sign_in(
 /// Returns the grants and the ceiling, which are equal here.
 fn grants(folder: &Folder) -> Result<Grants, Failure> {
     let files = folder.files.to_str().ok_or_else(|| {
-        Failure::Usage(format!(
-            "{} has characters that are no text; choose another --dir",
-            folder.files.display()
-        ))
+        Failure::Usage(format!("the path {} is not UTF-8", folder.files.display()))
+            .hint("choose another --dir")
     })?;
     let access = BTreeSet::from([Access::Read, Access::Write, Access::Delete]);
     Ok(Grants {
@@ -235,7 +233,7 @@ fn port_of(address: &str) -> Option<u16> {
 
 fn late(what: &str, programs: &[&mut Program]) -> Failure {
     let tails: Vec<_> = programs.iter().map(|program| program.tail()).collect();
-    Failure::TimedOut(format!("{what} within {} s; {}", START_TIMEOUT.as_secs(), tails.join("\n")))
+    Failure::TimedOut(format!("{what} within {} s: {}", START_TIMEOUT.as_secs(), tails.join("\n")))
 }
 
 #[cfg(test)]

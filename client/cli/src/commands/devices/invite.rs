@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::permissions::read_grants;
 use crate::app::App;
-use crate::args::duration;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::text;
 
 /// Makes an enrolment token.
@@ -42,13 +42,13 @@ pub(crate) struct Invite {
     /// A first set of permissions
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
-    /// A path to lend, as the device writes it; may be given again
+    /// A path to grant, as the device writes it; may be given again
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<String>,
-    /// A tool to lend, and no others; may be given again
+    /// A tool to grant, and no others; may be given again
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
-    /// An application to lend; may be given again
+    /// An application to grant; may be given again
     #[arg(long = "app", value_name = "APP")]
     apps: Vec<String>,
     /// The grants as a file, JSON or YAML, instead of the four above

@@ -7,10 +7,10 @@ use clap_complete::ArgValueCandidates;
 use orion_wire::v1;
 
 use crate::app::App;
-use crate::args::duration;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::output::{ASKS, GOOD};
 use crate::show::DeviceView;
 use crate::text;

@@ -21,7 +21,8 @@ pub(super) async fn suggested(client: &Client, failure: Failure, wanted: &str) -
     let request = v1::ListDevicesRequest { pending_only: false };
     // Without a list, the failure is returned unchanged.
     if let Ok(list) = client.ask(client.devices().list_devices(request)).await {
-        error.suggestions = nearest(wanted, list.devices.into_iter().map(|device| device.name));
+        let near = nearest(wanted, list.devices.into_iter().map(|device| device.name));
+        error = Box::new(error.suggesting(near));
     }
     Failure::Tool(error)
 }

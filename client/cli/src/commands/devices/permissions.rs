@@ -18,7 +18,7 @@ use crate::json;
 use crate::output::{GOOD, to_yaml};
 use crate::text;
 
-/// What a device lends.
+/// The permissions of a device.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -121,7 +121,7 @@ fn people(out: &Output, review: &ReviewView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
     use jiff::tz::TimeZone;
 
     #[test]

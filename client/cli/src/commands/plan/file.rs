@@ -1,5 +1,6 @@
 //! Parses a plan as people write it: YAML or JSON, with one device or several for a step.
 
+use orion_domain::Hint;
 use orion_wire::v1;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -32,9 +33,8 @@ struct Step {
 /// The file is not a plan.
 pub(super) fn read(text: &str) -> Result<(Vec<v1::NewPlanStep>, bool), Failure> {
     let unreadable = |error: serde_yaml_ng::Error| {
-        Failure::Usage(format!(
-            "the plan cannot be read: {error}; `orion plan run --help` shows one"
-        ))
+        Failure::Usage(format!("the plan cannot be read: {error}"))
+            .hint(Hint::run("see an example", "orion plan run --help"))
     };
     // JSON is YAML. Parsing to a YAML value rejects duplicate names, where parsing to arguments would
     // keep the last.
@@ -70,10 +70,9 @@ pub(super) fn over(
     let devices: Vec<_> = devices.split(',').map(str::trim).collect();
     for (index, device) in devices.iter().enumerate() {
         if device.is_empty() || devices.iter().take(index).any(|earlier| earlier == device) {
-            return Err(Failure::Usage(format!(
-                "`{}` names a device twice or none; write names with commas, as in laptop-123,kiosk",
-                devices.join(",")
-            )));
+            let devices = devices.join(",");
+            return Err(Failure::Usage(format!("`{devices}` names a device twice or none"))
+                .hint("write names with commas, as in laptop-123,kiosk"));
         }
     }
     Ok(devices.iter().map(|device| new_step(device, tool, arguments)).collect())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use orion_domain::ErrorCode;
+use orion_domain::{ErrorCode, Hint};
 use orion_wire::v1;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::terminal::Spinner;
 use crate::text;
 
 /// The timeout of the previews of all steps.
-pub(super) const LONGEST_PREVIEW: Duration = Duration::from_secs(700);
+pub(super) const PREVIEW_TIMEOUT: Duration = Duration::from_secs(700);
 /// The wait of one request for the next change.
 const POLL: Duration = Duration::from_secs(30);
 /// How much longer the answer may take.
@@ -46,10 +46,8 @@ pub(super) async fn follow(
         let left =
             deadline.map_or(POLL, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() {
-            return Err(Failure::TimedOut(format!(
-                "the plan has not ended and goes on; `orion plan show {}` shows how",
-                plan.plan_id
-            )));
+            return Err(Failure::TimedOut("the plan has not ended and continues".to_owned())
+                .hint(Hint::run("see its state", format!("orion plan show {}", plan.plan_id))));
         }
         let asked_at = Instant::now();
         let _waiting = Spinner::on(app.out, "waiting for the plan to end");

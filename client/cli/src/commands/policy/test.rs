@@ -19,7 +19,7 @@ use crate::text;
 /// The timeout of an evaluation; 100,000 calls take a few seconds.
 const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Judges recorded calls by a file, and by the policy that holds, and says what would be different.
+/// Evaluates recorded calls by a file and by the active policy, and shows the differences.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -63,10 +63,10 @@ struct TestView {
     would_now_ask: u64,
     would_no_longer_ask: u64,
     unchanged: u64,
-    not_judged: u64,
+    not_evaluated: u64,
     approvals_per_week_before: f64,
     approvals_per_week_after: f64,
-    judged_since: i64,
+    evaluated_since: i64,
     took_us: u64,
     samples: Vec<SampleView>,
 }
@@ -126,11 +126,11 @@ fn view(answer: v1::TestPolicyResponse) -> TestView {
         would_now_ask,
         would_no_longer_ask,
         unchanged,
-        not_judged,
+        not_evaluated,
         approvals_per_week_before,
         approvals_per_week_after,
         samples,
-        judged_since,
+        evaluated_since,
         took_us,
     } = answer;
     TestView {
@@ -141,10 +141,10 @@ fn view(answer: v1::TestPolicyResponse) -> TestView {
         would_now_ask,
         would_no_longer_ask,
         unchanged,
-        not_judged,
+        not_evaluated,
         approvals_per_week_before,
         approvals_per_week_after,
-        judged_since,
+        evaluated_since,
         took_us,
         samples: samples.into_iter().map(SampleView::from).collect(),
     }
@@ -173,12 +173,12 @@ fn people(out: &Output, view: &TestView) -> String {
         ("would now ask", view.would_now_ask.to_string()),
         ("would no longer ask", view.would_no_longer_ask.to_string()),
         ("unchanged", view.unchanged.to_string()),
-        ("not judged", view.not_judged.to_string()),
+        ("not evaluated", view.not_evaluated.to_string()),
         ("approvals a week", a_week),
         (
-            "judged since",
-            if view.judged_since > 0 {
-                text::when(&out.zone, view.judged_since)
+            "evaluated since",
+            if view.evaluated_since > 0 {
+                text::when(&out.zone, view.evaluated_since)
             } else {
                 String::new()
             },

@@ -1,5 +1,6 @@
 //! The versions of the policy file.
 
+use orion_domain::Hint;
 use orion_policy::{Change, PolicyFile};
 use orion_wire::v1;
 use serde::Serialize;
@@ -102,10 +103,8 @@ pub(super) async fn diff(
     let to = to.unwrap_or(last);
     let from = from.unwrap_or(to - 1);
     if from < 1 || to < 1 {
-        return Err(Failure::NotFound(
-            "there are no two versions yet; `orion policy history` shows those there are"
-                .to_owned(),
-        ));
+        return Err(Failure::NotFound("there are no two versions yet".to_owned())
+            .hint(Hint::run("list the versions", "orion policy history")));
     }
     let (old, new) = (get(client, from).await?, get(client, to).await?);
     let read = |text: &str| PolicyFile::parse(text, FILE).0;

@@ -105,7 +105,7 @@ fn a_path_that_cannot_be_deleted_is_told_apart_from_one_outside() {
     };
     assert_eq!(
         message("D:/Projects"),
-        "D:/Projects is itself an allowed path of laptop-123; only what is in it can be deleted."
+        "D:/Projects is itself an allowed path of laptop-123. Only what is in it can be deleted."
     );
     assert_eq!(
         message("D:/Other"),

@@ -105,7 +105,7 @@ proptest! {
             assert!(evaluation.approvers().count >= 1);
             let allowed = evaluation.decision() == Decision::Allow;
             assert_eq!(evaluation.permit(question, &policy, None).is_ok(), allowed);
-            assert_eq!(evaluation.remedies(question, &policy).is_empty(), allowed);
+            assert_eq!(evaluation.hints(question, &policy).is_empty(), allowed);
             let refusal = evaluation.refusal(question, &policy);
             assert!(!refusal.message.is_empty());
             if evaluation.decision() == Decision::Deny {

@@ -3,11 +3,11 @@
 //! A slot accepts only words that can be nothing else. Words of the grammar (and, with, to, …) are names only
 //! in quotes, so that a request for two things is not read as one.
 
-use super::words::Word;
+use crate::words::Word;
 
 /// A kind of slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(crate) enum Slot {
     /// A path or a name: up to six words.
     Path,
     /// Quoted text.
@@ -31,7 +31,7 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "path" | "parent" | "name" | "source" | "target" => Self::Path,
             "text" | "old" | "new" => Self::Text,
@@ -47,7 +47,7 @@ impl Slot {
         })
     }
 
-    pub(super) const fn most_words(self) -> usize {
+    pub(crate) const fn most_words(self) -> usize {
         match self {
             Self::Path => 6,
             Self::Words => 48,
@@ -121,7 +121,7 @@ const JOINING: [&str; 58] = [
 ];
 
 /// Returns the slot's value, if these words fit the slot.
-pub(super) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
+pub(crate) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
     let (first, last) = (words.first()?, words.last()?);
     if words.iter().rev().skip(1).any(|word| word.breaks) {
         return None;
@@ -155,7 +155,7 @@ pub(super) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
 }
 
 /// Returns whether a text looks like a file name, with an extension.
-pub(super) fn is_file(value: &str) -> bool {
+pub(crate) fn is_file(value: &str) -> bool {
     value.rsplit_once('.').is_some_and(|(stem, ending)| {
         !stem.is_empty()
             && !stem.ends_with(['/', '\\', '.'])

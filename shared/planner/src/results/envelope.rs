@@ -1,16 +1,17 @@
 //! A result as the planner receives it: the envelope's JSON, possibly cut at a limit.
 
+use orion_domain::Hint;
 use serde_json::Value;
 
 /// The parsed part of a result.
-pub(in crate::model::planner) struct ResultFacts {
+pub(crate) struct ResultFacts {
     envelope: Value,
     /// Whether the end is missing.
     pub(super) cut: bool,
 }
 
 impl ResultFacts {
-    pub(in crate::model::planner) fn read(content: &str) -> Self {
+    pub(crate) fn read(content: &str) -> Self {
         let start = content.find('{').and_then(|at| content.get(at..)).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
         match values.next() {
@@ -25,7 +26,7 @@ impl ResultFacts {
         self.is("/success")
     }
 
-    pub(in crate::model::planner) fn dry_run(&self) -> bool {
+    pub(crate) fn dry_run(&self) -> bool {
         self.is("/dry_run")
     }
 
@@ -33,12 +34,12 @@ impl ResultFacts {
         self.at(pointer).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    pub(in crate::model::planner) fn at(&self, pointer: &str) -> Option<&Value> {
+    pub(crate) fn at(&self, pointer: &str) -> Option<&Value> {
         self.envelope.pointer(pointer).filter(|value| !value.is_null())
     }
 
     /// Returns the text at a pointer; empty where there is none.
-    pub(in crate::model::planner) fn text(&self, pointer: &str) -> &str {
+    pub(crate) fn text(&self, pointer: &str) -> &str {
         self.at(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
@@ -48,6 +49,12 @@ impl ResultFacts {
 
     pub(super) fn list(&self, pointer: &str) -> &[Value] {
         self.at(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns what to do about the error. A hint whose end is missing is left out.
+    pub(super) fn hints(&self) -> Vec<Hint> {
+        let hints = self.list("/error/hints").iter();
+        hints.filter_map(|hint| serde_json::from_value(hint.clone()).ok()).collect()
     }
 
     pub(super) fn texts(&self, pointer: &str) -> Vec<&str> {

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::slots::is_file;
+use crate::slots::is_file;
 
 /// What to do about a request.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Plan {
+pub(crate) enum Plan {
     /// Call a tool.
     Call(PlannedCall),
     /// Undo the last call of the chat that changed something.
@@ -24,7 +24,7 @@ pub(super) enum Plan {
 
 /// A planned call; displayed as the JSON that a model would write.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct PlannedCall {
+pub(crate) struct PlannedCall {
     tool: &'static str,
     device: Option<String>,
     arguments: Vec<(&'static str, Value)>,
@@ -49,7 +49,7 @@ impl fmt::Display for PlannedCall {
 
 impl Plan {
     /// Returns the plan for a device, and as a preview where `dry_run` is set.
-    pub(super) fn placed(self, device: Option<String>, dry_run: bool) -> Self {
+    pub(crate) fn placed(self, device: Option<String>, dry_run: bool) -> Self {
         match self {
             Self::Call(call) => Self::Call(PlannedCall { device, dry_run, ..call }),
             Self::Undo { .. } => Self::Undo { device, dry_run },
@@ -58,13 +58,13 @@ impl Plan {
     }
 
     /// Returns the plan that undoes a change on any device.
-    pub(super) const fn undo() -> Self {
+    pub(crate) const fn undo() -> Self {
         Self::Undo { device: None, dry_run: false }
     }
 }
 
 /// Returns the call that undoes another call.
-pub(super) fn undo(call_id: &str, paths: &[String], device: &str, dry_run: bool) -> PlannedCall {
+pub(crate) fn undo(call_id: &str, paths: &[String], device: &str, dry_run: bool) -> PlannedCall {
     PlannedCall {
         tool: "undo_call",
         device: Some(device.to_owned()),
@@ -78,7 +78,7 @@ fn call(tool: &'static str, arguments: Vec<(&'static str, Value)>) -> Plan {
 }
 
 /// Creates a folder, with its missing parents where the path has several parts.
-pub(super) fn create(path: &str) -> Plan {
+pub(crate) fn create(path: &str) -> Plan {
     let is_absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
     if !is_absolute && path.trim_end_matches(['/', '\\']).contains(['/', '\\']) {
         return nested(path);
@@ -87,42 +87,42 @@ pub(super) fn create(path: &str) -> Plan {
 }
 
 /// Creates a folder with its missing parents.
-pub(super) fn nested(path: &str) -> Plan {
+pub(crate) fn nested(path: &str) -> Plan {
     call("create_directory", vec![("path", json!(path)), ("parents", json!(true))])
 }
 
 /// Creates a folder in an existing one.
-pub(super) fn create_in(parent: &str, name: &str) -> Plan {
+pub(crate) fn create_in(parent: &str, name: &str) -> Plan {
     call("create_directory", vec![("path", json!(inside(parent, name)))])
 }
 
 /// Lists a folder.
-pub(super) fn list(path: &str) -> Plan {
+pub(crate) fn list(path: &str) -> Plan {
     call("list_directory", vec![("path", json!(path))])
 }
 
 /// Lists a folder recursively.
-pub(super) fn list_deep(path: &str) -> Plan {
+pub(crate) fn list_deep(path: &str) -> Plan {
     call("list_directory", vec![("path", json!(path)), ("recursive", json!(true))])
 }
 
 /// Searches for files by name, below a folder.
-pub(super) fn search(query: &str, path: &str) -> Plan {
+pub(crate) fn search(query: &str, path: &str) -> Plan {
     call("search_files", vec![("query", json!(query)), ("path", json!(path))])
 }
 
 /// Searches for files by a part of their names.
-pub(super) fn search_part(part: &str, path: &str) -> Plan {
+pub(crate) fn search_part(part: &str, path: &str) -> Plan {
     search(&format!("*{part}*"), path)
 }
 
 /// Searches for folders by a part of their names, near a folder.
-pub(super) fn search_folder(name: &str, base: &str) -> Plan {
+pub(crate) fn search_folder(name: &str, base: &str) -> Plan {
     call("search_directory", vec![("name", json!(name)), ("base", json!(base))])
 }
 
 /// Searches for lines with these words; characters of regular expressions are escaped.
-pub(super) fn search_text(words: &str, path: &str) -> Plan {
+pub(crate) fn search_text(words: &str, path: &str) -> Plan {
     let mut pattern = String::with_capacity(words.len());
     for letter in words.chars() {
         if letter.is_ascii_punctuation() {
@@ -134,27 +134,27 @@ pub(super) fn search_text(words: &str, path: &str) -> Plan {
 }
 
 /// Shows the disk usage of every size.
-pub(super) fn analyze(path: &str) -> Plan {
+pub(crate) fn analyze(path: &str) -> Plan {
     call("analyze_disk", vec![("path", json!(path)), ("threshold_mb", json!(0))])
 }
 
 /// Shows a path's metadata.
-pub(super) fn file_info(path: &str) -> Plan {
+pub(crate) fn file_info(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path))])
 }
 
 /// Shows a path's metadata with the digest of its content.
-pub(super) fn file_hash(path: &str) -> Plan {
+pub(crate) fn file_hash(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path)), ("sha256", json!(true))])
 }
 
 /// Reads a configuration file.
-pub(super) fn read_config(path: &str) -> Plan {
+pub(crate) fn read_config(path: &str) -> Plan {
     call("read_config", vec![("path", json!(path))])
 }
 
 /// Replaces a text in a file.
-pub(super) fn edit(path: &str, old: &str, new: &str) -> Plan {
+pub(crate) fn edit(path: &str, old: &str, new: &str) -> Plan {
     call(
         "edit_file",
         vec![("path", json!(path)), ("old_text", json!(old)), ("new_text", json!(new))],
@@ -162,27 +162,27 @@ pub(super) fn edit(path: &str, old: &str, new: &str) -> Plan {
 }
 
 /// Copies to a path.
-pub(super) fn copy(source: &str, target: &str) -> Plan {
+pub(crate) fn copy(source: &str, target: &str) -> Plan {
     moved("copy_path", source, &whole(source, target))
 }
 
 /// Copies into a folder.
-pub(super) fn copy_into(source: &str, folder: &str) -> Plan {
+pub(crate) fn copy_into(source: &str, folder: &str) -> Plan {
     moved("copy_path", source, &inside(folder, last_name(source)))
 }
 
 /// Moves to a path.
-pub(super) fn move_to(source: &str, target: &str) -> Plan {
+pub(crate) fn move_to(source: &str, target: &str) -> Plan {
     moved("move_path", source, &whole(source, target))
 }
 
 /// Moves into a folder.
-pub(super) fn move_into(source: &str, folder: &str) -> Plan {
+pub(crate) fn move_into(source: &str, folder: &str) -> Plan {
     moved("move_path", source, &inside(folder, last_name(source)))
 }
 
 /// Renames within the same folder.
-pub(super) fn rename(source: &str, name: &str) -> Plan {
+pub(crate) fn rename(source: &str, name: &str) -> Plan {
     let folder = source.trim_end_matches(SEPARATORS).rsplit_once(SEPARATORS);
     let target = match folder {
         Some((folder, _)) if !name.contains(SEPARATORS) => inside(folder, name),
@@ -218,23 +218,23 @@ fn inside(folder: &str, name: &str) -> String {
 }
 
 /// Reads the start of a file.
-pub(super) fn read(path: &str) -> Plan {
+pub(crate) fn read(path: &str) -> Plan {
     call("read_file", vec![("path", json!(path))])
 }
 
 /// Reads the first lines of a file; `count` is the value of a slot.
-pub(super) fn read_lines(path: &str, count: &str) -> Plan {
+pub(crate) fn read_lines(path: &str, count: &str) -> Plan {
     let limit: u32 = count.parse().unwrap_or(200);
     call("read_file", vec![("path", json!(path)), ("limit", json!(limit))])
 }
 
 /// Replaces a file's content.
-pub(super) fn write(path: &str, content: &str) -> Plan {
+pub(crate) fn write(path: &str, content: &str) -> Plan {
     call("write_file", vec![("path", json!(path)), ("content", json!(content))])
 }
 
 /// Appends to a file.
-pub(super) fn append(path: &str, content: &str) -> Plan {
+pub(crate) fn append(path: &str, content: &str) -> Plan {
     call(
         "write_file",
         vec![("path", json!(path)), ("content", json!(content)), ("append", json!(true))],
@@ -242,22 +242,22 @@ pub(super) fn append(path: &str, content: &str) -> Plan {
 }
 
 /// Appends a line to a file.
-pub(super) fn append_line(path: &str, line: &str) -> Plan {
+pub(crate) fn append_line(path: &str, line: &str) -> Plan {
     append(path, &format!("{line}\n"))
 }
 
 /// Creates a file; an existing file stays unchanged.
-pub(super) fn touch(path: &str) -> Plan {
+pub(crate) fn touch(path: &str) -> Plan {
     append(path, "")
 }
 
 /// Deletes an empty folder. The tool requires `confirm`; a person must approve nonetheless.
-pub(super) fn delete(path: &str) -> Plan {
+pub(crate) fn delete(path: &str) -> Plan {
     call("delete_directory", vec![("path", json!(path)), ("confirm", json!(true))])
 }
 
 /// Deletes a folder with its content.
-pub(super) fn delete_all(path: &str) -> Plan {
+pub(crate) fn delete_all(path: &str) -> Plan {
     call(
         "delete_directory",
         vec![("path", json!(path)), ("recursive", json!(true)), ("confirm", json!(true))],
@@ -265,31 +265,31 @@ pub(super) fn delete_all(path: &str) -> Plan {
 }
 
 /// Deletes a file.
-pub(super) fn delete_file(path: &str) -> Plan {
+pub(crate) fn delete_file(path: &str) -> Plan {
     call("delete_file", vec![("path", json!(path)), ("confirm", json!(true))])
 }
 
 /// Opens an application.
-pub(super) fn open(app: &str) -> Plan {
+pub(crate) fn open(app: &str) -> Plan {
     call("open_app", vec![("app", json!(app))])
 }
 
 /// Opens an application with a URL.
-pub(super) fn open_at(app: &str, url: &str) -> Plan {
+pub(crate) fn open_at(app: &str, url: &str) -> Plan {
     call("open_app", vec![("app", json!(app)), ("args", json!([url]))])
 }
 
 /// Shows a device's facts and status.
-pub(super) fn info(sections: &[&str]) -> Plan {
+pub(crate) fn info(sections: &[&str]) -> Plan {
     call("get_device_info", vec![("include", json!(sections))])
 }
 
 /// Shows the date and time of the device's clock.
-pub(super) fn clock() -> Plan {
+pub(crate) fn clock() -> Plan {
     call("get_datetime", Vec::new())
 }
 
 /// Shows the date and time in a time zone.
-pub(super) fn clock_in(zone: &str) -> Plan {
+pub(crate) fn clock_in(zone: &str) -> Plan {
     call("get_datetime", vec![("timezone", json!(zone))])
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::envelope::ResultFacts;
 use super::files;
-use crate::model::planner::Language;
+use crate::language::Language;
 
 /// How many entries of a list are shown.
 pub(super) const SHOWN: usize = 20;

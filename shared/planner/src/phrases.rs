@@ -1,10 +1,10 @@
 //! The planner's texts about itself.
 
-use super::Language;
-use super::undo::Impossible;
+use crate::language::Language;
+use crate::undo::Impossible;
 
 /// Returns the help text: what people can ask.
-pub(super) fn help(language: Language) -> String {
+pub(crate) fn help(language: Language) -> String {
     match language {
         Language::English => format!(
             "I am Orion's built-in planner: a small fixed grammar, not a language model. You can say, for example:\n{}\n\
@@ -20,7 +20,7 @@ pub(super) fn help(language: Language) -> String {
 }
 
 /// Returns the answer to a request that the planner does not understand.
-pub(super) fn unknown(language: Language) -> String {
+pub(crate) fn unknown(language: Language) -> String {
     match language {
         Language::English => format!(
             "I did not understand that, so I did nothing. I am Orion's built-in planner: a small fixed grammar, not a language model. I understand requests such as:\n{EXAMPLES_ENGLISH}\n{MODEL_ENGLISH}"
@@ -32,7 +32,7 @@ pub(super) fn unknown(language: Language) -> String {
 }
 
 /// Returns why nothing can be undone.
-pub(super) fn no_undo(why: &Impossible, language: Language) -> String {
+pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
     const COMMAND_ENGLISH: &str = "`orion undo CALL` takes back a call by its id, and `orion audit list` shows those on record.";
     const COMMAND_DUTCH: &str = "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion audit list` toont wat er is vastgelegd.";
     let (why, command) = match (why, language) {

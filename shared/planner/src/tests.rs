@@ -6,11 +6,10 @@ mod results;
 
 use serde_json::json;
 
-use super::{Language, Planner, phrases, understand, undo};
-use crate::model::{Message, NativeCall, Request};
+use super::{Language, Message, answer, phrases, understand, undo};
 
 fn ask(text: &str) -> String {
-    Planner.answer(&Request { messages: vec![Message::user(text)], tools: Vec::new() })
+    answer(&[Message::of_person(text)])
 }
 
 #[test]
@@ -118,22 +117,17 @@ fn it_says_what_it_is_and_how_to_connect_a_model() {
 
 #[test]
 fn undo_means_the_last_change_of_the_chat_and_nothing_before_it() {
-    let call = NativeCall {
-        id: "1".to_owned(),
-        name: "move_path".to_owned(),
-        arguments: json!({"source": "a", "destination": "b"}).to_string(),
-    };
+    let moved = json!({"source": "a", "destination": "b"});
     let done = json!({"success": true, "message": "Moved.", "data": {}, "error": null, "dry_run": false,
         "meta": {"call_id": "01893e2a", "device": "kiosk", "tool": "move_path"}});
-    let said = |text: &str, before: &[Message]| {
-        let messages = before.iter().cloned().chain([Message::user(text)]).collect();
-        Planner.answer(&Request { messages, tools: Vec::new() })
+    let said = |text: &str, before: &[Message<'static>]| {
+        answer(&[before, &[Message::of_person(text)]].concat())
     };
     let chat = [
-        Message::user("rename a to b"),
-        Message::assistant("", vec![call]),
-        Message::tool("1", done.to_string()),
-        Message::assistant("Moved.", Vec::new()),
+        Message::of_person("rename a to b"),
+        Message::of_call("move_path", &moved),
+        Message::of_result(done.to_string()),
+        Message::Answer(Vec::new()),
     ];
     let undo = r#"{"tool":"undo_call","device":"kiosk","call_id":"01893e2a","paths":["a","b"]"#;
     for text in [
@@ -167,11 +161,9 @@ fn results_are_told_in_the_language_of_the_request() {
         {"name": "a.txt", "path": "/srv/a.txt", "is_dir": false, "size_bytes": 2048}]},
         "meta": {"device": "kiosk", "tool": "list_directory"}});
     let answer = |text: &str, results: &[&serde_json::Value]| {
-        let call =
-            NativeCall { id: "1".to_owned(), name: "x".to_owned(), arguments: "{}".to_owned() };
-        let mut messages = vec![Message::user(text), Message::assistant("", vec![call])];
-        messages.extend(results.iter().map(|result| Message::tool("1", result.to_string())));
-        Planner.answer(&Request { messages, tools: Vec::new() })
+        let mut chat = vec![Message::of_person(text), Message::of_call("x", &json!({}))];
+        chat.extend(results.iter().map(|result| Message::of_result(result.to_string())));
+        answer(&chat)
     };
     assert_eq!(answer("Maak een folder Test", &[&folder]), "De map /srv/Test is gemaakt op kiosk.");
     assert_eq!(

@@ -1,14 +1,14 @@
-//! The remedies of each denial; a proposed change does lift the denial.
+//! The hints of each denial; a proposed change does lift the denial.
 
 use super::*;
 use crate::rule::{Approvers, Hours, Quantity, Rate};
 
-fn remedy_lines(ask: &Ask, policy: &Policy) -> Vec<String> {
+fn hint_lines(ask: &Ask, policy: &Policy) -> Vec<String> {
     ask.asked(policy, |question, evaluation| {
-        let remedies = evaluation.remedies(question, policy);
+        let hints = evaluation.hints(question, policy);
         let refusal = evaluation.refusal(question, policy);
-        let lines: Vec<_> = remedies.iter().map(ToString::to_string).collect();
-        assert_eq!(refusal.details["remedy"], json!(lines));
+        let lines: Vec<_> = hints.iter().map(ToString::to_string).collect();
+        assert!(refusal.hints.ends_with(&hints), "{:?}", refusal.hints);
         lines
     })
 }
@@ -27,7 +27,7 @@ fn each_gap_in_the_grants_has_its_smallest_change(
     #[case] grants: serde_json::Value,
     #[case] change: &str,
 ) {
-    assert_eq!(remedy_lines(&Ask::make("D:/x/y"), &policy(&grants)), [format!("{change} {ADMIN}")]);
+    assert_eq!(hint_lines(&Ask::make("D:/x/y"), &policy(&grants)), [format!("{change} {ADMIN}")]);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
     held.ceiling = Some(policy(&json!({"profile": "reader", "paths": ["C:/"]})).grants);
     let viewer = Ask { role: Role::Viewer, ..Ask::make("D:/x") };
     assert_eq!(
-        remedy_lines(&viewer, &held),
+        hint_lines(&viewer, &held),
         [
             "give ann the role operator (an admin of this backend: orion users)".to_owned(),
             format!("add create_directory to the tools of laptop-123 {ADMIN}"),
@@ -55,13 +55,13 @@ fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
     let mut open = Ask::make("D:/x");
     open.touches = Touches { apps: vec!["note\"pad".to_owned()], ..Touches::nothing() };
     assert_eq!(
-        remedy_lines(&open, &granted),
+        hint_lines(&open, &granted),
         [format!("add \"note\\\"pad\" to the apps of laptop-123 {ADMIN}")]
     );
     open.touches.urls = vec!["file:///etc".to_owned()];
     assert_eq!(
-        remedy_lines(&open, &granted),
-        ["no change would: only http and https addresses can be opened"]
+        hint_lines(&open, &granted),
+        ["no change allows it: only http and https addresses can be opened"]
     );
 }
 
@@ -69,8 +69,8 @@ fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
 fn what_is_kept_out_from_the_start_stays_out() {
     let granted = policy(&json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x"]}));
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x/AppData/Local/orion/id"), &granted),
-        ["no change would: **/AppData/*/orion is kept out on every device from the start"]
+        hint_lines(&Ask::make("D:/x/AppData/Local/orion/id"), &granted),
+        ["no change allows it: **/AppData/*/orion is denied on every device by default"]
     );
     let grants: Grants = serde_json::from_value(
         json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:relative"]}),
@@ -78,11 +78,11 @@ fn what_is_kept_out_from_the_start_stays_out() {
     .unwrap();
     let closed = Policy { grants: grants.compile(&windows()).0, ..Policy::deny_all() };
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x"), &closed),
+        hint_lines(&Ask::make("D:/x"), &closed),
         [format!("correct the entry that cannot be read in the deny_paths of laptop-123 {ADMIN}")]
     );
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x"), &Policy::deny_all()),
+        hint_lines(&Ask::make("D:/x"), &Policy::deny_all()),
         [format!("none can be read: write the grants of laptop-123 {ADMIN}")]
     );
 }
@@ -94,19 +94,22 @@ fn what_is_kept_out_from_the_start_stays_out() {
 #[case("C:/Users", "delete what is in C:/Users instead")]
 fn ground_is_never_proposed_to_go(#[case] path: &str, #[case] change: &str) {
     let granted = policy(&json!({"profile": "operator", "paths": ["C:/Data"]}));
-    let remedies = remedy_lines(&Ask::delete(path), &granted);
-    assert!(remedies[0].starts_with(change), "{remedies:?}");
+    let hints = hint_lines(&Ask::delete(path), &granted);
+    assert!(hints[0].starts_with(change), "{hints:?}");
 }
 
 #[test]
 fn what_is_asked_about_says_who_may_say_yes() {
     let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
     let unconfirmed = Ask { confirmed: false, ..Ask::delete("D:/x") };
-    assert_eq!(remedy_lines(&unconfirmed, &granted), ["say confirm: true in the arguments"]);
-    assert_eq!(remedy_lines(&Ask::delete("D:/x"), &granted), ["an operator or admin approves it"]);
+    assert_eq!(
+        hint_lines(&unconfirmed, &granted),
+        ["set `confirm: true` in the arguments, if the call is meant"]
+    );
+    assert_eq!(hint_lines(&Ask::delete("D:/x"), &granted), ["an operator or admin approves it"]);
     let critical = Ask { risk: Risk::Critical, ..Ask::delete("D:/x") };
     assert_eq!(
-        remedy_lines(&critical, &granted),
+        hint_lines(&critical, &granted),
         ["an admin approves it, another than ann if there is one"]
     );
     let approvers = |approvers| {
@@ -115,14 +118,14 @@ fn what_is_asked_about_says_who_may_say_yes() {
     };
     let two = Approvers { count: 2, not_requester: true, reason: true, ..Approvers::default() };
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x"), &approvers(two)),
+        hint_lines(&Ask::make("D:/x"), &approvers(two)),
         ["2 operators or admins approve it, ann not counted, having seen a preview, with a reason"]
     );
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x"), &approvers(Approvers { role: Role::Admin, ..two })),
+        hint_lines(&Ask::make("D:/x"), &approvers(Approvers { role: Role::Admin, ..two })),
         ["2 admins approve it, ann not counted, having seen a preview, with a reason"]
     );
-    assert_eq!(remedy_lines(&Ask::make("D:/x"), &granted), Vec::<String>::new());
+    assert_eq!(hint_lines(&Ask::make("D:/x"), &granted), Vec::<String>::new());
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
     let of = |rule: Rule| Policy { rules: vec![rule.compile(&windows()).0], ..granted.clone() };
     let by = "(an admin of this backend: orion policy apply)";
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x"), &of(base())),
+        hint_lines(&Ask::make("D:/x"), &of(base())),
         [format!("change or remove the rule r (policy.yaml:12) {by}")]
     );
     let timed = Rule {
@@ -144,14 +147,14 @@ fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
     };
     let ask = Ask { counted: Some(Counted { earlier: &[], quantity: None }), ..Ask::make("D:/x") };
     assert_eq!(
-        remedy_lines(&ask, &of(timed)),
+        hint_lines(&ask, &of(timed)),
         [format!(
             "change or remove the rule r (policy.yaml:12), or wait until its hours are over or fewer than 0 calls lie in 60 seconds or it expires, or touch less at once {by}"
         )]
     );
     let denied = Policy { risk: RiskDefaults::new(Decision::Deny, Decision::Deny), ..granted };
     assert_eq!(
-        remedy_lines(&Ask::make("D:/x"), &denied),
+        hint_lines(&Ask::make("D:/x"), &denied),
         [format!("let calls of low risk run in the policy {by}")]
     );
 }
@@ -165,7 +168,7 @@ fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
 fn adding_the_proposed_path_does_let_the_call_in(#[case] path: &str, #[case] access: Access) {
     let grants = json!({"profile": "operator", "paths": ["E:/"]});
     let ask = Ask { confirmed: true, ..Ask::path("any_tool", Risk::Low, path, access) };
-    let line = remedy_lines(&ask, &policy(&grants)).remove(0);
+    let line = hint_lines(&ask, &policy(&grants)).remove(0);
     let root = line.split('"').nth(1).unwrap();
     let widened = json!({
         "profile": "operator",

@@ -1,7 +1,7 @@
 //! The Dutch sentences of the grammar. The order matters: more specific sentences come first.
 
-use super::grammar::{Filled, Row};
-use super::plan::{self, Plan};
+use crate::grammar::{Filled, Row};
+use crate::plan::{self, Plan};
 
 const fn row(pattern: &'static str, plan: fn(&Filled) -> Plan) -> Row {
     Row { pattern, plan }
@@ -10,7 +10,7 @@ const fn row(pattern: &'static str, plan: fn(&Filled) -> Plan) -> Row {
 const ALL: &[&str] = &["system", "cpu", "memory", "disk"];
 
 /// The sentences.
-pub(super) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     // Folders.
     row(
         "maak|creëer|creeer ?me|mij ?even|eens ?een|de|het ?nieuwe|lege geneste|diepe map|folder|directory ?genaamd|met_de_naam|met_als_naam <path> ?aan",

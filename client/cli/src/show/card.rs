@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::{ApprovalView, VoteView};
 use crate::output::{ASKS, DIM, Output, facts};
-use crate::show::{self, ApprovalView, VoteView};
 use crate::text;
 
 /// The maximum number of lines of a text.
@@ -49,7 +49,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("preview", preview(&approval.preview)),
         ("can be undone", if approval.can_undo { "yes" } else { "no" }.to_owned()),
         ("risk", lines(&approval.risk_because)),
-        ("strangers", strangers(approval)),
+        ("untrusted", provenance(approval)),
         ("why", text::one_line(&approval.rule, MAX_LINE_CHARS)),
         ("asked by", text::one_line(&approval.requester, MAX_LINE_CHARS)),
         ("written by", text::one_line(&approval.written_by, MAX_LINE_CHARS)),
@@ -83,7 +83,7 @@ fn how_much(approval: &ApprovalView) -> String {
 }
 
 /// Formats the provenance of untrusted content in the call.
-fn strangers(approval: &ApprovalView) -> String {
+fn provenance(approval: &ApprovalView) -> String {
     if approval.content.is_empty() {
         return String::new();
     }
@@ -96,7 +96,7 @@ fn strangers(approval: &ApprovalView) -> String {
             approval.occurs_in_content.join(", ")
         ));
     }
-    lines.push("what they may have written is in this chat:".to_owned());
+    lines.push("untrusted content in this chat:".to_owned());
     lines.extend(approval.content.iter().map(|label| {
         let label = format!("- {} on {} {}", label.tool, label.device, label.place);
         text::one_line(label.trim_end(), MAX_LINE_CHARS)
@@ -136,7 +136,7 @@ pub(crate) fn preview(envelope: &Value) -> String {
         return "the device could not give one".to_owned();
     }
     let message = envelope["message"].as_str().unwrap_or_default();
-    let data = show::value(&envelope["data"]);
+    let data = super::value(&envelope["data"]);
     format!("{}\n{}", text::one_line(message, MAX_LINE_CHARS), clipped(&data)).trim_end().to_owned()
 }
 
@@ -162,7 +162,8 @@ pub(crate) fn hint(approval_id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Format;
+    use crate::global::Format;
+    use crate::show;
     use jiff::tz::TimeZone;
     use orion_wire::v1;
     use serde_json::json;
@@ -232,8 +233,8 @@ mod tests {
                            path           /d/x
           can be undone    yes
           risk             delete_directory is of high risk.
-          strangers        The call is copied from untrusted content
-                           what they may have written is in this chat:
+          untrusted        The call is copied from untrusted content
+                           untrusted content in this chat:
                            - read_file on demo-device /d/note.txt
           why              risk high asks
           asked by         admin

@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
-use super::{Grants, Scope};
 use crate::evaluate::Policy;
+use crate::grants::{Grants, Scope};
 use crate::path::{BuiltInKind, DevicePath, PathStyle, Places, built_in};
 use crate::touches::{Access, PathTouch};
 

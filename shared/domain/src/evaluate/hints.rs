@@ -1,83 +1,38 @@
-//! Remedies for a denied call: the smallest change for each line that denies it, and who may make the
-//! change.
-
-use std::fmt;
-
-use serde::Serialize;
+//! Hints for a call that does not run: the smallest change for each line of evidence that denies it, and who
+//! can make the change.
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::{AllowedPath, Scope, address_of};
+use crate::hint::{Actor, Hint};
 use crate::path::{BuiltInKind, DevicePath};
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
 
-/// Who can make a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RemedyOwner {
-    /// The requester, by changing the call.
-    Requester,
-    /// A person who may approve the call.
-    Approver,
-    /// An admin of the backend.
-    Admin,
-    /// The device's owner, on the device.
-    Owner,
-    /// Nobody can.
-    Nobody,
-}
-
-/// One change. A call denied by several lines needs one change for each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Remedy {
-    /// What to change, such as `add { path: "C:/x", access: [write] } to the paths of laptop-123`.
-    pub change: String,
-    /// Who can make the change.
-    pub who: RemedyOwner,
-    /// The command or file that makes the change. Empty where there is nothing to do.
-    pub how: String,
-}
-
-/// Formats one line: the change, then who makes it and where.
-impl fmt::Display for Remedy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { change, who, how } = self;
-        let by = match who {
-            RemedyOwner::Requester | RemedyOwner::Approver | RemedyOwner::Nobody => {
-                return f.write_str(change);
-            }
-            RemedyOwner::Admin => "an admin of this backend",
-            RemedyOwner::Owner => "the owner of the device",
-        };
-        write!(f, "{change} ({by}: {how})")
-    }
-}
-
 impl Evaluation {
-    /// Returns the changes that would let the call run. Empty when it runs; one remedy by
-    /// [`RemedyOwner::Nobody`] when no change would.
+    /// Returns the changes that would let the call run. Empty when it runs; one hint for
+    /// [`Actor::Nobody`] when no change would.
     #[must_use]
-    pub fn remedies(&self, question: &Question<'_>, policy: &Policy) -> Vec<Remedy> {
-        let mut remedies: Vec<Remedy> = Vec::new();
+    pub fn hints(&self, question: &Question<'_>, policy: &Policy) -> Vec<Hint> {
+        let mut hints: Vec<Hint> = Vec::new();
         for line in self.evidence().iter().filter(|line| line.decision == Decision::Deny) {
-            let remedy = line.remedy(question, policy);
-            if remedy.who == RemedyOwner::Nobody {
-                return vec![remedy];
+            let hint = line.hint(question, policy);
+            if hint.who == Actor::Nobody {
+                return vec![hint];
             }
-            if !remedies.contains(&remedy) {
-                remedies.push(remedy);
+            if !hints.contains(&hint) {
+                hints.push(hint);
             }
         }
         let asks = matches!(self.decision(), Decision::Ask | Decision::DryRunFirst);
         if asks {
-            remedies.push(approval(self.approvers(), self.preview_first(), question));
+            hints.push(approval(self.approvers(), self.preview_first(), question));
         }
-        remedies
+        hints
     }
 }
 
-fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) -> Remedy {
+fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) -> Hint {
     let Approvers { role, count, not_requester, second_if_any, reason } = approvers;
     let who = match (role, count) {
         (Role::Admin, 0 | 1) => "an admin approves it".to_owned(),
@@ -93,24 +48,20 @@ fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) 
     };
     let preview = if preview_first { ", having seen a preview" } else { "" };
     let reason = if reason { ", with a reason" } else { "" };
-    Remedy {
-        change: format!("{who}{but}{preview}{reason}"),
-        who: RemedyOwner::Approver,
-        how: "orion approvals approve".to_owned(),
-    }
+    Hint::new(format!("{who}{but}{preview}{reason}")).by(Actor::Approver)
 }
 
-fn nobody(change: impl Into<String>) -> Remedy {
-    Remedy { change: change.into(), who: RemedyOwner::Nobody, how: String::new() }
+fn admin(change: String, command: impl Into<String>) -> Hint {
+    Hint::run(change, command).by(Actor::Admin)
 }
 
-fn requester(change: impl Into<String>) -> Remedy {
-    Remedy { change: change.into(), who: RemedyOwner::Requester, how: String::new() }
+fn nobody(change: impl Into<String>) -> Hint {
+    Hint::new(change).by(Actor::Nobody)
 }
 
 impl Evidence {
     /// Returns the smallest change that would make this line allow the call, where it denies.
-    fn remedy(&self, question: &Question<'_>, policy: &Policy) -> Remedy {
+    fn hint(&self, question: &Question<'_>, policy: &Policy) -> Hint {
         let tool = question.tool.name;
         let touches = question.touches;
         if self.scope(policy).is_some_and(|scope| scope.denied.is_empty()) {
@@ -118,11 +69,9 @@ impl Evidence {
             return self.grant(question, "none can be read: write the grants");
         }
         match self.reason {
-            Reason::Role => Remedy {
-                change: format!("give {} the role operator", question.caller.user),
-                who: RemedyOwner::Admin,
-                how: "orion users".to_owned(),
-            },
+            Reason::Role => {
+                admin(format!("give {} the role operator", question.caller.user), "orion users")
+            }
             Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
             Reason::CapabilityMissing(capability) => {
                 self.grant(question, &format!("add {capability} to the capabilities"))
@@ -136,7 +85,7 @@ impl Evidence {
                 self.grant(question, &format!("add {app} to the apps"))
             }
             Reason::UrlScheme { .. } => {
-                nobody("no change would: only http and https addresses can be opened")
+                nobody("no change allows it: only http and https addresses can be opened")
             }
             Reason::UrlHost { touch } => {
                 let url = touches.and_then(|touches| touches.urls.get(touch));
@@ -145,50 +94,50 @@ impl Evidence {
                         let host = quoted(&address.to_string());
                         self.grant(question, &format!("add {host} to the hosts"))
                     }
-                    None => requester("write the address with its plain host and no user"),
+                    None => Hint::new("write the address with its plain host and no user"),
                 }
             }
-            Reason::ConfirmMissing => requester("say confirm: true in the arguments"),
+            Reason::ConfirmMissing => {
+                Hint::new("set `confirm: true` in the arguments, if the call is meant")
+            }
             Reason::Matched { rule } => policy
                 .rules
                 .get(rule)
-                .map_or_else(|| nobody("no change would"), |it| rule_change(&it.rule)),
+                .map_or_else(|| nobody("no change allows it"), |it| rule_change(&it.rule)),
             Reason::Asks
             | Reason::Raised { .. }
             | Reason::AsksForProvenance
             | Reason::Strict
-            | Reason::Fits => Remedy {
-                change: format!("let calls of {} risk run in the policy", question.tool.risk),
-                who: RemedyOwner::Admin,
-                how: "orion policy apply".to_owned(),
-            },
+            | Reason::Fits => admin(
+                format!("let calls of {} risk run in the policy", question.tool.risk),
+                "orion policy apply",
+            ),
         }
     }
 
     /// Describes a change of the grants or of the ceiling.
-    fn grant(&self, question: &Question<'_>, change: &str) -> Remedy {
+    fn grant(&self, question: &Question<'_>, change: &str) -> Hint {
         let device = question.device;
         match self.layer {
-            Layer::Ceiling => Remedy {
-                change: format!("{change} of the ceiling of {device}"),
-                who: RemedyOwner::Owner,
-                how: "[ceiling] in agent.toml on the device".to_owned(),
-            },
-            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => Remedy {
-                change: format!("{change} of {device}"),
-                who: RemedyOwner::Admin,
-                how: format!("orion devices permissions set {device}, or the policy file"),
-            },
+            Layer::Ceiling => Hint::run(
+                format!("{change} of the ceiling of {device}"),
+                "[ceiling] in agent.toml on the device",
+            )
+            .by(Actor::Owner),
+            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => admin(
+                format!("{change} of {device}"),
+                format!("orion devices permissions set {device}, or the policy file"),
+            ),
         }
     }
 
-    fn path(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Remedy {
+    fn path(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {
         let touched = question.touches.and_then(|touches| touches.paths.get(touch));
         let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
-            return nobody("no change would");
+            return nobody("no change allows it");
         };
         let Some(root) = smallest_root(scope, touched) else {
-            return requester(format!(
+            return Hint::new(format!(
                 "delete what is in {} instead: neither an allowed path nor a system folder can go",
                 touched.path
             ));
@@ -198,23 +147,23 @@ impl Evidence {
         self.grant(question, &entry)
     }
 
-    fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Remedy {
+    fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {
         let touched = question.touches.and_then(|touches| touches.paths.get(touch));
         let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
-            return nobody("no change would");
+            return nobody("no change allows it");
         };
         let against: Vec<_> = scope.denied.own().filter(|it| it.refuses(touched)).collect();
         let refusing = scope.denied.built_in_against(&touched.path, touched.access);
         if let Some((kind, entry)) = refusing.and_then(|entry| Some((entry.built_in?, entry))) {
             if kind == BuiltInKind::OwnState || entry.pattern.root().is_some() {
                 return nobody(format!(
-                    "no change would: {} is kept out on every device from the start",
+                    "no change allows it: {} is denied on every device by default",
                     entry.pattern
                 ));
             }
             let path = quoted(&touched.path.to_string());
             let change = format!(
-                "name the file itself, which {} keeps out from the start: add {{ path: {path}, access: [{}] }} to the paths",
+                "name the file itself, which {} denies by default: add {{ path: {path}, access: [{}] }} to the paths",
                 entry.pattern, touched.access
             );
             return self.grant(question, &change);
@@ -242,7 +191,7 @@ fn smallest_root(scope: &Scope, touched: &PathTouch) -> Option<DevicePath> {
     helps.then_some(root)
 }
 
-fn rule_change(rule: &Rule) -> Remedy {
+fn rule_change(rule: &Rule) -> Hint {
     let mut change = format!("change or remove the rule {}", rule.title());
     let mut wait = Vec::new();
     if rule.hours.is_some() {
@@ -260,7 +209,7 @@ fn rule_change(rule: &Rule) -> Remedy {
     if rule.above.is_some() {
         change.push_str(", or touch less at once");
     }
-    Remedy { change, who: RemedyOwner::Admin, how: "orion policy apply".to_owned() }
+    admin(change, "orion policy apply")
 }
 
 /// Quotes text so that both YAML and TOML read it back.

@@ -7,14 +7,17 @@ mod envelope;
 mod facts;
 mod files;
 
-pub(super) use self::envelope::ResultFacts;
-use super::Language;
+use orion_domain::is_hidden;
+
+use crate::language::Language;
+
+pub(crate) use self::envelope::ResultFacts;
 
 /// Maximum length of an answer, in characters.
 const MAX_ANSWER: usize = 8000;
 
 /// Describes results, in their order.
-pub(super) fn say<'a>(contents: impl Iterator<Item = &'a str>, language: Language) -> String {
+pub(crate) fn say<'a>(contents: impl Iterator<Item = &'a str>, language: Language) -> String {
     let sentences: Vec<String> = contents
         .map(|content| {
             let result = ResultFacts::read(content);
@@ -47,10 +50,14 @@ fn failure(result: &ResultFacts, language: Language) -> String {
     if !code.is_empty() {
         text = format!("{} ({code}).", text.trim_end_matches('.'));
     }
-    let suggestions = result.texts("/error/suggestions");
-    if !suggestions.is_empty() {
-        let lead = if english { "Perhaps" } else { "Misschien" };
-        text.push_str(&format!("\n{lead}: {}", suggestions.join(", ")));
+    for hint in result.hints() {
+        let (lead, step) = match (hint.values.is_empty(), english) {
+            (true, true) => ("Hint", hint.to_string()),
+            (true, false) => ("Tip", hint.to_string()),
+            (false, true) => ("Perhaps", hint.values.join(", ")),
+            (false, false) => ("Misschien", hint.values.join(", ")),
+        };
+        text.push_str(&format!("\n{lead}: {step}"));
     }
     let allowed = result.texts("/error/details/allowed_paths");
     if !allowed.is_empty() {
@@ -90,10 +97,9 @@ fn plain(text: &str) -> String {
                 });
                 plain.push(if is_tag { '‹' } else { '<' });
             }
-            '\n' | '\t' => plain.push(letter),
-            // Marks of writing direction can make a text look like another one.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {}
-            _ if letter.is_control() => {}
+            // Joiners of letters and emoji belong to ordinary texts.
+            '\n' | '\t' | '\u{200c}' | '\u{200d}' => plain.push(letter),
+            _ if is_hidden(letter) => {}
             _ => plain.push(letter),
         }
     }
@@ -115,7 +121,7 @@ mod tests {
         let content = json!({"success": true, "message": hostile, "meta": {"tool": "read_file", "device": hostile},
             "data": {"path": hostile, "content": hostile, "lines": 5, "size_bytes": 9}})
         .to_string();
-        let failed = json!({"success": false, "message": hostile, "error": {"code": hostile, "suggestions": [hostile]}}).to_string();
+        let failed = json!({"success": false, "message": hostile, "error": {"code": hostile, "hints": [{"text": hostile, "command": hostile, "values": [hostile]}, {"text": hostile}]}}).to_string();
         for content in [content.as_str(), failed.as_str(), hostile, &content[..400]] {
             for language in [Language::English, Language::Dutch] {
                 let text = say(std::iter::once(content), language);
@@ -129,12 +135,12 @@ mod tests {
     #[test]
     fn a_failure_says_what_happened_and_what_to_do() {
         let content = json!({"success": false, "message": "The folder Test is not empty.", "data": null,
-            "error": {"code": "NOT_EMPTY", "message": "…", "details": {}, "recoverable": true, "suggestions": ["recursive=true"]},
+            "error": {"code": "NOT_EMPTY", "message": "…", "details": {}, "recoverable": true, "hints": [{"text": "did you mean", "values": ["recursive=true"]}, {"text": "delete what is in it first"}]},
             "meta": {"tool": "delete_directory", "device": "kiosk"}})
         .to_string();
         assert_eq!(
             say(std::iter::once(content.as_str()), Language::English),
-            "That did not work: The folder Test is not empty (NOT_EMPTY).\nPerhaps: recursive=true\nSay it with \"with everything in it\" to delete what is in it too."
+            "That did not work: The folder Test is not empty (NOT_EMPTY).\nPerhaps: recursive=true\nHint: delete what is in it first\nSay it with \"with everything in it\" to delete what is in it too."
         );
         let denied =
             json!({"success": false, "message": "Outside.", "error": {"code": "PATH_NOT_ALLOWED",

@@ -1,35 +1,35 @@
 //! Matches the rows of the grammar to words.
 //!
 //! A pattern is a line of pieces. `make|create` is one of these words, `with_name` is a sequence of words,
-//! `?a|the` is optional, `<path>` is a slot (see [`super::slots`]). The first row that consumes every word
+//! `?a|the` is optional, `<path>` is a slot (see [`crate::slots`]). The first row that consumes every word
 //! applies.
 
-use super::plan::Plan;
-use super::slots::{self, Slot};
-use super::words::Word;
+use crate::plan::Plan;
+use crate::slots::{self, Slot};
+use crate::words::Word;
 
 /// A sentence and its meaning.
-pub(super) struct Row {
+pub(crate) struct Row {
     /// The sentence's pattern.
-    pub(super) pattern: &'static str,
+    pub(crate) pattern: &'static str,
     /// Returns the plan for the values of the slots.
-    pub(super) plan: fn(&Filled) -> Plan,
+    pub(crate) plan: fn(&Filled) -> Plan,
 }
 
 /// The values of a sentence's slots.
 #[derive(Debug, Default)]
-pub(super) struct Filled(Vec<(&'static str, String)>);
+pub(crate) struct Filled(Vec<(&'static str, String)>);
 
 impl Filled {
     /// Returns the slot's value; empty for a slot that the pattern does not have.
-    pub(super) fn get(&self, slot: &str) -> &str {
+    pub(crate) fn get(&self, slot: &str) -> &str {
         self.0.iter().find(|(name, _)| *name == slot).map_or("", |(_, value)| value.as_str())
     }
 }
 
 impl Row {
     /// Returns the plan of these words, if they match this sentence.
-    pub(super) fn plan(&self, text: &str, words: &[Word]) -> Option<Plan> {
+    pub(crate) fn plan(&self, text: &str, words: &[Word]) -> Option<Plan> {
         let pieces: Vec<&'static str> = self.pattern.split(' ').collect();
         let mut filled = Filled::default();
         matches(text, &pieces, words, &mut filled).then(|| (self.plan)(&filled))
@@ -66,7 +66,7 @@ fn matches(text: &str, pieces: &[&'static str], words: &[Word], filled: &mut Fil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::planner::{dutch, english};
+    use crate::{dutch, english};
 
     #[test]
     fn every_pattern_is_well_formed() {

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::Planner;
-use crate::model::{Message, NativeCall, Request};
+use crate::{Message, answer};
 
 /// A tool, whether the call was a preview, its data, and the sentences in English and in Dutch.
 const TOLD: &[(&str, bool, &str, &str, &str)] = &[
@@ -125,13 +124,11 @@ fn describe(asked: &str, tool: &str, dry_run: bool, data: &str) -> String {
     let data: Value = serde_json::from_str(data).unwrap();
     let envelope = json!({"success": true, "message": "Done.", "data": data, "error": null, "dry_run": dry_run,
         "meta": {"call_id": "1", "device": "kiosk", "tool": tool}});
-    let call = NativeCall { id: "1".to_owned(), name: tool.to_owned(), arguments: "{}".to_owned() };
-    let messages = vec![
-        Message::user(asked),
-        Message::assistant("", vec![call]),
-        Message::tool("1", envelope.to_string()),
-    ];
-    Planner.answer(&Request { messages, tools: Vec::new() })
+    answer(&[
+        Message::of_person(asked),
+        Message::of_call(tool, &json!({})),
+        Message::of_result(envelope.to_string()),
+    ])
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Removes what surrounds a request: courtesies, the device, the wish for a preview. In Dutch, moves a verb
 //! at the end to the start.
 
-use super::words::Word;
+use crate::words::Word;
 
 /// Removes courtesies from both ends.
-pub(super) fn trim(words: &[Word]) -> &[Word] {
+pub(crate) fn trim(words: &[Word]) -> &[Word] {
     const BEFORE: [&str; 27] = [
         "please",
         "kindly",
@@ -64,7 +64,7 @@ pub(super) fn trim(words: &[Word]) -> &[Word] {
 }
 
 /// Returns the words without the wish for a preview. `None` where there is no such wish.
-pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
+pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
     const AT_THE_START: [&str; 10] = [
         "as_a_dry_run",
         "as_a_preview",
@@ -103,7 +103,7 @@ pub(super) fn preview(words: &[Word]) -> Option<&[Word]> {
 
 /// Returns the words without the device, and the device. The device is at the end, at the start or, as in
 /// Dutch, after the verb. "On this computer" names none.
-pub(super) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) {
+pub(crate) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) {
     const ON: [&str; 14] = [
         "on_the_device",
         "on_device",
@@ -153,7 +153,7 @@ fn device_name(text: &str, word: &Word) -> Option<String> {
 }
 
 /// Turns "… maken" into "maak …", and "laat … zien" into "toon …".
-pub(super) fn verb_first(words: &[Word]) -> Vec<Word> {
+pub(crate) fn verb_first(words: &[Word]) -> Vec<Word> {
     const VERBS: [(&str, &str); 29] = [
         ("maken", "maak"),
         ("aanmaken", "maak"),

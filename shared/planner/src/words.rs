@@ -5,22 +5,22 @@ const MAX_WORDS: usize = 64;
 
 /// A word of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// The word in lower case without brackets, to compare with the grammar's words. Empty for quoted text,
     /// which never equals one.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The text between the quotes. None for a word without quotes.
-    pub(super) quoted: Option<String>,
+    pub(crate) quoted: Option<String>,
     /// Byte offset of the start, without quotes.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Byte offset of the end, without quotes and punctuation.
-    pub(super) end: usize,
+    pub(crate) end: usize,
     /// Whether a comma, or the end of a sentence or line follows.
-    pub(super) breaks: bool,
+    pub(crate) breaks: bool,
 }
 
 /// Splits a message. `None` where it has too many words.
-pub(super) fn split(text: &str) -> Option<Vec<Word>> {
+pub(crate) fn split(text: &str) -> Option<Vec<Word>> {
     let mut words: Vec<Word> = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {

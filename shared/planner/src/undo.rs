@@ -7,13 +7,13 @@ use orion_catalog::find;
 use orion_catalog::tools::undo_call::paths_of;
 use serde_json::{Map, Value};
 
-use super::plan::{self, PlannedCall};
-use super::results::ResultFacts;
-use crate::model::{Message, NativeCall, Role};
+use crate::conversation::{Call, Message};
+use crate::plan::{self, PlannedCall};
+use crate::results::ResultFacts;
 
 /// Why nothing can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Impossible {
+pub(crate) enum Impossible {
     /// Nothing was changed in this chat, or on that device.
     Nothing,
     /// The last change was by this tool, which cannot be undone.
@@ -23,22 +23,23 @@ pub(super) enum Impossible {
 }
 
 /// Returns the call that undoes the last change.
-pub(super) fn last(
-    messages: &[Message],
+pub(crate) fn last(
+    conversation: &[Message<'_>],
     device: Option<&str>,
     dry_run: bool,
 ) -> Result<PlannedCall, Impossible> {
-    for (at, message) in messages.iter().enumerate().rev() {
-        let Some(call) = answered(messages.get(..at).unwrap_or_default(), message) else {
+    for (at, message) in conversation.iter().enumerate().rev() {
+        let Some((call, envelope)) = answered(conversation.get(..at).unwrap_or_default(), message)
+        else {
             continue;
         };
-        let Some((spec, alias)) = find(&call.name).filter(|(spec, _)| spec.has_effects) else {
+        let Some((spec, alias)) = find(&call.tool).filter(|(spec, _)| spec.has_effects) else {
             continue;
         };
         let Ok(mut arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
             continue;
         };
-        let facts = ResultFacts::read(&message.content);
+        let facts = ResultFacts::read(envelope);
         let is_preview = facts.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
         match facts.at("/success") {
             _ if is_preview => continue,
@@ -66,11 +67,15 @@ pub(super) fn last(
     Err(Impossible::Nothing)
 }
 
-/// Returns the call that a message is the result of.
-fn answered<'a>(before: &'a [Message], result: &Message) -> Option<&'a NativeCall> {
-    let id = result.tool_call_id.as_ref().filter(|_| result.role == Role::Tool)?;
+/// Returns the call that a message is the result of, with its envelope.
+fn answered<'a>(
+    before: &'a [Message<'_>],
+    result: &'a Message<'_>,
+) -> Option<(&'a Call<'a>, &'a str)> {
+    let Message::Result { call_id: Some(id), envelope } = result else { return None };
     // Ids repeat in a long chat, so the nearest call applies.
-    before.iter().rev().find_map(|message| message.tool_calls.iter().find(|call| call.id == *id))
+    let call = before.iter().rev().flat_map(|it| it.calls().iter()).find(|call| call.id == *id)?;
+    Some((call, envelope.as_ref()))
 }
 
 #[cfg(test)]
@@ -78,28 +83,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn made(tool: &str, arguments: &Value) -> Message {
-        let call = NativeCall {
-            id: "1".to_owned(),
-            name: tool.to_owned(),
-            arguments: arguments.to_string(),
-        };
-        Message::assistant("", vec![call])
+    fn made(tool: &str, arguments: &Value) -> Message<'static> {
+        Message::of_call(tool, arguments)
     }
 
-    fn ended(id: &str, success: bool, more: &Value) -> Message {
+    fn ended(id: &str, success: bool, more: &Value) -> Message<'static> {
         let mut envelope = json!({"success": success, "message": "…", "data": {}, "error": null, "dry_run": false,
             "meta": {"call_id": id, "device": "kiosk"}});
         envelope.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Message::tool("1", envelope.to_string())
+        Message::of_result(envelope.to_string())
     }
 
-    fn wrote(id: &str) -> [Message; 2] {
+    fn wrote(id: &str) -> [Message<'static>; 2] {
         let arguments = json!({"device": "kiosk", "path": format!("{id}.txt"), "content": "x"});
         [made("file_write", &arguments), ended(id, true, &json!({}))]
     }
 
-    fn said(messages: &[Message]) -> Result<String, Impossible> {
+    fn said(messages: &[Message<'_>]) -> Result<String, Impossible> {
         last(messages, None, false).map(|call| call.to_string())
     }
 
@@ -147,13 +147,14 @@ mod tests {
         assert_eq!(said(&chat), Err(Impossible::Tool("undo_call")));
 
         let mut cut = wrote("a").to_vec();
-        let whole = ended("b", true, &json!({"data": {"diff": "x".repeat(400)}})).content;
+        let whole = ended("b", true, &json!({"data": {"diff": "x".repeat(400)}}));
+        let whole = whole.envelope().unwrap();
         cut.push(made("edit_file", &json!({"path": "a"})));
-        cut.push(Message::tool("1", format!("{}\n[cut: …]", &whole[..100])));
+        cut.push(Message::of_result(format!("{}\n[cut: …]", &whole[..100])));
         assert_eq!(said(&cut), Err(Impossible::Unseen));
         let mut left = wrote("a").to_vec();
         left.push(made("delete_file", &json!({"path": "a"})));
-        left.push(Message::tool("1", "The person left before this call had ended."));
+        left.push(Message::of_result("The person left before this call had ended."));
         assert_eq!(said(&left), Err(Impossible::Unseen));
     }
 }

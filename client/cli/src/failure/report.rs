@@ -1,0 +1,85 @@
+//! A failure in lines for people: what happened, the facts, and what to do.
+
+use orion_domain::{Hint, ToolError};
+use serde_json::Value;
+
+use crate::text;
+
+/// The maximum number of characters of a fact and of a hint.
+const MAX_LINE_CHARS: usize = 400;
+
+/// A failure as it is printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// What happened, with the code.
+    pub(crate) message: String,
+    /// The facts of the error, one line each.
+    pub(crate) facts: Vec<String>,
+    /// What to do, one line each.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Report {
+    /// Formats a message with its code and hints.
+    pub(crate) fn new<'a>(
+        message: &str,
+        code: &str,
+        hints: impl IntoIterator<Item = &'a Hint>,
+    ) -> Self {
+        let hint = |hint: &Hint| text::one_line(&hint.to_string(), MAX_LINE_CHARS);
+        Self {
+            message: format!("{} ({code})", text::plain(message.trim_end())),
+            facts: Vec::new(),
+            hints: hints.into_iter().map(hint).collect(),
+        }
+    }
+
+    /// Formats an error of the catalogue.
+    pub(crate) fn of(error: &ToolError) -> Self {
+        let facts = error.details.iter().map(|(name, value)| {
+            let shown = match value {
+                Value::String(text) => text.clone(),
+                Value::Array(items) if items.iter().all(Value::is_string) => {
+                    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+                }
+                Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::Array(_)
+                | Value::Object(_) => value.to_string(),
+            };
+            format!("{name}: {}", text::one_line(&shown, MAX_LINE_CHARS))
+        });
+        let report = Self::new(&error.message, error.code.as_str(), &error.hints);
+        Self { facts: facts.collect(), ..report }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orion_domain::{Actor, ErrorCode};
+
+    #[test]
+    fn an_error_says_what_was_tried_what_is_allowed_and_what_to_do() {
+        let error = ToolError::new(ErrorCode::PathNotAllowed, "/etc/passwd is outside.")
+            .with("attempted_path", "/etc/passwd")
+            .with("allowed_paths", vec!["/home/ann\u{1b}[2J", "/srv"])
+            .suggesting(vec!["/srv/pass\u{9b}wd".to_owned()])
+            .hint(Hint::run("grant it", "orion policy apply").by(Actor::Admin));
+        assert_eq!(
+            Report::of(&error),
+            Report {
+                message: "/etc/passwd is outside. (PATH_NOT_ALLOWED)".to_owned(),
+                facts: vec![
+                    "allowed_paths: /home/ann\u{fffd}[2J, /srv".to_owned(),
+                    "attempted_path: /etc/passwd".to_owned(),
+                ],
+                hints: vec![
+                    "did you mean /srv/pass\u{fffd}wd?".to_owned(),
+                    "grant it (an admin of this backend: orion policy apply)".to_owned(),
+                ],
+            }
+        );
+    }
+}

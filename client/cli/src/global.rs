@@ -1,0 +1,71 @@
+//! The options of every command: the output format, the timeout, the backend.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// The options of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Global {
+    /// How data is printed
+    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: Format,
+    /// Print data and errors only
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more about what happens
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Answer questions with yes, approvals included
+    #[arg(short, long, global = true)]
+    pub(crate) yes: bool,
+    /// How long it may take: 30s, 5m, 1h
+    #[arg(long, global = true, value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+    /// File that says which backend, and as whom
+    #[arg(long, global = true, env = "ORION_CONTEXT", value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// The backend's address, over the context's
+    #[arg(long, global = true, env = "ORION_BACKEND", value_name = "URL")]
+    pub(crate) backend: Option<String>,
+}
+
+/// How data is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For people, with every column
+    Wide,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+/// Parses `30s`, `5m`, `1h 30m`, `500ms`; a bare number is seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(seconds.into()));
+    }
+    let signed: jiff::SignedDuration =
+        text.parse().map_err(|_| "write a time like 30s, 5m or 1h".to_owned())?;
+    Duration::try_from(signed).map_err(|_| "a time cannot be negative".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h 30m"), Ok(Duration::from_secs(5400)));
+        assert!(duration("soon").is_err());
+        assert!(duration("-5s").is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! Grants against lists of names that an attacker would try first.
+
+mod probes;

@@ -1,0 +1,129 @@
+//! The call to evaluate, with everything that the policy compares it with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::caller::Caller;
+use crate::capability::Capability;
+use crate::id::DeviceName;
+use crate::raise::RiskRaise;
+use crate::risk::Risk;
+use crate::touches::Touches;
+
+/// The call to evaluate.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The called tool.
+    pub tool: ToolFacts<'a>,
+    /// What the call would touch. `None` before the arguments are read: then only the tool itself is
+    /// evaluated.
+    pub touches: Option<&'a Touches>,
+    /// The person that the call is made for.
+    pub caller: &'a Caller,
+    /// The device that runs the call.
+    pub device: &'a DeviceName,
+    /// Whether the call requests only a preview.
+    pub dry_run: bool,
+    /// Whether the arguments contain `confirm: true`.
+    pub confirmed: bool,
+    /// The time of the evaluation.
+    pub at: Moment,
+    /// Whether the chat that the call came from contains untrusted content.
+    pub tainted: bool,
+    /// Why this call's risk is higher than its tool's, as its device determined. Raises that the paths
+    /// alone show are found by the evaluation.
+    pub raises: &'a [RiskRaise],
+    /// Counts that only the backend has. `None` on a device, which does not evaluate them.
+    pub counted: Option<Counted<'a>>,
+}
+
+impl Question<'_> {
+    /// Returns whether the call is only a preview. A tool without effects has no preview: it returns the
+    /// same in either case, so a requested preview does not change the decision.
+    #[must_use]
+    pub const fn is_preview(&self) -> bool {
+        self.dry_run && self.tool.has_effects
+    }
+}
+
+/// What the policy needs to know about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolFacts<'a> {
+    /// The tool's name, never an alias.
+    pub name: &'a str,
+    /// The harm that this call can do.
+    pub risk: Risk,
+    /// The capabilities that the tool needs.
+    pub capabilities: &'a [Capability],
+    /// Whether the tool changes anything.
+    pub has_effects: bool,
+    /// The called tool, where it differs: an undo call that repeats this tool's call.
+    pub called: Option<CalledTool<'a>>,
+}
+
+/// A tool whose call has the effects of another tool. Both must be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CalledTool<'a> {
+    /// The tool's name, never an alias.
+    pub name: &'a str,
+    /// The capabilities that the tool needs.
+    pub capabilities: &'a [Capability],
+}
+
+impl<'a> ToolFacts<'a> {
+    /// Returns the facts of this tool when a call of another tool runs it. The higher risk counts.
+    #[must_use]
+    pub fn called_by(self, other: Self) -> Self {
+        let called = Some(CalledTool { name: other.name, capabilities: other.capabilities });
+        let has_effects = self.has_effects || other.has_effects;
+        Self { risk: self.risk.max(other.risk), has_effects, called, ..self }
+    }
+
+    /// Returns the names of all tools that must be allowed.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        [Some(self.name), self.called.map(|called| called.name)].into_iter().flatten()
+    }
+}
+
+/// A point in time, as rules compare it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Unix milliseconds.
+    pub unix_ms: i64,
+    /// The day of the week in the policy's time zone, 0 for Monday to 6 for Sunday.
+    pub weekday: u8,
+    /// The minute of that day, 0 to 1439.
+    pub minute: u16,
+}
+
+/// How much a call touches, as its preview reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quantity {
+    /// Files and folders. `None` means no limit, or unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+    /// Bytes in files. `None` means no limit, or unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+impl Quantity {
+    /// Returns whether a quantity exceeds this limit. An unknown quantity exceeds it.
+    #[must_use]
+    pub fn is_exceeded_by(&self, found: Option<Quantity>) -> bool {
+        let over = |limit: Option<u64>, found: Option<u64>| {
+            limit.is_some_and(|limit| found.is_none_or(|found| found > limit))
+        };
+        found.is_none_or(|found| over(self.entries, found.entries) || over(self.bytes, found.bytes))
+    }
+}
+
+/// Counts that only the backend has. A device leaves such conditions to the backend.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted<'a> {
+    /// For each rule of the policy, by position: the number of this person's calls on this device that
+    /// the rule matched within its own period. Missing counts as none.
+    pub earlier: &'a [u32],
+    /// How much the call touches. `None` until a preview reports it.
+    pub quantity: Option<Quantity>,
+}
